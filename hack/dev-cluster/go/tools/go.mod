@@ -1,0 +1,6 @@
+// Small programs of the development cluster that Argo CD needs beside it. Versions: docs/dependencies.md.
+module argosy.dev/hack/tools
+
+go 1.25.0
+
+require github.com/alicebob/miniredis/v2 v2.35.0

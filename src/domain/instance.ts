@@ -1,0 +1,41 @@
+import type { Millis } from "./clock.ts";
+import type { InstanceId } from "./ids.ts";
+import type { LoadVector } from "./load.ts";
+
+export const INSTANCE_STATES = [
+  "REQUESTED",
+  "CREATING",
+  "WARMING",
+  "ACTIVE",
+  "CORDONED",
+  "DRAINING",
+  "RETIRED",
+  "FAILED",
+] as const;
+export type InstanceState = (typeof INSTANCE_STATES)[number];
+
+/** One Argo CD installation in a namespace of an engine cluster. */
+export interface Instance {
+  readonly id: InstanceId;
+  readonly name: string;
+  readonly engineCluster: string;
+  readonly namespace: string;
+  readonly pool: string;
+  readonly class: string;
+  /** The version that runs; equal to `desiredVersion` outside a rollout. */
+  readonly version: string;
+  readonly desiredVersion: string;
+  readonly state: InstanceState;
+  readonly stateSince: Millis;
+  /** Why it is in this state, for people. */
+  readonly reason: string;
+  /** Attempts in the present state; a failed creation is retried with its reason and given up visibly. */
+  readonly attempt: number;
+  readonly capacity: LoadVector;
+  /** Smallest ring weight unit: capacity relative to the smallest instance of the class, at least 1. */
+  readonly weight: number;
+  /** Content hash of the parameters the manifests were last rendered from. */
+  readonly appliedHash: string;
+  /** Rises with every change of the row; writes are conditional on it. */
+  readonly revision: number;
+}

@@ -1,0 +1,47 @@
+import type { Millis } from "./clock.ts";
+import type { ApplicationId, InstanceId } from "./ids.ts";
+
+export const SYNC_STATES = ["Synced", "OutOfSync", "Unknown"] as const;
+export type SyncState = (typeof SYNC_STATES)[number];
+export const HEALTH_STATES = ["Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown"] as const;
+export type HealthState = (typeof HEALTH_STATES)[number];
+
+export interface EngineCondition {
+  readonly type: string;
+  readonly message: string;
+}
+
+export interface ResourceStatus {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly status: string;
+  readonly health?: { readonly status: string; readonly message?: string };
+}
+
+/** What an instance says of one application, reduced to what users see and what health needs. */
+export interface EngineStatus {
+  readonly sync: { readonly status: SyncState; readonly revision: string };
+  readonly health: { readonly status: HealthState; readonly message: string };
+  readonly conditions: readonly EngineCondition[];
+  /** At most {@link RESOURCE_LIMIT} entries; `resourceCount` says how many there are. */
+  readonly resources: readonly ResourceStatus[];
+  readonly resourceCount: number;
+  readonly comparedTo: { readonly repoUrl: string; readonly path: string; readonly targetRevision: string; readonly namespace: string };
+  /** Bounded mirror of Argo CD's operationState; absent before the first sync. */
+  readonly operationState: Readonly<Record<string, unknown>> | undefined;
+}
+
+export const RESOURCE_LIMIT = 500;
+
+/** One status as recorded: `hash` covers `status` only, so that a mere refresh (`reconciledAt`) notifies nobody. */
+export interface RecordedStatus {
+  readonly applicationId: ApplicationId;
+  readonly instanceId: InstanceId;
+  readonly epoch: number;
+  readonly status: EngineStatus;
+  readonly reconciledAt: Millis | undefined;
+  readonly hash: string;
+}

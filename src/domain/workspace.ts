@@ -1,0 +1,76 @@
+import type { Millis } from "./clock.ts";
+import type { ApplicationId, EnvironmentId, InstanceId, UnitId, WorkspaceId } from "./ids.ts";
+import type { LoadVector } from "./load.ts";
+
+/** The unit of tenancy: one namespace of one API cluster. A namespace re-created under its name is another workspace. */
+export interface Workspace {
+  readonly id: WorkspaceId;
+  readonly plane: "kubernetes";
+  readonly apiCluster: string;
+  readonly namespace: string;
+  readonly namespaceUid: string;
+  readonly trustClass: string;
+  readonly state: "active" | "deleting";
+}
+
+/** Phases of a unit. All but `UNPLACED` and `IDLE` belong to a move or a deletion (design: moves). */
+export const UNIT_PHASES = ["UNPLACED", "IDLE"] as const;
+export type UnitPhase = (typeof UNIT_PHASES)[number];
+
+/** What is placed on an instance: a workspace, or one part (bucket) of a split one. */
+export interface PlacementUnit {
+  readonly id: UnitId;
+  readonly workspaceId: WorkspaceId;
+  readonly bucket: number;
+  readonly class: string;
+  /** The instance that holds the unit; absent until the first placement. */
+  readonly owner: InstanceId | undefined;
+  /** Fencing number of the placement, from one global sequence; 0 before the first placement. */
+  readonly epoch: number;
+  readonly phase: UnitPhase;
+  /** Planning load; a unit without history starts from its number of applications. */
+  readonly load: LoadVector;
+  /** Rises with every change of what the unit's project, accounts and registers should be. */
+  readonly desiredRevision: number;
+  readonly rowVersion: number;
+}
+
+export interface ApplicationSource {
+  readonly repoUrl: string;
+  readonly path: string;
+  /** Branch, tag or commit; empty means the repository's HEAD. */
+  readonly targetRevision: string;
+}
+
+export interface ApplicationSpec {
+  readonly source: ApplicationSource;
+  /** Both absent: the resource's own namespace on the API cluster. */
+  readonly destination: { readonly environment?: string; readonly namespace?: string };
+  readonly type: "automated" | "manual";
+  readonly createNamespace: boolean;
+}
+
+/**
+ * What becomes of the deployed objects when an application goes: `cascade` deletes them, `orphan` leaves them running.
+ * `none`: the application is wanted.
+ */
+export const DELETIONS = ["none", "cascade", "orphan"] as const;
+export type Deletion = (typeof DELETIONS)[number];
+
+/** What a user deploys: a copy of one GitOpsDeployment (its `uid` and `generation`), to become one Argo CD Application. */
+export interface Application {
+  readonly id: ApplicationId;
+  readonly workspaceId: WorkspaceId;
+  readonly unitId: UnitId;
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly spec: ApplicationSpec;
+  readonly environmentId: EnvironmentId | undefined;
+  /** Unique in the fleet and stable for life: it is part of Argo CD's tracking id. */
+  readonly argoName: string;
+  /** Rises with every change of what the Argo CD Application should be. */
+  readonly desiredRevision: number;
+  readonly deletion: Deletion;
+  readonly deletedAt: Millis | undefined;
+}

@@ -1,0 +1,21 @@
+import type { CredentialId } from "../../domain/ids.ts";
+
+/** What a credential belongs to and is for; authenticated together with the ciphertext, so that no row can stand in for another. */
+export interface CredentialKey {
+  readonly id: CredentialId;
+  /** Workspace or instance id. */
+  readonly owner: string;
+  readonly purpose: string;
+}
+
+/** Secrets at rest: AES-256-GCM with a data key of each credential's own, wrapped by a key from outside the database. */
+export interface CredentialStore {
+  /** Stores or replaces; returns the keyed fingerprint (HMAC) by which two plaintexts can be compared. */
+  put(key: CredentialKey, plaintext: string, signal: AbortSignal): Promise<string>;
+  /** Stores unless there is one already; returns what is stored then. */
+  putIfAbsent(key: CredentialKey, plaintext: string, signal: AbortSignal): Promise<string>;
+  read(key: CredentialKey, signal: AbortSignal): Promise<string | undefined>;
+  remove(key: CredentialKey, signal: AbortSignal): Promise<void>;
+  /** Re-wraps every data key that is not wrapped by the current key; returns how many. */
+  rewrap(signal: AbortSignal): Promise<number>;
+}

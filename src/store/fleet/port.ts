@@ -1,0 +1,38 @@
+import type { Decision } from "../../domain/decision.ts";
+import type { FleetSpec } from "../../domain/fleet.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import type { Instance, InstanceState } from "../../domain/instance.ts";
+
+export interface StoredFleet {
+  readonly spec: FleetSpec;
+  /** Rises with every change. */
+  readonly revision: number;
+}
+
+/** Fields a transition may change beside the state; the row's `revision` is raised. */
+export interface InstanceChange {
+  readonly id: InstanceId;
+  /** Revision the decision was made on. */
+  readonly revision: number;
+  readonly state: InstanceState;
+  readonly reason: string;
+  readonly attempt: number;
+  readonly version?: string;
+  readonly appliedHash?: string;
+  readonly decision: Decision | undefined;
+}
+
+/** What is declared, and which instances exist. Written by the provisioner and by SREs' commands. */
+export interface FleetStore {
+  readFleet(signal: AbortSignal): Promise<StoredFleet | undefined>;
+  /** Replaces the declared fleet if it differs; notifies `fleet` and each changed `pool`. Returns the revision in force. */
+  applyFleet(spec: FleetSpec, actor: string, signal: AbortSignal): Promise<number>;
+  listInstances(signal: AbortSignal): Promise<readonly Instance[]>;
+  readInstance(id: InstanceId, signal: AbortSignal): Promise<Instance | undefined>;
+  /** Adds an instance unless one of its name exists; notifies `instance`. Returns whether it was added. */
+  insertInstance(instance: Instance, decision: Decision, signal: AbortSignal): Promise<boolean>;
+  /** Conditional on `revision`; throws `StaleError` when the row has moved on. Notifies `instance`. Returns the new row. */
+  changeInstance(change: InstanceChange, signal: AbortSignal): Promise<Instance>;
+  /** Number of units each instance holds; instances without units are left out. */
+  countUnits(signal: AbortSignal): Promise<ReadonlyMap<InstanceId, number>>;
+}

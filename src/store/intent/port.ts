@@ -1,0 +1,72 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { ApplicationId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { RecordedStatus } from "../../domain/status.ts";
+import type { Application, ApplicationSpec, Deletion, PlacementUnit, Workspace } from "../../domain/workspace.ts";
+
+/** What one GitOpsDeployment asks for. The ids are used only where the row does not exist yet. */
+export interface DeploymentIntent {
+  readonly workspace: Pick<Workspace, "plane" | "apiCluster" | "namespace" | "namespaceUid" | "trustClass">;
+  readonly newIds: {
+    readonly workspaceId: WorkspaceId;
+    readonly unitId: UnitId;
+    readonly applicationId: ApplicationId;
+    readonly operationId: OperationId;
+  };
+  /** Class of the workspace's unit, if it is made now. */
+  readonly class: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly spec: ApplicationSpec;
+  readonly argoName: string;
+}
+
+export type IntentOutcome =
+  | { readonly kind: "created" | "updated" | "unchanged"; readonly applicationId: ApplicationId }
+  /** The row is being deleted: a resource with this uid was already seen to go. */
+  | { readonly kind: "deleting"; readonly applicationId: ApplicationId };
+
+export interface DeletionIntent {
+  readonly uid: string;
+  readonly deletion: Exclude<Deletion, "none">;
+  readonly operationId: OperationId;
+}
+
+/** A row as the users' door needs it to tell a user how things stand. */
+export interface UserView {
+  readonly application: Application;
+  readonly workspace: Workspace;
+  readonly unit: Pick<PlacementUnit, "owner" | "epoch" | "phase">;
+  /** True once the scheduler has found no room for the unit. */
+  readonly isUnplaceable: boolean;
+  readonly status: RecordedStatus | undefined;
+  /** Hash of the user's status last written, to skip writing the same again; empty before the first. */
+  readonly publishedHash: string;
+}
+
+export interface KnownApplication {
+  readonly applicationId: ApplicationId;
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly deletedAt: Millis | undefined;
+}
+
+/** Written by the users' door only: what users want, with the outbox rows and hints that follow from it. */
+export interface IntentStore {
+  /**
+   * Records intents in one transaction. A change of spec raises the application's `desiredRevision` (and the unit's, when
+   * its set of repositories changes), writes an operation and notifies `application` or, for a unit without owner, `unit`.
+   * An intent whose generation is older than the row's is `unchanged`.
+   */
+  recordDeployments(intents: readonly DeploymentIntent[], signal: AbortSignal): Promise<readonly IntentOutcome[]>;
+  /** Marks applications as deleted (idempotent) and notifies; unknown uids are ignored. */
+  recordDeletions(deletions: readonly DeletionIntent[], signal: AbortSignal): Promise<void>;
+  readByUids(uids: readonly string[], signal: AbortSignal): Promise<readonly UserView[]>;
+  readByIds(ids: readonly ApplicationId[], signal: AbortSignal): Promise<readonly UserView[]>;
+  /** Every application row of one API cluster, for the sweep that compares them with the resources that exist. */
+  listKnown(apiCluster: string, signal: AbortSignal): Promise<readonly KnownApplication[]>;
+  /** Ids whose recorded status or placement has changed since `publishedHash` was written. */
+  listUnpublished(apiCluster: string, limit: number, signal: AbortSignal): Promise<readonly ApplicationId[]>;
+  recordPublished(entries: readonly { readonly applicationId: ApplicationId; readonly hash: string }[], signal: AbortSignal): Promise<void>;
+}

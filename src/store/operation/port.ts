@@ -1,0 +1,30 @@
+import type { WorkspaceId } from "../../domain/ids.ts";
+import type { Operation, OperationState } from "../../domain/operation.ts";
+import type { Application, PlacementUnit, Workspace } from "../../domain/workspace.ts";
+import type { RecordedStatus } from "../../domain/status.ts";
+
+export interface WorkspaceSummary {
+  readonly workspace: Workspace;
+  readonly units: readonly PlacementUnit[];
+  readonly applications: number;
+}
+
+export interface ApplicationSummary {
+  readonly application: Application;
+  readonly workspace: Workspace;
+  readonly unit: PlacementUnit;
+  readonly status: RecordedStatus | undefined;
+}
+
+export interface Page {
+  readonly limit: number;
+  /** Last key of the page before; empty for the first. */
+  readonly after: string;
+}
+
+/** What SREs look at: read only, paged by key. */
+export interface OperationStore {
+  listOperations(filter: { readonly state?: OperationState; readonly workspaceId?: WorkspaceId }, page: Page, signal: AbortSignal): Promise<readonly Operation[]>;
+  listWorkspaces(filter: { readonly namespace?: string }, page: Page, signal: AbortSignal): Promise<readonly WorkspaceSummary[]>;
+  listApplications(filter: { readonly namespace?: string; readonly name?: string }, page: Page, signal: AbortSignal): Promise<readonly ApplicationSummary[]>;
+}

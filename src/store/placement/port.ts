@@ -1,0 +1,56 @@
+import type { Decision } from "../../domain/decision.ts";
+import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { LoadVector } from "../../domain/load.ts";
+import type { PlacementUnit, Workspace } from "../../domain/workspace.ts";
+
+/** An instance with the sum of the planning loads of the units it holds. */
+export interface InstanceWithLoad {
+  readonly instance: Instance;
+  readonly load: LoadVector;
+  readonly units: number;
+}
+
+/** Everything the scheduler decides from, read in one transaction. */
+export interface FleetSnapshot {
+  readonly class: string;
+  /** All instances of the class that are not retired, sorted by id. */
+  readonly instances: readonly InstanceWithLoad[];
+}
+
+export interface FirstPlacement {
+  readonly unitId: UnitId;
+  readonly rowVersion: number;
+  readonly instanceId: InstanceId;
+  /** Largest load the instance may have with the unit on it: the bound that the decision was made under. */
+  readonly ceiling: LoadVector;
+  readonly decision: Decision;
+}
+
+export type PlacementOutcome =
+  | { readonly kind: "placed"; readonly epoch: number }
+  /** The instance filled up, or stopped being ACTIVE, since the snapshot: decide again. */
+  | { readonly kind: "full" }
+  /** Somebody else placed or changed the unit. */
+  | { readonly kind: "stale" };
+
+export interface UnitWithWorkspace {
+  readonly unit: PlacementUnit;
+  readonly workspace: Workspace;
+}
+
+/** Written by the scheduler only: where each unit lives. */
+export interface PlacementStore {
+  readUnit(id: UnitId, signal: AbortSignal): Promise<UnitWithWorkspace | undefined>;
+  readUnitsOf(workspaceId: WorkspaceId, signal: AbortSignal): Promise<readonly PlacementUnit[]>;
+  readFleet(className: string, signal: AbortSignal): Promise<FleetSnapshot>;
+  /** Units without owner, oldest first. */
+  listUnplaced(limit: number, signal: AbortSignal): Promise<readonly UnitId[]>;
+  /**
+   * Locks the instance's row, re-checks state and fit against the loads as they are now, and on success gives the unit its
+   * owner, a new epoch, phase IDLE and a decision row, and notifies `unit` and each of its applications.
+   */
+  commitFirstPlacement(placement: FirstPlacement, signal: AbortSignal): Promise<PlacementOutcome>;
+  /** Journals that no instance has room; notifies the unit's applications the first time. */
+  recordUnplaceable(unitId: UnitId, decision: Decision, signal: AbortSignal): Promise<void>;
+}

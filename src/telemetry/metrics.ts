@@ -1,0 +1,22 @@
+/** Metrics without a library in sight: the adapter behind this is the only place that knows prom-client. */
+export interface Metrics {
+  counter(name: string, help: string, labels?: readonly string[]): Counter;
+  gauge(name: string, help: string, labels?: readonly string[]): Gauge;
+  histogram(name: string, help: string, buckets: readonly number[], labels?: readonly string[]): Histogram;
+}
+
+export type Labels = Readonly<Record<string, string>>;
+export interface Counter {
+  add(value: number, labels?: Labels): void;
+}
+export interface Gauge {
+  set(value: number, labels?: Labels): void;
+  /** Calls `collect` at each scrape instead of being set. */
+  collect(collect: () => readonly { readonly value: number; readonly labels?: Labels }[]): void;
+}
+export interface Histogram {
+  observe(value: number, labels?: Labels): void;
+}
+
+const nothing = { add() {}, set() {}, collect() {}, observe() {} };
+export const noMetrics: Metrics = { counter: () => nothing, gauge: () => nothing, histogram: () => nothing };
