@@ -13,3 +13,10 @@ export function ownerOf<Member extends string>(key: string, members: readonly Me
   }
   return best?.member;
 }
+
+/** A process's share of the keys. Being wrong about it costs double work, never correctness. */
+export interface Partition {
+  isMine(key: string): boolean;
+  /** Calls `listener` after the share may have changed; the returned function ends that. */
+  onChange(listener: () => void): () => void;
+}
