@@ -1,0 +1,93 @@
+import fastifySwagger from "@fastify/swagger";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { jsonSchemaTransform, jsonSchemaTransformObject, serializerCompiler, validatorCompiler } from "fastify-type-provider-zod";
+import { DefectError, UnavailableError } from "../domain/errors.ts";
+import type { TokenRole } from "../store/token/port.ts";
+import { createAuthenticate, includesRole } from "./auth.ts";
+import type { ApiDeps } from "./port.ts";
+import { problem, problemOf, sendProblem } from "./problem.ts";
+import { addFleetRoutes } from "./routes/fleet.ts";
+import { addOpenRoutes } from "./routes/open.ts";
+import { addViewRoutes } from "./routes/views.ts";
+
+/** A fleet document of this size describes thousands of pools; anything larger is not one. */
+const BODY_LIMIT_BYTES = 1_048_576;
+
+export interface Api {
+  /** Starts listening; resolves with the URL in use. Throws `UnavailableError` naming the port when it is taken. */
+  listen(at: { readonly host: string; readonly port: number }): Promise<string>;
+  /** The OpenAPI 3.1 document of what is served. */
+  document(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** REST for SREs and services. Every route but health, metrics and the document itself needs a token with the route's role. */
+export async function createApi(deps: ApiDeps): Promise<Api> {
+  const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: true });
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.setErrorHandler((error, _request, reply) => {
+    const view = problemOf(error);
+    if (view.status >= 500) deps.log.error({ error }, "Answering a request failed");
+    return sendProblem(reply, view);
+  });
+  app.setNotFoundHandler((request, reply) =>
+    sendProblem(reply, problem({ status: 404, code: "api.no-route", detail: `${request.method} ${request.url.split("?")[0]} is not served; see /openapi.json` })),
+  );
+  await app.register(fastifySwagger, {
+    openapi: { openapi: "3.1.0", info: { title: "Argosy", version: deps.version }, components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } } },
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  });
+  addRoutes(app, deps);
+  return {
+    listen: (at) => listen(app, at),
+    async document() {
+      await app.ready();
+      return app.swagger();
+    },
+    close: () => app.close(),
+  };
+}
+
+function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const authenticate = createAuthenticate(deps.store.tokens, deps.clock);
+  const guard = (needed: TokenRole) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const token = await authenticate(request.headers.authorization, request.signal ?? AbortSignal.timeout(10_000));
+    if (token === undefined) {
+      return sendProblem(reply, problem({ status: 401, code: "api.no-token", detail: "send Authorization: Bearer <token>; `argosy token create` makes one" }));
+    }
+    if (!includesRole(token.role, needed)) {
+      return sendProblem(reply, problem({ status: 403, code: "api.role", detail: `token ${token.name} has role ${token.role}, this needs ${needed}` }));
+    }
+    request.actor = token.name;
+    return undefined;
+  };
+  app.decorateRequest("actor", "");
+  app.register(async (open) => addOpenRoutes(open, deps));
+  app.register(async (views) => {
+    views.addHook("onRequest", guard("viewer"));
+    addViewRoutes(views, deps);
+  });
+  app.register(async (writes) => {
+    writes.addHook("onRequest", guard("operator"));
+    addFleetRoutes(writes, deps);
+  });
+}
+
+async function listen(app: FastifyInstance, at: { readonly host: string; readonly port: number }): Promise<string> {
+  try {
+    return await app.listen(at);
+  } catch (cause) {
+    const busy = (cause as { readonly code?: string }).code === "EADDRINUSE";
+    if (!busy) throw new DefectError("listening for REST requests", { code: "api.listen", cause, context: { ...at } });
+    throw new UnavailableError(`listening on ${at.host}:${at.port}: the port is taken, choose another with listen.port`, { code: "api.port-busy", cause, context: { ...at } });
+  }
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Name of the token that made the request, for the journal. */
+    actor: string;
+  }
+}

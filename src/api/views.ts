@@ -1,0 +1,108 @@
+import { rfc3339 } from "../domain/clock.ts";
+import type { Decision } from "../domain/decision.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import { LOAD_DIMENSIONS, type LoadVector } from "../domain/load.ts";
+import type { Operation } from "../domain/operation.ts";
+import type { ApplicationSummary, WorkspaceSummary } from "../store/operation/port.ts";
+import type { InstanceWithLoad } from "../store/placement/port.ts";
+import type { ApplicationView, DecisionView, InstanceView, OperationView, WorkspaceView } from "./schema.ts";
+
+/** Instance ids to names; an id that is not there any more is shown as it is. */
+export type InstanceNames = ReadonlyMap<InstanceId, string>;
+
+export function namesOf(instances: readonly Instance[]): InstanceNames {
+  return new Map(instances.map((instance) => [instance.id, instance.name]));
+}
+
+const nameOf = (names: InstanceNames, id: InstanceId | undefined): string | null => (id === undefined ? null : (names.get(id) ?? id));
+
+/** Dimensions that are counted in thousandths inside and in whole numbers by people. */
+const THOUSANDTHS: readonly string[] = ["applications", "gitPerMinute"];
+
+function forPeople(load: LoadVector): InstanceView["load"] {
+  const entries = LOAD_DIMENSIONS.map((name) => [name, THOUSANDTHS.includes(name) ? load[name] / 1000 : load[name]] as const);
+  return Object.fromEntries(entries) as InstanceView["load"];
+}
+
+/** Largest share of any dimension in use; a dimension without capacity counts as full once something is there. */
+function utilisation(load: LoadVector, capacity: LoadVector): number {
+  const shares = LOAD_DIMENSIONS.map((name) => (capacity[name] > 0 ? load[name] / capacity[name] : load[name] > 0 ? 1 : 0));
+  return Math.round(Math.max(...shares) * 10_000) / 10_000;
+}
+
+export function instanceView({ instance, load, units }: InstanceWithLoad): InstanceView {
+  return {
+    id: instance.id,
+    name: instance.name,
+    pool: instance.pool,
+    class: instance.class,
+    engineCluster: instance.engineCluster,
+    namespace: instance.namespace,
+    version: instance.version,
+    desiredVersion: instance.desiredVersion,
+    state: instance.state,
+    since: rfc3339(instance.stateSince),
+    reason: instance.reason,
+    units,
+    load: forPeople(load),
+    capacity: forPeople(instance.capacity),
+    utilisation: utilisation(load, instance.capacity),
+  };
+}
+
+export function workspaceView({ workspace, units, applications }: WorkspaceSummary, names: InstanceNames): WorkspaceView {
+  return {
+    id: workspace.id,
+    namespace: workspace.namespace,
+    apiCluster: workspace.apiCluster,
+    trustClass: workspace.trustClass,
+    state: workspace.state,
+    applications,
+    units: units.map((unit) => ({
+      id: unit.id,
+      class: unit.class,
+      instance: nameOf(names, unit.owner),
+      epoch: unit.epoch,
+      phase: unit.phase,
+    })),
+  };
+}
+
+export function applicationView({ application, workspace, unit, status }: ApplicationSummary, names: InstanceNames): ApplicationView {
+  return {
+    id: application.id,
+    namespace: workspace.namespace,
+    name: application.name,
+    argoName: application.argoName,
+    instance: nameOf(names, unit.owner),
+    repoUrl: application.spec.source.repoUrl,
+    path: application.spec.source.path,
+    targetRevision: application.spec.source.targetRevision,
+    type: application.spec.type,
+    sync: status?.status.sync.status ?? "Unknown",
+    revision: status?.status.sync.revision ?? "",
+    health: status?.status.health.status ?? "Unknown",
+    reconciledAt: status?.reconciledAt === undefined ? null : rfc3339(status.reconciledAt),
+    deleting: application.deletedAt !== undefined,
+  };
+}
+
+export function operationView(operation: Operation, names: InstanceNames): OperationView {
+  return {
+    id: operation.id,
+    kind: operation.kind,
+    subject: operation.subject,
+    workspace: operation.workspaceId,
+    instance: nameOf(names, operation.instanceId),
+    state: operation.state,
+    attempts: operation.attempts,
+    createdAt: rfc3339(operation.createdAt),
+    updatedAt: rfc3339(operation.updatedAt),
+    message: operation.message,
+  };
+}
+
+export function decisionView(decision: Decision): DecisionView {
+  return { ...decision, at: rfc3339(decision.at), details: { ...decision.details } };
+}

@@ -1,0 +1,23 @@
+import process from "node:process";
+import { argosyVersion } from "../config.ts";
+import { errorText } from "./error-text.ts";
+import { createProgram } from "./program.ts";
+
+const program = createProgram({
+  env: process.env,
+  version: argosyVersion,
+  write: (text) => void process.stdout.write(`${text}\n`),
+  setExitCode: (code) => {
+    process.exitCode = code;
+  },
+});
+
+// A reader that goes away (`argosy get … | head`) is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+
+try {
+  await program.parseAsync(process.argv);
+} catch (error) {
+  process.stderr.write(`argosy: ${errorText(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,19 @@
+import { InputError } from "../domain/errors.ts";
+
+/** What a person reads when a command failed: one or two sentences, with the remedy where there is one. */
+export function errorText(error: unknown): string {
+  if (error instanceof InputError) return `${error.path}: ${error.message}. ${error.remedy}.`.replaceAll("..", ".");
+  if (!(error instanceof Error)) return String(error);
+  const causes = causesOf(error);
+  return causes.length === 0 ? error.message : `${error.message} (${causes.join(": ")})`;
+}
+
+const DEEPEST = 5;
+
+function causesOf(error: Error): readonly string[] {
+  const messages: string[] = [];
+  for (let cause = error.cause; cause instanceof Error && messages.length < DEEPEST; cause = cause.cause) {
+    if (cause.message !== "") messages.push(cause.message);
+  }
+  return messages;
+}
