@@ -1,0 +1,47 @@
+/** What a development fleet is declared as: one pool on one cluster, sized for a laptop. */
+export interface FleetFacts {
+  /** Name and Secret (`namespace/name`) of each cluster that hosts instances. */
+  readonly engineClusters: readonly { readonly name: string; readonly kubeconfigSecret: string }[];
+  readonly instances: { readonly min: number; readonly max: number };
+  readonly version: string;
+  /** Directory with the release's CRDs. */
+  readonly crds: string;
+  /** Seconds between two comparisons of an application nothing happened to. */
+  readonly reconciliationSeconds?: number;
+}
+
+/**
+ * A Fleet document whose repositories may be plain HTTP on loopback. Images are the real ones: where they are pulled, they
+ * run; the development cluster runs the same programs as processes.
+ */
+export function fleetDocument(facts: FleetFacts): Readonly<Record<string, unknown>> {
+  return {
+    apiVersion: "argosy.dev/v1alpha1",
+    kind: "Fleet",
+    engineClusters: facts.engineClusters.map(({ name, kubeconfigSecret }) => ({ name, region: "local", kubeconfigSecret })),
+    versions: {
+      default: facts.version,
+      floor: "3.5.1",
+      catalogue: [
+        {
+          version: facts.version,
+          image: `quay.io/argoproj/argocd:v${facts.version}`,
+          redisImage: "public.ecr.aws/docker/library/redis:8.2.3-alpine",
+          crds: facts.crds,
+        },
+      ],
+    },
+    pools: [
+      {
+        name: "standard",
+        class: { region: "local", tier: "shared", trust: "public" },
+        engineClusters: facts.engineClusters.map(({ name }) => name),
+        instances: facts.instances,
+        capacity: { applications: 1000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2000, gitPerMinute: 600 },
+        resources: { controller: { memory: "2Gi", cpu: "2" }, repoServer: { replicas: 1 } },
+        ...(facts.reconciliationSeconds === undefined ? {} : { engine: { reconciliationSeconds: facts.reconciliationSeconds } }),
+      },
+    ],
+    egress: { allow: ["127.0.0.0/8"], http: ["127.0.0.1"] },
+  };
+}
