@@ -4,3 +4,5 @@ module argosy.dev/hack/tools
 go 1.25.0
 
 require github.com/alicebob/miniredis/v2 v2.35.0
+
+require github.com/yuin/gopher-lua v1.1.1 // indirect

@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { InputError } from "../../src/domain/errors.ts";
+
+/** Programs built together from one Go module file. */
+export interface GoSet {
+  readonly name: string;
+  /** Folder that holds the module file. */
+  readonly directory: string;
+  readonly programs: readonly GoProgram[];
+  /** Files of the module `module` that belong beside the programs. */
+  readonly extras: GoExtras | undefined;
+}
+
+export interface GoProgram {
+  /** File name of the binary. */
+  readonly name: string;
+  readonly package: string;
+  /** Value of Go variables set at link time: without a version kubectl refuses to speak with the server. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+export interface GoExtras {
+  readonly module: string;
+  /** Folders copied as they are: from the module, into the set. */
+  readonly folders: readonly { readonly from: string; readonly to: string }[];
+  /** Scripts copied beside the binaries, executable. */
+  readonly scripts: readonly string[];
+}
+
+const goDirectory = join(fileURLToPath(new URL(".", import.meta.url)), "go");
+const argoCdPrefix = "argo-cd-";
+
+/** Versions of Argo CD that have a module file here, e.g. `3.5.7`; one folder per version, nothing else to add. */
+export function argoCdVersions(): readonly string[] {
+  return readdirSync(goDirectory)
+    .filter((name) => name.startsWith(argoCdPrefix))
+    .map((name) => name.slice(argoCdPrefix.length))
+    .sort();
+}
+
+/** The set called `kubernetes`, `tools` or `argo-cd-<version>`; InputError for any other name. */
+export function goSet(name: string): GoSet {
+  const directory = join(goDirectory, name);
+  if (name === "kubernetes") return kubernetesSet(directory);
+  if (name === "tools") return { name, directory, programs: ["redis"].map((tool) => program(tool, `./${tool}`)), extras: undefined };
+  const version = name.startsWith(argoCdPrefix) ? name.slice(argoCdPrefix.length) : undefined;
+  if (version !== undefined && argoCdVersions().includes(version)) return argoCdSet(name, directory, version);
+  throw new InputError(`Looking up the Go programs of "${name}"`, {
+    code: "dev.unknown-set",
+    path: "set",
+    remedy: `name one of kubernetes, tools, ${argoCdVersions().map((known) => argoCdPrefix + known).join(", ")}`,
+  });
+}
+
+/** Where the programs of an Argo CD version are declared, for the version as an image tag writes it (`v3.5.7`). */
+export function argoCdSetName(version: string): string {
+  return argoCdPrefix + version.replace(/^v/, "");
+}
+
+function kubernetesSet(directory: string): GoSet {
+  const version = requiredVersion(directory, "k8s.io/kubernetes");
+  const [major = "", minor = ""] = version.slice(1).split(".");
+  const variables = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"].flatMap((at) => [
+    [`${at}.gitVersion`, version],
+    [`${at}.gitMajor`, major],
+    [`${at}.gitMinor`, minor],
+    [`${at}.gitTreeState`, "clean"],
+  ]);
+  const versions = Object.fromEntries(variables) as Record<string, string>;
+  const kubernetes = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
+  return {
+    name: "kubernetes",
+    directory,
+    programs: [program("etcd", "go.etcd.io/etcd/server/v3"), ...kubernetes.map((name) => program(name, `k8s.io/kubernetes/cmd/${name}`, versions))],
+    extras: undefined,
+  };
+}
+
+function argoCdSet(name: string, directory: string, version: string): GoSet {
+  const module = `github.com/argoproj/argo-cd/v${version.split(".")[0] ?? ""}`;
+  const folders = [
+    { from: "manifests/crds", to: "crds" },
+    { from: "manifests/base", to: "base" },
+  ];
+  const programs = [program("argocd", `${module}/cmd`, { [`${module}/common.version`]: version })];
+  return { name, directory, programs, extras: { module, folders, scripts: ["hack/git-verify-wrapper.sh", "hack/gpg-wrapper.sh"] } };
+}
+
+function program(name: string, from: string, variables: Readonly<Record<string, string>> = {}): GoProgram {
+  return { name, package: from, variables };
+}
+
+/** Version of `module` that the module file in `directory` requires. */
+function requiredVersion(directory: string, module: string): string {
+  const line = readFileSync(join(directory, "go.mod"), "utf8")
+    .split("\n")
+    .map((text) => text.trim().replace(/^require /, "").split(" "))
+    .find(([name, version]) => name === module && version?.startsWith("v"));
+  if (line?.[1] !== undefined) return line[1];
+  throw new InputError(`Reading the version of ${module}`, { code: "dev.go-mod", path: join(directory, "go.mod"), remedy: `require ${module} there` });
+}

@@ -1,0 +1,100 @@
+import { join } from "node:path";
+import type { Pki } from "./pki.ts";
+
+export type KubernetesComponent = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler";
+
+export interface KubernetesPorts {
+  readonly etcd: number;
+  readonly etcdPeer: number;
+  readonly api: number;
+}
+
+interface Setting {
+  readonly ports: KubernetesPorts;
+  readonly pki: Pki;
+  readonly directory: string;
+}
+
+/** What a cluster of one process each, on loopback, without nodes or a cloud, is started with. */
+export function componentArgs(component: KubernetesComponent, setting: Setting): readonly string[] {
+  switch (component) {
+    case "etcd":
+      return etcdArgs(setting);
+    case "kube-apiserver":
+      return apiServerArgs(setting);
+    case "kube-controller-manager":
+      return controllerManagerArgs(setting);
+    case "kube-scheduler":
+      return ["--kubeconfig", join(setting.directory, "etc", "scheduler.kubeconfig"), ...clientLimits, "--leader-elect=false", "--secure-port=0"];
+  }
+}
+
+/** The defaults (20 to 50 requests a second) would make these two the slowest part of every test. */
+const clientLimits = ["--kube-api-qps=200", "--kube-api-burst=400"];
+
+/**
+ * Controllers that have nothing to do on loopback. Node-lifecycle stays away because the node's own program says what the node is,
+ * and it may well be stopped for a while without the pods being evicted.
+ */
+const unneededControllers = [
+  "node-lifecycle-controller",
+  "node-ipam-controller",
+  "node-route-controller",
+  "cloud-node-lifecycle-controller",
+  "service-lb-controller",
+  "taint-eviction-controller",
+  "device-taint-eviction-controller",
+  "persistentvolume-attach-detach-controller",
+  "persistentvolume-binder-controller",
+  "persistentvolume-expander-controller",
+  "horizontal-pod-autoscaler-controller",
+  "certificatesigningrequest-approving-controller",
+  "certificatesigningrequest-cleaner-controller",
+  "certificatesigningrequest-signing-controller",
+  "storage-version-migrator-controller",
+];
+
+function etcdArgs({ ports, directory }: Setting): readonly string[] {
+  const [client, peer] = [`http://127.0.0.1:${ports.etcd}`, `http://127.0.0.1:${ports.etcdPeer}`];
+  return [
+    ...["--data-dir", join(directory, "etcd")],
+    ...["--listen-client-urls", client, "--advertise-client-urls", client],
+    ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", `default=${peer}`],
+    // Survives the death of every process, not that of the machine.
+    "--unsafe-no-fsync",
+    "--log-level=warn",
+  ];
+}
+
+function apiServerArgs({ ports, pki }: Setting): readonly string[] {
+  return [
+    `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${ports.api}`,
+    `--tls-cert-file=${pki.path("server.crt")}`,
+    `--tls-private-key-file=${pki.path("server.key")}`,
+    `--client-ca-file=${pki.path("ca.crt")}`,
+    "--authorization-mode=RBAC",
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${pki.path("service-account.pub")}`,
+    `--service-account-signing-key-file=${pki.path("service-account.key")}`,
+    "--service-cluster-ip-range=10.96.0.0/16",
+    // Its own address is a loopback one, which must not become an endpoint.
+    "--endpoint-reconciler-type=none",
+    "--profiling=false",
+  ];
+}
+
+function controllerManagerArgs({ pki, directory }: Setting): readonly string[] {
+  return [
+    ...["--kubeconfig", join(directory, "etc", "controllerManager.kubeconfig")],
+    ...clientLimits,
+    "--leader-elect=false",
+    "--secure-port=0",
+    `--controllers=*,${unneededControllers.map((name) => `-${name}`).join(",")}`,
+    `--root-ca-file=${pki.path("ca.crt")}`,
+    `--service-account-private-key-file=${pki.path("service-account.key")}`,
+    // Without it the controllers share one user, which no role allows anything.
+    "--use-service-account-credentials=true",
+  ];
+}

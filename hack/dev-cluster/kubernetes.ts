@@ -1,0 +1,173 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { request as secureRequest } from "node:https";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { UnavailableError } from "../../src/domain/errors.ts";
+import type { BuiltSet } from "./build.ts";
+import { renderKubeconfig } from "./kubeconfig.ts";
+import { componentArgs, type KubernetesComponent, type KubernetesPorts } from "./kubernetes-args.ts";
+import { type Pki, preparePki } from "./pki.ts";
+import { freePort, isFree } from "./ports.ts";
+import { type DevProcess, findProcess, isSameProgram, type ProcessSpec, startProcess, stopProcess } from "./processes/process.ts";
+import type { KeyPair } from "./x509.ts";
+
+/** A Kubernetes API with its controllers, without nodes. */
+export interface KubernetesCluster {
+  readonly name: string;
+  readonly port: number;
+  /** `https://127.0.0.1:<port>`; the certificate is valid for 127.0.0.1 on every port, so it may stand behind a proxy. */
+  readonly server: string;
+  /** PEM. */
+  readonly ca: string;
+  /** File for the administrator. */
+  readonly kubeconfig: string;
+  readonly admin: KeyPair;
+  process(component: KubernetesComponent): DevProcess | undefined;
+  /** Starts what does not run; resolves when the API answers. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Ends one part, e.g. to see what happens while the API server is away; `start` brings it back. */
+  stopComponent(component: KubernetesComponent): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface KubernetesOptions {
+  readonly name: string;
+  /** Data, certificates, ports and logs are kept here, and a second start takes up what the first left. */
+  readonly directory: string;
+  readonly programs: BuiltSet;
+  /** Default: all four. Without controller-manager and scheduler it is a bare API: nothing is defaulted, collected or bound. */
+  readonly components?: readonly KubernetesComponent[];
+  /** Whether the processes end when ours does; else the next start finds and keeps them. */
+  readonly endsWithUs: boolean;
+}
+
+const allComponents: readonly KubernetesComponent[] = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+const stopGraceMs = 5000;
+
+/**
+ * Starts a cluster or finds it running. What a killed predecessor left running in `directory` is kept if it was started the same way, else
+ * ended; nothing else is touched. UnavailableError if a part does not come up (its log's path is in the message).
+ */
+export async function startKubernetes(options: KubernetesOptions, signal: AbortSignal): Promise<KubernetesCluster> {
+  for (const folder of ["logs", "run", "etc"]) mkdirSync(join(options.directory, folder), { recursive: true });
+  const pki = preparePki(join(options.directory, "pki"));
+  const ports = await choosePorts(options.directory);
+  const cluster = createCluster({ options, pki, ports });
+  await cluster.start(signal);
+  return cluster;
+}
+
+interface Parts {
+  readonly options: KubernetesOptions;
+  readonly pki: Pki;
+  readonly ports: KubernetesPorts;
+}
+
+function createCluster(parts: Parts): KubernetesCluster {
+  const { options, pki, ports } = parts;
+  const components = allComponents.filter((component) => (options.components ?? allComponents).includes(component));
+  const server = `https://127.0.0.1:${ports.api}`;
+  const kubeconfig = writeKubeconfig(parts, server, "admin");
+  writeKubeconfig(parts, server, "controllerManager");
+  writeKubeconfig(parts, server, "scheduler");
+  const running = new Map<KubernetesComponent, DevProcess>();
+  const stopComponent = async (component: KubernetesComponent) => {
+    const process = running.get(component);
+    running.delete(component);
+    if (process !== undefined) await stopProcess(process, stopGraceMs);
+  };
+  return {
+    name: options.name,
+    port: ports.api,
+    server,
+    ca: pki.ca,
+    kubeconfig,
+    admin: pki.admin,
+    process: (component) => running.get(component),
+    async start(signal) {
+      for (const component of components) {
+        if (running.get(component)?.isAlive()) continue;
+        running.set(component, await startOrKeep(specOf(parts, component)));
+        await ready(parts, component, running.get(component), signal);
+      }
+    },
+    stopComponent,
+    // The API server goes before etcd: without it, it would hang on to its requests until it is killed.
+    async stop() {
+      await Promise.all([stopComponent("kube-scheduler"), stopComponent("kube-controller-manager")]);
+      await stopComponent("kube-apiserver");
+      await stopComponent("etcd");
+    },
+  };
+}
+
+function specOf({ options, pki, ports }: Parts, component: KubernetesComponent): ProcessSpec {
+  return {
+    directory: join(options.directory, "run", component),
+    command: options.programs.program(component),
+    args: componentArgs(component, { ports, pki, directory: options.directory }),
+    env: { PATH: process.env["PATH"] ?? "", HOME: options.directory },
+    cwd: options.directory,
+    log: join(options.directory, "logs", `${component}.log`),
+    endsWithUs: options.endsWithUs,
+  };
+}
+
+async function startOrKeep(spec: ProcessSpec): Promise<DevProcess> {
+  const left = findProcess(spec.directory);
+  if (left !== undefined && isSameProgram(spec)) return left;
+  if (left !== undefined) await stopProcess(left, stopGraceMs);
+  return await startProcess(spec);
+}
+
+/** Waits until the component does its work; controller-manager and scheduler are told by what they do, not waited for here. */
+async function ready(parts: Parts, component: KubernetesComponent, process: DevProcess | undefined, signal: AbortSignal): Promise<void> {
+  const isReady = component === "etcd" ? () => etcdAnswers(parts.ports.etcd) : component === "kube-apiserver" ? () => apiAnswers(parts) : () => Promise.resolve(true);
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(60_000)]);
+  while (!(await isReady())) {
+    if (deadline.aborted || !process?.isAlive()) {
+      signal.throwIfAborted();
+      const log = join(parts.options.directory, "logs", `${component}.log`);
+      throw new UnavailableError(`Starting ${component} of ${parts.options.name} (see ${log})`, { code: "dev.not-ready", context: { component } });
+    }
+    await sleep(25);
+  }
+}
+
+function etcdAnswers(port: number): Promise<boolean> {
+  return answers((done) => request({ host: "127.0.0.1", port, path: "/health", agent: false }, done));
+}
+
+function apiAnswers({ pki, ports }: Parts): Promise<boolean> {
+  return answers((done) => secureRequest({ host: "127.0.0.1", port: ports.api, path: "/readyz", agent: false, ca: pki.ca, ...pki.admin }, done));
+}
+
+function answers(ask: (done: (response: { statusCode?: number | undefined; resume(): unknown }) => void) => ReturnType<typeof request>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asked = ask((response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    asked.setTimeout(2000, () => asked.destroy());
+    asked.once("error", () => resolve(false));
+    asked.end();
+  });
+}
+
+function writeKubeconfig({ options, pki }: Parts, server: string, user: "admin" | "controllerManager" | "scheduler"): string {
+  const path = join(options.directory, "etc", `${user}.kubeconfig`);
+  writeFileSync(path, renderKubeconfig({ name: options.name, server, ca: pki.ca, certificate: pki[user] }), { mode: 0o600 });
+  return path;
+}
+
+/** The ports of the last start, unless somebody else has taken one of them. */
+async function choosePorts(directory: string): Promise<KubernetesPorts> {
+  const file = join(directory, "ports.json");
+  const kept = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as KubernetesPorts) : undefined;
+  const isOurs = findProcess(join(directory, "run", "etcd")) !== undefined;
+  if (kept !== undefined && (isOurs || (await Promise.all(Object.values(kept).map((port: number) => isFree(port)))).every(Boolean))) return kept;
+  const ports = { etcd: await freePort(), etcdPeer: await freePort(), api: await freePort() };
+  writeFileSync(file, JSON.stringify(ports));
+  return ports;
+}

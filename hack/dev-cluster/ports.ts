@@ -1,0 +1,23 @@
+import { randomInt } from "node:crypto";
+import { createServer } from "node:net";
+import { UnavailableError } from "../../src/domain/errors.ts";
+
+/** Below the range outgoing connections take theirs from, so that a port that was kept is seldom taken by one of them. */
+const range = { from: 20_000, to: 32_000 };
+
+/** A port of `host` that nothing listens on. Somebody else may still take it before the caller does. */
+export async function freePort(host = "127.0.0.1"): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = randomInt(range.from, range.to);
+    if (await isFree(port, host)) return port;
+  }
+  throw new UnavailableError(`Looking for a free port on ${host}`, { code: "dev.no-port" });
+}
+
+export async function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}

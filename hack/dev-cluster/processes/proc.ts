@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+
+/** What the kernel says about a process: the fields of `/proc/PID/stat` that are asked for here (proc_pid_stat(5)). */
+export interface ProcStat {
+  readonly pid: number;
+  /** One letter; `Z` is a process that has ended and waits to be collected, `T` one that is stopped. */
+  readonly state: string;
+  /** When it was started, in clock ticks since boot: with the id this names one process and no later one. */
+  readonly startTicks: number;
+  /** User and system time together, in clock ticks (1/100 s). */
+  readonly cpuTicks: number;
+}
+
+/** Reads one line of `/proc/PID/stat`. The name may hold blanks and brackets, so fields are counted after its last bracket. */
+export function parseStat(line: string): ProcStat | undefined {
+  const end = line.lastIndexOf(")");
+  const pid = Number.parseInt(line, 10);
+  const fields = line.slice(end + 2).split(" ");
+  const [state, startTicks] = [fields[0], Number(fields[19])];
+  if (end < 0 || !Number.isInteger(pid) || state === undefined || !Number.isInteger(startTicks)) return undefined;
+  return { pid, state, startTicks, cpuTicks: Number(fields[11]) + Number(fields[12]) };
+}
+
+export function readStat(pid: number): ProcStat | undefined {
+  const text = readProc(pid, "stat");
+  return text === undefined ? undefined : parseStat(text);
+}
+
+/** When the process was started (ticks since boot); undefined when there is none, or it has ended and only waits to be collected. */
+export function startTicks(pid: number): number | undefined {
+  const stat = readStat(pid);
+  return stat === undefined || stat.state === "Z" || stat.state === "X" ? undefined : stat.startTicks;
+}
+
+/** Memory the process holds in RAM, in bytes. */
+export function residentBytes(pid: number): number | undefined {
+  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(pid, "status") ?? "")?.[1];
+  return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
+}
+
+export function commandLine(pid: number): readonly string[] {
+  return (readProc(pid, "cmdline") ?? "").split("\0").slice(0, -1);
+}
+
+function readProc(pid: number, file: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { UnavailableError } from "../../../src/domain/errors.ts";
+import { commandLine, parseStat, startTicks } from "./proc.ts";
+
+/** A program to run beside us, outliving us unless it is told to end with us. */
+export interface ProcessSpec {
+  /** Folder of its own, where its process id, its command and its exit code are kept. */
+  readonly directory: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** File its output is appended to. */
+  readonly log: string;
+  /** Whether it is told to end when our own process is gone, however that happened. */
+  readonly endsWithUs: boolean;
+}
+
+export interface DevProcess {
+  readonly pid: number;
+  isAlive(): boolean;
+  /** Does nothing once the process is gone. */
+  signal(name: NodeJS.Signals): void;
+  /** Its exit code once it is gone: 128 + n after signal n, 255 when nobody saw how it ended. */
+  readonly ended: Promise<number>;
+}
+
+/**
+ * A shell stays as the parent of each program. It writes down who the program is and how it ended, so that both are known to
+ * whoever comes after us, and takes the program's own children (git, say) with it. It is the leader of a process group that
+ * holds nothing else, which is why `kill 0` cannot hit a stranger. Descriptor 3, if there is one, is closed by the death of our process.
+ */
+const guardian = `
+directory=$1; log=$2; shift 2
+"$@" >>"$log" 2>&1 </dev/null 3<&- &
+program=$!
+read -r line </proc/$program/stat && echo "$line" >"$directory/process"
+if [ -n "$GUARDIAN_WATCHES" ]; then
+  (read -r line <&3; kill -TERM $program; sleep 8; kill -KILL 0) 2>/dev/null &
+fi
+exec 3<&-
+wait $program
+echo $? >"$directory/exit"
+kill -KILL 0
+`;
+
+/** Starts a program; resolves as soon as it has a process id. */
+export async function startProcess(spec: ProcessSpec): Promise<DevProcess> {
+  mkdirSync(spec.directory, { recursive: true });
+  for (const file of ["process", "exit"]) rmSync(join(spec.directory, file), { force: true });
+  writeFileSync(join(spec.directory, "command.json"), fingerprint(spec));
+  const child = spawn("/bin/sh", ["-c", guardian, "guardian", spec.directory, spec.log, spec.command, ...spec.args], {
+    cwd: spec.cwd,
+    env: { ...spec.env, ...(spec.endsWithUs ? { GUARDIAN_WATCHES: "yes" } : {}) },
+    detached: true,
+    stdio: ["ignore", "ignore", "ignore", spec.endsWithUs ? "pipe" : "ignore"],
+  });
+  child.unref();
+  (child.stdio[3] as { unref?: () => void } | null)?.unref?.();
+  const failed = new Promise<never>((_, reject) => child.once("error", (cause) => reject(new UnavailableError(`Starting ${spec.command}`, { code: "dev.spawn", cause }))));
+  return await Promise.race([failed, whenStarted(spec, child)]);
+}
+
+/** The program that was started with `directory`, if it still runs, whoever started it. */
+export function findProcess(directory: string): DevProcess | undefined {
+  const recorded = parseStat(read(directory, "process"));
+  if (recorded === undefined || startTicks(recorded.pid) !== recorded.startTicks) return undefined;
+  const command = (JSON.parse(read(directory, "command.json") || "[]") as readonly string[])[0];
+  return commandLine(recorded.pid).includes(command ?? "") ? follow(directory, recorded, undefined) : undefined;
+}
+
+/** Whether the program of `spec.directory` was started with the same command and environment. */
+export function isSameProgram(spec: ProcessSpec): boolean {
+  return read(spec.directory, "command.json") === fingerprint(spec);
+}
+
+/** How the program of `directory` ended; undefined while it runs, or if it never did. */
+export function exitCodeOf(directory: string): number | undefined {
+  const text = read(directory, "exit");
+  return text.endsWith("\n") ? Number(text) : undefined;
+}
+
+/** Asks a program to end, and ends it after `graceMs`. Resolves when it is gone, with its exit code. */
+export async function stopProcess(process: DevProcess, graceMs: number): Promise<number> {
+  process.signal("SIGTERM");
+  // A program that was stopped hears nothing until it goes on.
+  process.signal("SIGCONT");
+  const kill = setTimeout(() => process.signal("SIGKILL"), graceMs);
+  try {
+    return await process.ended;
+  } finally {
+    clearTimeout(kill);
+  }
+}
+
+async function whenStarted(spec: ProcessSpec, child: ChildProcess): Promise<DevProcess> {
+  for (let waited = 0; waited < 2000; waited++) {
+    const text = read(spec.directory, "process");
+    const recorded = text.endsWith("\n") ? parseStat(text) : undefined;
+    if (recorded !== undefined) return follow(spec.directory, recorded, child);
+    // It may end before anybody could look.
+    if (exitCodeOf(spec.directory) !== undefined) return follow(spec.directory, { pid: 0, startTicks: -1 }, child);
+    await sleep(5);
+  }
+  throw new UnavailableError(`Starting ${spec.command}`, { code: "dev.spawn", context: { directory: spec.directory } });
+}
+
+function follow(directory: string, who: { readonly pid: number; readonly startTicks: number }, child: ChildProcess | undefined): DevProcess {
+  const isAlive = () => who.pid > 0 && startTicks(who.pid) === who.startTicks;
+  return {
+    pid: who.pid,
+    isAlive,
+    signal(name) {
+      if (!isAlive()) return;
+      try {
+        process.kill(who.pid, name);
+      } catch {
+        // Gone between the look and the signal.
+      }
+    },
+    ended: whenEnded(directory, isAlive, child),
+  };
+}
+
+async function whenEnded(directory: string, isAlive: () => boolean, child: ChildProcess | undefined): Promise<number> {
+  const guardianGone = new Promise<void>((resolve) => child?.once("exit", () => resolve()));
+  while (isAlive()) await Promise.race([guardianGone, sleep(200, undefined, { ref: false })]);
+  for (let waited = 0; waited < 40 && exitCodeOf(directory) === undefined; waited++) await sleep(5);
+  return exitCodeOf(directory) ?? 255;
+}
+
+function fingerprint(spec: ProcessSpec): string {
+  return JSON.stringify([spec.command, spec.args, spec.env]);
+}
+
+function read(directory: string, file: string): string {
+  try {
+    return readFileSync(join(directory, file), "utf8");
+  } catch {
+    return "";
+  }
+}
