@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { type Column, render, renderOne } from "./output.ts";
+
+interface Ship {
+  readonly name: string;
+  readonly masts: number | null;
+}
+
+const columns: readonly Column<Ship>[] = [
+  { title: "NAME", value: (ship) => ship.name },
+  { title: "MASTS", value: (ship) => ship.masts, isWide: true },
+];
+const ships: readonly Ship[] = [
+  { name: "Argo", masts: 1 },
+  { name: "Raft", masts: null },
+];
+
+describe("printing", () => {
+  it("shows people the narrow columns unless they ask for wide ones", () => {
+    expect(render(ships, columns, "table")).toBe("NAME\nArgo\nRaft");
+    expect(render(ships, columns, "wide")).toBe("NAME  MASTS\nArgo  1\nRaft  -");
+  });
+
+  it("gives machines every field", () => {
+    expect(JSON.parse(render(ships, columns, "json"))).toEqual(ships);
+    expect(render(ships, columns, "yaml")).toBe("- name: Argo\n  masts: 1\n- name: Raft\n  masts: null");
+  });
+
+  it("prints an empty list as its head only", () => {
+    expect(render([], columns, "table")).toBe("NAME");
+    expect(render([], columns, "json")).toBe("[]");
+  });
+
+  it("prints one thing as YAML unless JSON is asked for", () => {
+    expect(renderOne({ name: "Argo" }, "table")).toBe("name: Argo");
+    expect(JSON.parse(renderOne({ name: "Argo" }, "json"))).toEqual({ name: "Argo" });
+  });
+});
