@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { millis, rfc3339 } from "./clock.ts";
+import { GoneError, InputError, UnavailableError } from "./errors.ts";
+import { classOf } from "./fleet.ts";
+import { addLoad, ZERO_LOAD } from "./load.ts";
+
+describe("domain", () => {
+  it("writes times as Kubernetes does: UTC, whole seconds", () => {
+    expect(rfc3339(millis(1_700_000_000_999))).toBe("2023-11-14T22:13:20Z");
+  });
+
+  it("names the class of a pool by region, tier and trust", () => {
+    expect(classOf({ class: { region: "eu", tier: "shared", trust: "public" } })).toBe("eu/shared/public");
+  });
+
+  it("adds loads dimension by dimension", () => {
+    const one = { applications: 1000, clusterEntries: 1, cachedResources: 2, milliCpu: 3, gitPerMinute: 4 };
+    expect(addLoad(one, ZERO_LOAD)).toEqual(one);
+    expect(addLoad(one, one)).toEqual({ applications: 2000, clusterEntries: 2, cachedResources: 4, milliCpu: 6, gitPerMinute: 8 });
+  });
+
+  it("keeps code, context and cause of an error apart from its message", () => {
+    const cause = new Error("connection reset");
+    const error = new UnavailableError("reading rows", { code: "store.down", context: { attempt: 2 }, cause, retryAfterMs: 500 });
+    expect(error).toMatchObject({ name: "UnavailableError", message: "reading rows", code: "store.down", context: { attempt: 2 }, retryAfterMs: 500 });
+    expect(error.cause).toBe(cause);
+    expect(new GoneError("reading a row", { code: "x" })).toMatchObject({ context: {}, cause: undefined });
+    expect(new InputError("is no number", { code: "x", path: "a.b", remedy: "Give one" })).toMatchObject({ path: "a.b", remedy: "Give one" });
+  });
+});
