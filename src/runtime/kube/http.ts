@@ -1,0 +1,251 @@
+import type { Dispatcher } from "undici";
+import { errors, Pool } from "undici";
+import type { Clock } from "../../domain/clock.ts";
+import { DefectError, UnavailableError } from "../../domain/errors.ts";
+import type { Rng } from "../../domain/rng.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import { sleep } from "../clock.ts";
+import type { KubeCredentials } from "./auth.ts";
+import type { KubeClient, KubeRequest } from "./client.ts";
+import type { Exchange } from "./exchange.ts";
+import { exchangeOf, watchExchange } from "./exchange.ts";
+import { createLineSplitter } from "./lines.ts";
+import type { RequestMeter } from "./request-meter.ts";
+import { createRequestMeter } from "./request-meter.ts";
+import { nextRetryMs } from "./retry.ts";
+import { errorForAnswer } from "./status.ts";
+import { linkSignal } from "./signals.ts";
+import { createTokenBucket } from "./token-bucket.ts";
+import { createVerbs } from "./verbs.ts";
+
+export interface KubeClientOptions {
+  /** Name of the cluster in logs, metrics and object keys. */
+  readonly cluster: string;
+  readonly credentials: KubeCredentials;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly metrics: Metrics;
+  /** Connections for everything but watches; default 24. More than 32 bring nothing; fewer than 16 leave a fast server idle. */
+  readonly writeConnections?: number;
+  /** Average rate of writes, with one second's worth at once; unlimited if undefined. */
+  readonly writesPerSecond?: number;
+}
+
+/** For one attempt of one request, in ms, unless the request says otherwise. API servers give up after a minute themselves. */
+const defaultTimeoutMs = 30_000;
+
+/** Idle connections are closed before load balancers forget them, in ms; the API server itself keeps them for minutes. */
+const keepAliveMs = 30_000;
+
+const longestErrorBody = 64 * 1024;
+
+/**
+ * Largest body read to its end only to throw it away, in bytes; beyond it the connection is dropped instead. Objects are
+ * smaller than that (etcd refuses 1.5 MiB).
+ */
+const longestDump = 4 * 1024 * 1024;
+
+/**
+ * Speaks to one API server over HTTP/1.1: one pool of kept-alive connections for requests, one unbounded pool for watches, which hold
+ * their connection for minutes. HTTP/2 is not used: it is no faster here and pins everything to one server behind a load balancer.
+ *
+ * Idempotent requests are sent up to four times after failures that pass, with jittered back-off and the server's Retry-After; a 401 makes
+ * the token be renewed and the request be sent once more, whatever it is, because a server that does not know us has done nothing.
+ * Aborting rejects at once with the signal's reason. An answer asked for with an `accept` other than JSON comes back as text.
+ */
+export function createKubeClient(options: KubeClientOptions): KubeClient {
+  const { cluster, credentials, clock, rng, metrics } = options;
+  const server = new URL(credentials.server);
+  const prefix = server.pathname.replace(/\/+$/, "");
+  const connection = { connect: connectOptions(credentials), allowH2: false, pipelining: 1, keepAliveTimeout: keepAliveMs };
+  const pool = new Pool(server.origin, { ...connection, connections: options.writeConnections ?? 24 });
+  const watches = new Pool(server.origin, { ...connection, connections: null, bodyTimeout: 0 });
+  const bucket = options.writesPerSecond === undefined ? undefined : createTokenBucket(options.writesPerSecond, clock);
+  const meter = createRequestMeter(metrics, { cluster, clock });
+  const transport = { credentials, prefix, clock, cluster, meter };
+
+  async function request<T>(request: KubeRequest, signal: AbortSignal): Promise<T> {
+    const idempotent = request.idempotent ?? request.method === "GET";
+    const exchange = exchangeOf(request);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        if (request.method !== "GET") await bucket?.take(signal);
+        return await sendOnce<T>({ ...transport, pool }, { ...exchange, request }, signal);
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        const delayMs = idempotent ? nextRetryMs(error, attempt, rng.next()) : undefined;
+        if (delayMs === undefined) throw error;
+        await sleep(clock, delayMs, signal);
+      }
+    }
+  }
+
+  return {
+    cluster,
+    server: credentials.server,
+    request,
+    ...createVerbs(request),
+    watchLines: (path, query, signal) => readWatch({ ...transport, pool: watches }, watchExchange(path, query), signal),
+    async close() {
+      await Promise.all([pool.close(), watches.destroy()]);
+    },
+  };
+}
+
+interface Transport {
+  readonly pool: Pool;
+  readonly credentials: KubeCredentials;
+  readonly prefix: string;
+  readonly clock: Clock;
+  readonly cluster: string;
+  readonly meter: RequestMeter;
+}
+
+/** One attempt: with its own timeout, and a second sending if our token was out of date. */
+async function sendOnce<T>(transport: Transport, exchange: Exchange & { readonly request: KubeRequest }, signal: AbortSignal): Promise<T> {
+  const { request } = exchange;
+  const doing = `Sending ${exchange.method} ${exchange.path}`;
+  const limit = limitTime(transport, { doing, timeoutMs: request.timeoutMs ?? defaultTimeoutMs }, signal);
+  const stop = transport.meter.start(exchange.method);
+  try {
+    const answer = await open(transport, exchange, limit.signal);
+    stop(String(answer.statusCode));
+    if (answer.statusCode < 200 || answer.statusCode > 299) throw await failure(transport, { doing, answer }, exchange);
+    return (await readBody(answer, request)) as T;
+  } catch (error) {
+    const translated = translate(error, { doing, limit, transport, exchange });
+    stop(signal.aborted ? "aborted" : limit.signal.aborted ? "timeout" : "broken");
+    throw translated;
+  } finally {
+    limit.release();
+  }
+}
+
+/** Sends and waits for the head of the answer; a 401 renews the token and sends again, once. */
+async function open(transport: Transport, exchange: Exchange, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  const token = await transport.credentials.token(signal);
+  const answer = await dispatch(transport, { exchange, token }, signal);
+  if (answer.statusCode !== 401 || token === undefined || transport.credentials.refused === undefined) return answer;
+  transport.credentials.refused(token);
+  const renewed = await transport.credentials.token(signal);
+  if (renewed === token) return answer;
+  await answer.body.dump({ limit: longestErrorBody, signal });
+  return dispatch(transport, { exchange, token: renewed }, signal);
+}
+
+function dispatch(transport: Transport, send: { readonly exchange: Exchange; readonly token: string | undefined }, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  const { exchange, token } = send;
+  return transport.pool.request({
+    method: exchange.method as Dispatcher.HttpMethod,
+    path: transport.prefix + exchange.path + exchange.search,
+    headers: token === undefined ? { ...exchange.headers } : { ...exchange.headers, authorization: `Bearer ${token}` },
+    body: exchange.body ?? null,
+    signal,
+  });
+}
+
+async function readBody(answer: Dispatcher.ResponseData, request: KubeRequest): Promise<unknown> {
+  if (request.decode === false) return void (await answer.body.dump({ limit: longestDump }));
+  const text = await answer.body.text();
+  if (request.accept !== undefined && !request.accept.includes("json")) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's complaint quotes what it read, which may be a Secret.
+    throw new UnavailableError("Decoding an answer of the API server", { code: "kube.undecodable", context: { path: request.path, length: text.length } });
+  }
+}
+
+async function* readWatch(transport: Transport, exchange: Exchange, signal: AbortSignal): AsyncGenerator<string> {
+  const doing = `Watching ${exchange.path}`;
+  const stop = transport.meter.start("WATCH");
+  const limit = limitTime(transport, { doing, timeoutMs: defaultTimeoutMs }, signal);
+  let answer: Dispatcher.ResponseData | undefined;
+  try {
+    answer = await open(transport, exchange, limit.signal);
+    // Without a listener a stream that breaks while nobody is reading would end the process.
+    answer.body.on("error", () => {});
+    limit.stopTimer();
+    stop(String(answer.statusCode));
+    if (answer.statusCode !== 200) throw await failure(transport, { doing, answer }, exchange);
+    yield* splitLines(answer.body);
+  } catch (error) {
+    stop(signal.aborted ? "aborted" : "broken");
+    throw translate(error, { doing, limit, transport, exchange });
+  } finally {
+    limit.release();
+    answer?.body.destroy();
+  }
+}
+
+async function* splitLines(body: Dispatcher.ResponseData["body"]): AsyncGenerator<string> {
+  const splitter = createLineSplitter();
+  // Decodes characters that are split between chunks.
+  body.setEncoding("utf8");
+  for await (const chunk of body) yield* splitter.push(String(chunk));
+  const rest = splitter.rest();
+  if (rest !== undefined) yield rest;
+}
+
+async function failure(transport: Transport, failed: { readonly doing: string; readonly answer: Dispatcher.ResponseData }, exchange: Exchange): Promise<Error> {
+  const { doing, answer } = failed;
+  const retryAfter = answer.headers["retry-after"];
+  const body = await readBeginning(answer.body);
+  const context = contextOf(transport, exchange);
+  return errorForAnswer(doing, { status: answer.statusCode, body, retryAfter: typeof retryAfter === "string" ? retryAfter : undefined }, { context, nowMs: transport.clock.now() });
+}
+
+/** The body of an error as far as it matters. Reading on would let a hostile server fill our memory. */
+async function readBeginning(body: Dispatcher.ResponseData["body"]): Promise<string> {
+  body.setEncoding("utf8");
+  let text = "";
+  for await (const chunk of body) {
+    text += String(chunk);
+    if (text.length > longestErrorBody) break;
+  }
+  return text;
+}
+
+interface TimeLimit {
+  readonly signal: AbortSignal;
+  stopTimer(): void;
+  release(): void;
+}
+
+function limitTime(transport: Transport, limit: { readonly doing: string; readonly timeoutMs: number }, signal: AbortSignal): TimeLimit {
+  const linked = linkSignal(signal);
+  const stopTimer = transport.clock.after(limit.timeoutMs, () => {
+    linked.abort(new UnavailableError(limit.doing, { code: "kube.timeout", context: { cluster: transport.cluster, timeoutMs: limit.timeoutMs } }));
+  });
+  return {
+    signal: linked.signal,
+    stopTimer,
+    release() {
+      stopTimer();
+      linked.release();
+    },
+  };
+}
+
+/** Our own errors and reasons of aborted signals as they are; whatever the wire did becomes `UnavailableError`. */
+function translate(error: unknown, during: { readonly doing: string; readonly limit: TimeLimit; readonly transport: Transport; readonly exchange: Exchange }): unknown {
+  if (during.limit.signal.aborted) return during.limit.signal.reason;
+  if (error instanceof Error && "context" in error) return error;
+  if (error instanceof errors.InvalidArgumentError) return new DefectError(during.doing, { code: "kube.badRequest", context: contextOf(during.transport, during.exchange), cause: error });
+  return new UnavailableError(during.doing, { code: "kube.unreachable", context: contextOf(during.transport, during.exchange), cause: error });
+}
+
+function contextOf(transport: Transport, exchange: Exchange) {
+  return { cluster: transport.cluster, method: exchange.method, path: exchange.path };
+}
+
+function connectOptions(credentials: KubeCredentials) {
+  const { ca, certificate, serverName, insecureSkipTlsVerify } = credentials;
+  return {
+    timeout: 10_000,
+    ...(ca === undefined ? {} : { ca }),
+    ...(certificate === undefined ? {} : { cert: certificate.cert, key: certificate.key }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+    ...(insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : {}),
+  };
+}
