@@ -1,0 +1,151 @@
+import { inject } from "vitest";
+import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
+import { StaleError } from "../src/domain/errors.ts";
+import type { KubeClient } from "../src/runtime/kube/client.ts";
+import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import { callHarness, type HarnessAddress } from "./harness-client.ts";
+import { connect } from "./connect.ts";
+
+/** What a story needs: the cluster as its administrator, Git, the fleet's REST API and the harness that runs it all. */
+export interface World {
+  readonly kube: KubeClient;
+  readonly rest: RestClient;
+  readonly git: Git;
+  readonly harness: HarnessAddress;
+  readonly signal: AbortSignal;
+}
+
+/** Repositories served over HTTP; each name is a repository of its own. */
+export interface Git {
+  url(repository: string): string;
+  /** Commits files to `main` (an `undefined` file is removed), creating the repository if need be; returns the commit's SHA. */
+  commit(repository: string, files: Readonly<Record<string, string | undefined>>): Promise<string>;
+}
+
+export const TYPES = {
+  namespace: { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
+  configMap: { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true },
+  secret: { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true },
+  roleBinding: { group: "rbac.authorization.k8s.io", version: "v1", plural: "rolebindings", kind: "RoleBinding", namespaced: true },
+  deployment: { group: "managed-gitops.redhat.com", version: "v1alpha1", plural: "gitopsdeployments", kind: "GitOpsDeployment", namespaced: true },
+  application: { group: "argoproj.io", version: "v1alpha1", plural: "applications", kind: "Application", namespaced: true },
+  project: { group: "argoproj.io", version: "v1alpha1", plural: "appprojects", kind: "AppProject", namespaced: true },
+} as const satisfies Readonly<Record<string, ResourceType>>;
+
+/** Longest a level may take before a story calls it missing. Generous: machines are shared. */
+const PATIENCE_MS = 120_000;
+const POLL_MS = 50;
+
+export function openWorld(): World {
+  const facts = inject("harness");
+  return {
+    kube: connect(facts.adminKubeconfig),
+    rest: createRestClient({ url: facts.argosyUrls[0] ?? "", token: facts.token }),
+    harness: facts,
+    signal: AbortSignal.timeout(20 * 60_000),
+    git: {
+      url: (repository) => `${facts.gitUrl}/${repository}.git`,
+      commit: async (repository, files) => (await callHarness(facts, "commit", { repository, files })) as string,
+    },
+  };
+}
+
+/** Reads until the level is reached and returns what was read then. Fails with the last thing read. */
+export async function until<T>(what: string, read: () => Promise<T>, isReached: (value: T) => boolean): Promise<T> {
+  const giveUpAt = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const value = await read();
+    if (isReached(value)) return value;
+    if (performance.now() > giveUpAt) throw new Error(`never saw ${what}; last: ${JSON.stringify(value, undefined, 1)?.slice(0, 4_000)}`);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+export interface DeploymentStatus {
+  readonly observedGeneration?: number;
+  readonly sync?: { readonly status?: string; readonly revision?: string };
+  readonly health?: { readonly status?: string };
+  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string; readonly message?: string }[];
+  readonly resources?: readonly { readonly kind: string; readonly name: string }[];
+}
+
+export interface DeploymentResource extends KubeObject {
+  readonly status?: DeploymentStatus;
+}
+
+export interface DeploymentSpec {
+  readonly repository: string;
+  readonly path: string;
+  readonly targetRevision?: string;
+  readonly type?: "automated" | "manual";
+}
+
+/** One namespace and what its user does there. */
+export interface Workspace {
+  readonly namespace: string;
+  apply(name: string, spec: DeploymentSpec, finalizers?: readonly string[]): Promise<void>;
+  annotate(name: string, annotations: Readonly<Record<string, string>>): Promise<void>;
+  remove(name: string): Promise<void>;
+  read(name: string): Promise<DeploymentResource | undefined>;
+  /** Waits until the user sees Synced and Healthy, at `revision` if given. */
+  settled(name: string, revision?: string): Promise<DeploymentResource | undefined>;
+  configMap(name: string): Promise<(KubeObject & { readonly data?: Readonly<Record<string, string>> }) | undefined>;
+}
+
+export async function openWorkspace(world: World, namespace: string): Promise<Workspace> {
+  const { kube, signal } = world;
+  await kube.apply(TYPES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, { fieldManager: "user" }, signal);
+  const read = (name: string) => kube.get<DeploymentResource>(TYPES.deployment, { namespace, name }, signal);
+  return {
+    namespace,
+    read,
+    async apply(name, { repository, path, targetRevision = "main", type = "automated" }, finalizers) {
+      const spec = { source: { repoURL: world.git.url(repository), path, targetRevision }, type };
+      const metadata = { name, namespace, ...(finalizers === undefined ? {} : { finalizers }) };
+      const resource = { apiVersion: "managed-gitops.redhat.com/v1alpha1", kind: "GitOpsDeployment", metadata, spec };
+      await kube.apply(TYPES.deployment, resource, { fieldManager: "user" }, signal);
+    },
+    async annotate(name, annotations) {
+      await kube.mergePatch(TYPES.deployment, { namespace, name }, { metadata: { annotations } }, signal);
+    },
+    remove: (name) => kube.delete(TYPES.deployment, { namespace, name }, {}, signal),
+    settled: (name, revision) =>
+      until(`${namespace}/${name} Synced and Healthy`, () => read(name), (resource) => isSettled(resource, revision)),
+    configMap: (name) => kube.get(TYPES.configMap, { namespace, name }, signal),
+  };
+}
+
+function isSettled(resource: DeploymentResource | undefined, revision: string | undefined): boolean {
+  const { sync, health, observedGeneration } = resource?.status ?? {};
+  if (sync?.status !== "Synced" || health?.status !== "Healthy") return false;
+  return observedGeneration === resource?.metadata.generation && (revision === undefined || sync.revision === revision);
+}
+
+export function conditionOf(resource: DeploymentResource | undefined, type: string) {
+  return resource?.status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** A ConfigMap as a manifest file. */
+export function configMapFile(name: string, data: Readonly<Record<string, string>>): string {
+  return JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data });
+}
+
+/** The Argo CD Application of a deployment, wherever in the fleet it is. */
+export async function findApplication(world: World, namespace: string, name: string): Promise<KubeObject | undefined> {
+  const { items } = await world.rest.get<{ readonly items: readonly { readonly argoName: string }[] }>("/v1/applications", { namespace, name });
+  const argoName = items[0]?.argoName;
+  if (argoName === undefined) return undefined;
+  const page = await world.kube.listPage<KubeObject>(TYPES.application, { fieldSelector: `metadata.name=${argoName}` }, world.signal);
+  return page.items[0];
+}
+
+/** Repeats a read-modify-write of a hand on the cluster until nobody came in between. */
+export async function byHand<T>(change: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await change();
+    } catch (error) {
+      if (!(error instanceof StaleError)) throw error;
+    }
+  }
+}

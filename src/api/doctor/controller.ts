@@ -1,0 +1,61 @@
+import type { KubeClient } from "../../runtime/kube/client.ts";
+import type { Store } from "../../store/port.ts";
+import type { Check } from "../port.ts";
+import { API_CLUSTER_RIGHTS, ENGINE_CLUSTER_RIGHTS, judgeDatabase, judgeFleet, judgeInstances, judgeRights, type NeededRight } from "./checks.ts";
+import { errorSentence } from "./error-sentence.ts";
+
+export interface DoctorDeps {
+  readonly store: Store;
+  readonly apiCluster: KubeClient;
+  /** The client of a declared engine cluster; throws with the reason when there is none to be had. */
+  readonly engineCluster: (name: string, signal: AbortSignal) => Promise<KubeClient>;
+}
+
+/** Looks at everything Argosy stands on. A check that cannot be made is a failed check, never an exception. */
+export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<readonly Check[]> {
+  const { store } = deps;
+  const database = await store.ping(signal).then(judgeDatabase, (error: unknown) => judgeDatabase({ error }));
+  const spec = (await attempt(() => store.fleet.readFleet(signal)))?.spec;
+  const instances = (await attempt(() => store.fleet.listInstances(signal))) ?? [];
+  const api = { name: `API cluster ${deps.apiCluster.cluster}`, part: "api", rights: API_CLUSTER_RIGHTS, client: async () => deps.apiCluster } as const;
+  const engines = (spec?.engineClusters ?? []).map(
+    ({ name }) => ({ name: `engine cluster ${name}`, part: "engine", rights: ENGINE_CLUSTER_RIGHTS, client: () => deps.engineCluster(name, signal) }) as const,
+  );
+  const clusters = await Promise.all([api, ...engines].map((cluster) => examineCluster(cluster, signal)));
+  return [database, ...clusters.flat(), ...(database.ok ? [judgeFleet(spec)] : []), ...judgeInstances(instances, spec?.versions.floor)];
+}
+
+interface ClusterToExamine {
+  readonly name: string;
+  readonly part: "api" | "engine";
+  readonly rights: readonly NeededRight[];
+  readonly client: () => Promise<KubeClient>;
+}
+
+async function examineCluster(cluster: ClusterToExamine, signal: AbortSignal): Promise<readonly Check[]> {
+  try {
+    const client = await cluster.client();
+    const { gitVersion } = await client.request<{ readonly gitVersion: string }>({ method: "GET", path: "/version" }, signal);
+    const answers = await Promise.all(cluster.rights.map((right) => isAllowed(client, right, signal)));
+    const missing = cluster.rights.filter((_right, index) => answers[index] !== true);
+    return [{ name: cluster.name, ok: true, detail: `answers, ${gitVersion}`, remedy: "" }, judgeRights(cluster.name, missing, cluster.part)];
+  } catch (error) {
+    return [{ name: cluster.name, ok: false, detail: errorSentence(error), remedy: "See that it runs and that its kubeconfig is right" }];
+  }
+}
+
+async function isAllowed(client: KubeClient, right: NeededRight, signal: AbortSignal): Promise<boolean> {
+  const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes: right } };
+  const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const { status } = await client.request<{ readonly status: { readonly allowed: boolean } }>({ method: "POST", path, body, idempotent: true }, signal);
+  return status.allowed;
+}
+
+/** A row that cannot be read is told by the database check already. */
+async function attempt<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch {
+    return undefined;
+  }
+}
