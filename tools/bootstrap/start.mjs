@@ -1,0 +1,36 @@
+import { execute } from "./execute.mjs";
+import { suitableNode } from "./node.mjs";
+import { environment, installPackages } from "./packages.mjs";
+import { NotReady, path } from "./project.mjs";
+
+/** What `npm run …` can start: the program, and what goes in front of the caller's own arguments. */
+const PROGRAMS = {
+  up: { program: "hack/up/main.ts" },
+  down: { program: "hack/up/down.ts" },
+  argosy: { program: "src/main.ts" },
+  check: { program: "tools/check.ts" },
+  test: { program: "tools/test.ts" },
+  "test:long": { program: "tools/test.ts", args: ["simulation", "e2e"], env: { ARGOSY_LONG: "1" } },
+  bench: { program: "bench/main.ts" },
+  format: { program: "node_modules/@biomejs/biome/bin/biome", args: ["check", "--write"] },
+  coverage: { program: "tools/coverage.ts" },
+  mutation: { program: "tools/mutation.ts" },
+};
+
+/**
+ * Runs one of the programs above on a suitable Node.js with the packages of the lockfile, fetching either first where it is
+ * missing, and ends this process as that program ended. Problems of the machine are told in one sentence, with exit status 1.
+ */
+export async function start(what, args) {
+  try {
+    const chosen = PROGRAMS[what];
+    if (chosen === undefined) throw new NotReady(`"${what ?? ""}" is nothing that can be run: use one of ${Object.keys(PROGRAMS).join(", ")}`);
+    const node = await suitableNode();
+    await installPackages(node);
+    await execute(node, [path(chosen.program), ...(chosen.args ?? []), ...args], { ...environment(node), ...chosen.env });
+  } catch (error) {
+    if (!(error instanceof NotReady)) throw error;
+    process.stderr.write(`argosy: ${error.message}\n`);
+    process.exitCode = 1;
+  }
+}
