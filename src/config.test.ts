@@ -1,0 +1,153 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { argosyVersion, type Config, parseConfig } from "./config.ts";
+import type { Complaint } from "./config/complaint.ts";
+
+const KEY = Buffer.alloc(32, 7).toString("base64");
+
+function accept(input: unknown, env: Readonly<Record<string, string>> = {}): Config {
+  const result = parseConfig(input, env);
+  if (!result.ok) throw new Error(JSON.stringify(result.complaints));
+  return result.config;
+}
+
+function complain(input: unknown, env: Readonly<Record<string, string>> = {}): readonly Complaint[] {
+  const result = parseConfig(input, env);
+  if (result.ok) throw new Error("nothing to complain about");
+  return result.complaints;
+}
+
+const paths = (complaints: readonly Complaint[]): string[] => complaints.map((complaint) => complaint.path);
+
+describe("configuration", () => {
+  it.each([undefined, null, {}])("has a default for everything: %s", (input) => {
+    const config = accept(input);
+    expect(config.roles).toEqual(["workspace", "scheduler", "reconciler", "provisioner", "health", "api"]);
+    expect(config.database.url).toBeUndefined();
+    expect(config.listen).toEqual({ host: "127.0.0.1", port: 8080 });
+    expect(config.leases).toEqual({ ttlMs: 15_000, renewMs: 5_000 });
+    expect(config.sweepMs).toBe(15_000);
+    expect(config.namespaces).toEqual({ system: "argosy-system", accounts: "argosy-accounts" });
+  });
+
+  it("lets DATABASE_URL win over the file", () => {
+    const encryption = { keys: [{ id: "a", file: "/key" }] };
+    expect(accept({ encryption, database: { url: "postgres://file/x" } }, { DATABASE_URL: "postgres://env/x" }).database.url).toBe("postgres://env/x");
+    expect(accept({ encryption, database: { url: "postgres://file/x" } }, { DATABASE_URL: "" }).database.url).toBe("postgres://file/x");
+  });
+
+  it("names roles once and in one order", () => {
+    expect(accept({ roles: ["health", "api", "health", "scheduler"] }).roles).toEqual(["scheduler", "health", "api"]);
+    expect(accept({ roles: ["health", "all"] }).roles).toHaveLength(6);
+  });
+
+  it("complains about everything at once, sorted by path", () => {
+    const complaints = complain({ sweepMs: 1, listen: { port: "x", metricsPort: 1.5 }, log: { level: "loud" }, roles: [], leases: { renewMs: 14_000 } });
+    expect(paths(complaints)).toEqual(["leases.renewMs", "listen.metricsPort", "listen.port", "log.level", "roles", "sweepMs"]);
+    for (const complaint of complaints) expect(complaint.remedy).not.toBe("");
+  });
+
+  it.each([
+    [{ lisen: {} }, "lisen", "Did you mean listen?"],
+    [{ listen: { Port: 1 } }, "listen.Port", "Did you mean listen.port?"],
+    [{ listen: { metrics_port: 1 } }, "listen.metrics_port", "Did you mean listen.metricsPort?"],
+    [{ metricsPort: 1 }, "metricsPort", "Did you mean listen.metricsPort?"],
+    [{ encryption: { keys: [{ id: "a", file: "b", envv: "c" }] } }, "encryption.keys[0].envv", "Did you mean encryption.keys[0].env?"],
+    [{ log: { zebra: 1 } }, "log.zebra", "Remove it, or use one of level, format"],
+  ])("knows no unknown field, and says what was meant: %j", (input, path, remedy) => {
+    expect(complain(input)).toEqual([{ path, message: "is no field of the configuration", remedy }]);
+  });
+
+  it.each([
+    [{ roles: ["schedular"] }, "roles[0]"],
+    [{ roles: 3 }, "roles"],
+    [{ apiCluster: { name: "Main" } }, "apiCluster.name"],
+    [{ apiCluster: { instanceServer: "http://x" } }, "apiCluster.instanceServer"],
+    [{ apiCluster: { instanceCa: "nonsense" } }, "apiCluster.instanceCa"],
+    [{ database: { url: "mysql://x" } }, "database.url"],
+    [{ database: "postgres://x" }, "database"],
+    [{ listen: { port: 0 } }, "listen.port"],
+    [{ listen: { port: 70_000 } }, "listen.port"],
+    [{ listen: { port: 9, metricsPort: 9 } }, "listen.metricsPort"],
+    [{ namespaces: { accounts: "argosy-system" } }, "namespaces.accounts"],
+    [{ leases: { ttlMs: 6_000, renewMs: 5_000 } }, "leases.renewMs"],
+    [{ egress: { allow: ["a b"] } }, "egress.allow[0]"],
+    [{ stateDir: "" }, "stateDir"],
+    [{ workspaces: { selector: "x".repeat(2000) } }, "workspaces.selector"],
+    [[], ""],
+    ["text", ""],
+  ])("refuses %j", (input, path) => {
+    expect(paths(complain(input))).toEqual([path]);
+  });
+
+  it("checks what depends on two sections although a third one is wrong", () => {
+    expect(paths(complain({ log: 1, namespaces: { accounts: "argosy-system" } }))).toEqual(["log", "namespaces.accounts"]);
+  });
+
+  it("complains about DATABASE_URL by its own name", () => {
+    expect(paths(complain({}, { DATABASE_URL: "sqlite:x" }))).toEqual(["DATABASE_URL"]);
+    expect(paths(complain({ database: 3 }, { DATABASE_URL: "postgres://x" }))).toEqual(["database"]);
+  });
+
+  it("never repeats a value, which may be a secret", () => {
+    const secret = "hunter2hunter2";
+    const complaints = complain(
+      { database: { url: `mysql://u:${secret}@x` }, log: { level: secret }, stateDir: { secret }, apiCluster: { instanceCa: secret }, encryption: { keys: [{ id: "a", env: "K" }] } },
+      { DATABASE_URL: `http://${secret}`, K: secret },
+    );
+    expect(complaints.length).toBeGreaterThanOrEqual(6);
+    expect(JSON.stringify(complaints)).not.toContain(secret);
+  });
+
+  it("takes or refuses any document at all without throwing", () => {
+    const value = fc.anything({ maxDepth: 4, key: fc.constantFrom("listen", "port", "roles", "encryption", "keys", "id", "env", "database", "url", "__proto__", "x") });
+    fc.assert(
+      fc.property(value, (input) => {
+        const result = parseConfig(input, {});
+        if (!result.ok) expect(result.complaints.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("encryption keys in the configuration", () => {
+  it("are needed with a database of one's own", () => {
+    expect(paths(complain({}, { DATABASE_URL: "postgres://x" }))).toEqual(["encryption.keys"]);
+    expect(accept({}).encryption).toBeUndefined();
+  });
+
+  it("come from a file or a variable; the first is current unless said otherwise", () => {
+    const keys = [
+      { id: "a", file: "/a" },
+      { id: "b", env: "KEY_B" },
+    ];
+    expect(accept({ encryption: { keys } }, { KEY_B: `${KEY}\n` }).encryption).toEqual({
+      keys: [
+        { id: "a", from: { file: "/a" } },
+        { id: "b", from: { env: "KEY_B" } },
+      ],
+      current: "a",
+    });
+    expect(accept({ encryption: { keys, current: "b" } }, { KEY_B: KEY }).encryption?.current).toBe("b");
+  });
+
+  it.each([
+    [[{ id: "a" }], undefined, "encryption.keys[0]"],
+    [[{ id: "a", file: "x", env: "K" }], undefined, "encryption.keys[0]"],
+    [[{ id: "a", file: "x" }, { id: "a", file: "y" }], undefined, "encryption.keys[1].id"],
+    [[{ id: "a", env: "MISSING" }], undefined, "encryption.keys[0].env"],
+    [[{ id: "a", env: "SHORT" }], undefined, "SHORT"],
+    [[{ id: "a", file: "x" }], "b", "encryption.current"],
+    [[], undefined, "encryption.keys"],
+    [[{ id: "a b", file: "x" }], undefined, "encryption.keys[0].id"],
+  ])("are refused: %j, current %s", (keys, current, path) => {
+    expect(paths(complain({ encryption: { keys, ...(current === undefined ? {} : { current }) } }, { SHORT: "c2hvcnQ=" }))).toEqual([path]);
+  });
+});
+
+it("has the version of the package", () => {
+  const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { readonly version: string };
+  expect(argosyVersion).toBe(manifest.version);
+});

@@ -1,0 +1,141 @@
+import { z } from "zod";
+
+/** What one process may do; see the table of processes in ARCHITECTURE.md. */
+export const ROLES = ["workspace", "scheduler", "reconciler", "provisioner", "health", "api"] as const;
+export type Role = (typeof ROLES)[number];
+
+// Titles name a form in words; complaints and the reference use them, so patterns need no message of their own.
+const dnsLabel = z
+  .string()
+  .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/)
+  .meta({ title: "a DNS label (up to 63 lower-case letters, digits and dashes)" });
+const filePath = z.string().min(1).max(4096).meta({ title: "a path" });
+const label = z.string().min(1).max(253).meta({ title: "a name" });
+const port = z.int().min(1).max(65_535);
+const milliseconds = (min: number, max: number): z.ZodNumber => z.int().min(min).max(max);
+const concurrency = z.int().min(1).max(1024);
+const hostName = z
+  .string()
+  .regex(/^[A-Za-z0-9:[]([-A-Za-z0-9.:\]]{0,251}[A-Za-z0-9:\]])?$/)
+  .meta({ title: "a host name or address" });
+/** What a block means is checked where it is used. */
+const hostOrBlock = z
+  .string()
+  .regex(/^[A-Za-z0-9*:.[\]-]{1,253}(\/\d{1,3})?$/)
+  .meta({ title: "a host name, an address or a block like 10.0.0.0/8" });
+const httpsUrl = z
+  .string()
+  .refine((text) => protocolOf(text) === "https:")
+  .meta({ title: "an https:// URL" });
+const databaseUrl = z
+  .string()
+  .refine((text) => ["postgres:", "postgresql:"].includes(protocolOf(text) ?? ""))
+  .meta({ title: "a postgres:// URL" });
+const pem = z
+  .string()
+  .regex(/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/)
+  .meta({ title: "PEM text with at least one certificate" });
+const keyId = z
+  .string()
+  .regex(/^[A-Za-z0-9._-]{1,63}$/)
+  .meta({ title: "up to 63 letters, digits, dots, dashes and underscores" });
+const variableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+  .meta({ title: "the name of an environment variable" });
+
+function protocolOf(text: string): string | undefined {
+  return URL.canParse(text) ? new URL(text).protocol : undefined;
+}
+
+const encryptionKey = z.strictObject({
+  id: keyId.describe("Name of the key, stored with everything it wraps. Never give it to another key."),
+  file: filePath.optional().describe("File that holds 32 bytes in base64. Either this or `env`."),
+  env: variableName.optional().describe("Environment variable that holds 32 bytes in base64. Either this or `file`."),
+});
+
+/**
+ * The configuration file, section by section. Descriptions and defaults are the text of the configuration reference; rules
+ * between fields are in `rules.ts`.
+ */
+export const sections = {
+  stateDir: filePath.default(".argosy").describe("Directory for what a process keeps by itself: the embedded database when `database.url` is not set. Its parents must be open to other users when Argosy is started as root."),
+  database: z
+    .strictObject({
+      url: databaseUrl
+        .optional()
+        .describe("PostgreSQL 15 to 18, as postgres://user:password@host:port/name. The environment variable DATABASE_URL wins over it. Without either an embedded server is started: one node, for evaluation only."),
+    })
+    .prefault({}),
+  roles: z
+    .union([z.literal("all"), z.array(z.enum([...ROLES, "all"])).min(1)])
+    .default("all")
+    .describe("What this process does. Every role must run somewhere; several processes may have the same."),
+  apiCluster: z
+    .strictObject({
+      name: dnsLabel.default("main").describe("Name of the cluster that holds the users' resources, in ids, labels and metrics. Do not change it later."),
+      kubeconfig: filePath.optional().describe("Kubeconfig file. Without it the service account of the pod is used."),
+      context: label.optional().describe("Context of the kubeconfig file; its current one by default."),
+      instanceServer: httpsUrl.optional().describe("Address at which Argo CD instances reach this cluster; by default the one in the kubeconfig file."),
+      instanceCa: pem.optional().describe("PEM certificates by which instances trust that address; by default the ones in the kubeconfig file."),
+    })
+    .prefault({}),
+  workspaces: z
+    .strictObject({
+      selector: z.string().max(1024).default("").describe("Label selector of the namespaces that are workspaces; empty means all but `kube-*`, Argosy's own and the instances'."),
+    })
+    .prefault({}),
+  egress: z
+    .strictObject({
+      allow: z.array(hostOrBlock).default([]).describe("Private hosts and blocks of addresses that users' repositories and clusters may be at. Public ones need no entry."),
+      plainHttp: z.array(hostName).default([]).describe("Hosts whose repositories may be read without encryption (http:, git:)."),
+    })
+    .prefault({}),
+  listen: z
+    .strictObject({
+      host: hostName.default("127.0.0.1").describe("Address to listen on; 0.0.0.0 or :: for all."),
+      port: port.default(8080).describe("Port of the REST API, the console, health and (unless they have their own) metrics."),
+      metricsPort: port.optional().describe("Separate port for metrics and health, so that the API's can be closed to scrapers."),
+    })
+    .prefault({}),
+  encryption: z
+    .strictObject({
+      keys: z.array(encryptionKey).min(1).describe("Keys that wrap the data keys of stored credentials. Needed with a database of your own; the embedded one has its own key beside it. Keep old ones until nothing is wrapped by them."),
+      current: keyId.optional().describe("Id of the key that wraps what is written from now on; the first one by default."),
+    })
+    .optional(),
+  log: z
+    .strictObject({
+      level: z.enum(["debug", "info", "warn", "error"]).default("info").describe("Least severity that is written."),
+      format: z.enum(["json", "pretty"]).default("json").describe("One JSON object a line, or lines for people."),
+    })
+    .prefault({}),
+  namespaces: z
+    .strictObject({
+      system: dnsLabel.default("argosy-system").describe("Argosy's own namespace."),
+      accounts: dnsLabel.default("argosy-accounts").describe("Namespace of the accounts that deploy into workspaces' own namespaces."),
+    })
+    .prefault({}),
+  limits: z
+    .strictObject({
+      workspaceConcurrency: concurrency.default(32).describe("Resources of users that are worked on at once."),
+      reconcilerConcurrency: concurrency.default(32).describe("Keys of shards that are worked on at once."),
+      provisionerConcurrency: concurrency.default(4).describe("Instances that are built or changed at once."),
+      healthConcurrency: concurrency.default(16).describe("Instances that are probed at once."),
+      databaseConnections: z.int().min(2).max(200).default(20).describe("Connections to PostgreSQL of one process."),
+      writeConnections: z.int().min(1).max(128).default(16).describe("Connections for writes to one Kubernetes cluster."),
+      writesPerSecond: z.int().min(1).max(100_000).default(1000).describe("Writes per second to one Kubernetes cluster; API priority and fairness does the finer work."),
+    })
+    .prefault({}),
+  leases: z
+    .strictObject({
+      ttlMs: milliseconds(1_000, 600_000).default(15_000).describe("How long a silent process keeps its share of the work, in ms."),
+      renewMs: milliseconds(200, 300_000).default(5_000).describe("How often a process says that it lives, in ms; at most half of `ttlMs`."),
+    })
+    .prefault({}),
+  sweepMs: milliseconds(1_000, 3_600_000).default(15_000).describe("How often rows are searched that lag behind, in ms: how late a lost notification may be."),
+  resyncMs: milliseconds(10_000, 86_400_000).default(600_000).describe("How often everything is compared even when nothing changed, in ms."),
+} as const;
+
+export const configSchema = z.strictObject(sections);
+export type ParsedConfig = z.output<typeof configSchema>;
