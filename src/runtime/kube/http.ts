@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import { errors, Pool } from "undici";
 import type { Clock } from "../../domain/clock.ts";
@@ -110,8 +111,13 @@ async function sendOnce<T>(transport: Transport, exchange: Exchange & { readonly
   try {
     const answer = await open(transport, exchange, limit.signal);
     stop(String(answer.statusCode));
-    if (answer.statusCode < 200 || answer.statusCode > 299) throw await failure(transport, { doing, answer }, exchange);
-    return (await readBody(answer, request)) as T;
+    const isSuccess = answer.statusCode >= 200 && answer.statusCode <= 299;
+    const result = isSuccess ? await readBody(answer, request) : await failure(transport, { doing, answer }, exchange);
+    // undici gives a connection back one turn of the event loop after the answer's end. Who sends the next request sooner than
+    // that opens another connection for it.
+    await setImmediate();
+    if (!isSuccess) throw result;
+    return result as T;
   } catch (error) {
     const translated = translate(error, { doing, limit, transport, exchange });
     stop(signal.aborted ? "aborted" : limit.signal.aborted ? "timeout" : "broken");

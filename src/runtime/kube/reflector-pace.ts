@@ -1,6 +1,6 @@
 import { GoneError, UnavailableError } from "../../domain/errors.ts";
-import type { BackoffRange } from "./retry.ts";
-import { backoffMs } from "./retry.ts";
+import type { BackoffRange } from "../backoff.ts";
+import { backoffMs } from "../backoff.ts";
 
 /** What the reflector's loop does after a list or a watch has come to its end. */
 export interface Pace {
@@ -31,7 +31,7 @@ export interface Turn {
 /** The pace after the server ended a watch without an error. One that ends at once and empty, again and again, is a failure like others. */
 export function paceAfterEnd(turn: Turn & { readonly livedMs: number }): Pace {
   if (turn.livedMs >= goodLifeMs) return { waitMs: 0, failures: 0, mustRelist: false };
-  if (turn.progressed) return { waitMs: backoffMs(0, resumePause, turn.random), failures: 0, mustRelist: false };
+  if (turn.progressed) return { waitMs: backoffMs(1, resumePause, turn.random), failures: 0, mustRelist: false };
   return { ...backOff(turn, 0), mustRelist: false };
 }
 
@@ -50,5 +50,5 @@ export function paceAfterError(error: unknown, turn: Turn & { readonly isListing
 
 /** Jitter comes on top of what the server asked for, so that its clients do not all come back in the same moment. */
 function backOff({ failures, random }: Turn, askedMs: number): { readonly waitMs: number; readonly failures: number } {
-  return { waitMs: askedMs + backoffMs(failures, failureBackoff, random), failures: failures + 1 };
+  return { waitMs: askedMs + backoffMs(failures + 1, failureBackoff, random), failures: failures + 1 };
 }

@@ -1,20 +1,6 @@
 import { UnavailableError } from "../../domain/errors.ts";
-
-export interface BackoffRange {
-  readonly minMs: number;
-  readonly maxMs: number;
-}
-
-/**
- * Exponential back-off with half jitter: the n-th delay (from 0) lies in [½, 1) of `minMs · 2ⁿ`, which is capped at `maxMs`. Half
- * of it stays so that a broken server is never asked at once; the other half keeps clients that failed together apart.
- *
- * @param random uniform in [0, 1)
- */
-export function backoffMs(attempt: number, range: BackoffRange, random: number): number {
-  const full = Math.min(range.maxMs, range.minMs * 2 ** Math.min(attempt, 30));
-  return full * (0.5 + random / 2);
-}
+import type { BackoffRange } from "../backoff.ts";
+import { backoffMs } from "../backoff.ts";
 
 /** Attempts in all for one idempotent request; what lasts longer than these is the caller's queue's business. */
 export const maxAttempts = 4;
@@ -40,5 +26,5 @@ export function nextRetryMs(error: unknown, attempt: number, random: number): nu
   const asked = error.retryAfterMs ?? 0;
   if (asked > patienceMs) return undefined;
   // On top of what the server asked for, so that all clients it turned away do not come back in the same moment.
-  return asked + backoffMs(attempt, requestBackoff, random);
+  return asked + backoffMs(attempt + 1, requestBackoff, random);
 }
