@@ -1,0 +1,210 @@
+import { z } from "zod";
+import * as say from "./messages.ts";
+
+/** One rule in both tongues: `cel` for the API server, `holds` for objects that are older than the rule. */
+interface Rule<T> {
+  readonly cel: string;
+  readonly message: string;
+  /** Absent for rules about a change, which only the API server sees. */
+  readonly holds?: (value: T) => boolean;
+}
+
+/** What the schemas carry for the renderer of resource definitions beside JSON Schema. */
+export interface SchemaNotes {
+  readonly rules?: readonly { readonly rule: string; readonly message: string }[];
+  readonly listType?: "map" | "atomic";
+  readonly listKeys?: readonly string[];
+  readonly preserveUnknown?: boolean;
+  readonly format?: string;
+}
+
+function ruled<S extends z.ZodType>(schema: S, rules: readonly Rule<z.output<S>>[]): S {
+  let checked = schema;
+  for (const { holds, message } of rules) if (holds !== undefined) checked = checked.refine(holds, message) as S;
+  return checked.meta({ ...schema.meta(), rules: rules.map(({ cel, message }) => ({ rule: cel, message })) } satisfies SchemaNotes);
+}
+
+const text = (longest: number, description: string) => z.string().max(longest).describe(description);
+const time = (description: string) => z.string().max(64).meta({ format: "date-time", description });
+const count = (description: string) => z.int().min(0).describe(description);
+const mirror = (description: string) => z.looseObject({}).meta({ preserveUnknown: true, description } satisfies SchemaNotes & { description: string });
+
+/** Longest values a user may give, in characters: far beyond what is used, small enough to bound every cost. */
+const LONGEST_URL = 2048;
+const LONGEST_PATH = 4096;
+const LONGEST_REVISION = 1024;
+const LONGEST_NAME = 253;
+const LONGEST_MESSAGE = 32_768;
+
+const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+const condition = z.object({
+  type: text(316, "What is said."),
+  status: text(7, "True, False or Unknown.").regex(/^(True|False|Unknown)$/),
+  reason: text(1024, "Why, in one word.").optional(),
+  message: text(LONGEST_MESSAGE, "Why, for people.").optional(),
+  lastTransitionTime: time("When the status last changed.").optional(),
+  lastProbeTime: time("When anything of the condition last changed.").optional(),
+  observedGeneration: count("Generation of the resource that was looked at.").optional(),
+});
+
+const conditions = z.array(condition).meta({ listType: "map", listKeys: ["type"], description: "What is so, one entry per type." } satisfies SchemaNotes & { description: string });
+
+const source = z
+  .object({
+    repoURL: text(LONGEST_URL, "Git repository: https, ssh or user@host:path."),
+    path: text(LONGEST_PATH, "Directory of the repository that holds the manifests."),
+    targetRevision: text(LONGEST_REVISION, "Branch, tag or commit; empty means HEAD.").optional(),
+  })
+  .describe("What is deployed.");
+
+const destination = ruled(
+  z
+    .object({
+      environment: text(LONGEST_NAME, "Name of a GitOpsDeploymentManagedEnvironment of this namespace; empty deploys into this namespace.").optional(),
+      namespace: ruled(text(LONGEST_NAME, "Namespace of the environment's cluster to deploy into."), [
+        {
+          cel: `self == '' || (self.size() <= 63 && self.matches('${dnsLabel.source}'))`,
+          message: "spec.destination.namespace must be the name of a namespace: at most 63 lower-case letters, digits and '-'",
+          holds: (name) => name === "" || (name.length <= 63 && dnsLabel.test(name)),
+        },
+      ]).optional(),
+    })
+    .describe("Where it is deployed; empty: into the resource's own namespace."),
+  [
+    {
+      // `orValue` would read better, but hides the length from the API server's estimate of the rule's cost.
+      cel: "!has(self.namespace) || self.namespace == '' || (has(self.environment) && self.environment != '')",
+      message: say.NAMESPACE_WITHOUT_ENVIRONMENT,
+      holds: ({ namespace = "", environment = "" }) => namespace === "" || environment !== "",
+    },
+  ],
+);
+
+const syncOptions = ruled(z.array(text(256, "CreateNamespace=true or CreateNamespace=false.")).max(16).describe("Options of each sync."), [
+  {
+    cel: "self.all(option, option == 'CreateNamespace=true' || option == 'CreateNamespace=false')",
+    message: say.WRONG_SYNC_OPTION,
+    holds: (options) => options.every((option) => option === "CreateNamespace=true" || option === "CreateNamespace=false"),
+  },
+]);
+
+const deploymentSpec = z.object({
+  source,
+  destination: destination.optional(),
+  syncPolicy: z.object({ syncOptions: syncOptions.optional() }).describe("How it is deployed.").optional(),
+  type: ruled(text(256, "automated: follow Git; manual: deploy when a GitOpsDeploymentSyncRun says so."), [
+    { cel: "self == 'automated' || self == 'manual'", message: say.WRONG_TYPE, holds: (type) => type === "automated" || type === "manual" },
+  ]),
+});
+
+const health = z.object({ status: text(64, "Healthy, Progressing, Degraded, Suspended, Missing or Unknown.").optional(), message: text(LONGEST_MESSAGE, "Why.").optional() });
+
+const resource = z.object({
+  group: text(LONGEST_NAME, "API group.").optional(),
+  version: text(LONGEST_NAME, "API version.").optional(),
+  kind: text(LONGEST_NAME, "Kind.").optional(),
+  namespace: text(LONGEST_NAME, "Namespace.").optional(),
+  name: text(1024, "Name.").optional(),
+  status: text(64, "Synced, OutOfSync or Unknown.").optional(),
+  health: health.describe("Health of this object.").optional(),
+});
+
+const reconciledState = z
+  .object({
+    source: z.object({ path: text(LONGEST_PATH, "Path."), repoURL: text(LONGEST_URL, "Repository."), branch: text(LONGEST_REVISION, "Target revision.") }).describe("Source that was compared."),
+    destination: z.object({ name: text(LONGEST_NAME, "Environment; empty for the own namespace."), namespace: text(LONGEST_NAME, "Namespace.") }).describe("Destination that was compared."),
+  })
+  .describe("What the present sync status was compared with.");
+
+const deploymentStatus = z.object({
+  observedGeneration: count("Generation of the resource this status is about.").optional(),
+  conditions: conditions.optional(),
+  sync: z.object({ status: text(64, "Synced, OutOfSync or Unknown."), revision: text(LONGEST_REVISION, "Revision compared with.").optional() }).describe("Whether what is deployed is what Git says.").optional(),
+  health: health.describe("Health of what is deployed.").optional(),
+  resources: z.array(resource).meta({ listType: "atomic", description: "What is deployed, at most 500 objects." } satisfies SchemaNotes & { description: string }).optional(),
+  resourceCount: count("How many objects there are, if not all of them are listed.").optional(),
+  reconciledState,
+  operationState: mirror("The last or present sync.").optional(),
+});
+
+const syncRunSpec = ruled(
+  z.object({
+    gitopsDeploymentName: ruled(text(LONGEST_NAME, "Name of a manual GitOpsDeployment of this namespace."), [{ cel: "self == oldSelf", message: say.DEPLOYMENT_NAME_CHANGED }]),
+    revisionID: text(LONGEST_REVISION, "Revision to deploy; empty means the deployment's own.").optional(),
+    prune: z.boolean().describe("Whether objects that left Git are deleted.").optional(),
+    ttlSecondsAfterFinished: z.int().min(0).max(2_147_483_647).describe("Seconds after its end until the run is deleted; absent means never.").optional(),
+  }),
+  [{ cel: "(has(self.revisionID) ? self.revisionID : '') == (has(oldSelf.revisionID) ? oldSelf.revisionID : '')", message: say.REVISION_CHANGED }],
+);
+
+const syncRunStatus = z.object({
+  observedGeneration: count("Generation of the resource this status is about.").optional(),
+  conditions: conditions.optional(),
+  phase: text(64, "Pending, Running, Succeeded, Failed or Terminated.").optional(),
+  revision: text(LONGEST_REVISION, "Revision that was deployed.").optional(),
+  startedAt: time("When the sync began.").optional(),
+  finishedAt: time("When the sync ended.").optional(),
+  message: text(LONGEST_MESSAGE, "How it went.").optional(),
+});
+
+const environmentSpec = z.object({
+  apiURL: ruled(text(LONGEST_URL, "URL of the cluster's API server."), [
+    { cel: "self.startsWith('https://')", message: say.WRONG_API_URL, holds: (url) => url.startsWith("https://") },
+    { cel: "!self.startsWith('https://') || isURL(self)", message: "cluster api url must be a valid URL", holds: (url) => !url.startsWith("https://") || URL.canParse(url) },
+  ]),
+  credentialsSecret: text(LONGEST_NAME, "Secret of this namespace, type managed-gitops.redhat.com/managed-environment, key kubeconfig."),
+  allowInsecureSkipTLSVerify: z.boolean().describe("Whether the cluster's certificate goes unchecked."),
+  createNewServiceAccount: z.boolean().describe("Whether an account of its own is made on the cluster with these credentials.").optional(),
+  namespaces: z.array(text(LONGEST_NAME, "Namespace.")).max(1000).describe("Namespaces the credentials may use; empty means all.").optional(),
+  clusterResources: z.boolean().describe("Whether objects outside namespaces may be deployed although namespaces are listed.").optional(),
+});
+
+const credentialSpec = z.object({
+  repository: ruled(text(LONGEST_URL, "Git repository: https, ssh or user@host:path."), [
+    {
+      // Plain http is a question for the administrator's rules, which no schema knows.
+      cel: "self.matches('^(https|ssh|http)://') || self.matches('^[^/:@]+@[^/:@]+:[^/]?')",
+      message: say.WRONG_REPOSITORY,
+      holds: (url) => /^(https|ssh|http):\/\//.test(url) || /^[^/:@]+@[^/:@]+:[^/]?/.test(url),
+    },
+  ]),
+  secret: text(LONGEST_NAME, "Secret of this namespace with username and password, sshPrivateKey or bearerToken."),
+});
+
+const plainStatus = z.object({ observedGeneration: count("Generation of the resource this status is about.").optional(), conditions: conditions.optional() });
+
+export type DeploymentSpec = z.infer<typeof deploymentSpec>;
+export type DeploymentStatus = z.infer<typeof deploymentStatus>;
+export type Condition = z.infer<typeof condition>;
+export type SyncRunSpec = z.infer<typeof syncRunSpec>;
+export type SyncRunStatus = z.infer<typeof syncRunStatus>;
+export type ManagedEnvironmentSpec = z.infer<typeof environmentSpec>;
+export type RepositoryCredentialSpec = z.infer<typeof credentialSpec>;
+export type PlainStatus = z.infer<typeof plainStatus>;
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** JSON Schema of spec and status of each kind, with {@link SchemaNotes} left in. */
+export function kindSchemas(): Readonly<Record<"deployment" | "syncRun" | "environment" | "credential", { readonly spec: JsonSchema; readonly status: JsonSchema }>> {
+  const render = (schema: z.ZodType): JsonSchema => z.toJSONSchema(schema, { io: "input", reused: "inline" }) as JsonSchema;
+  return {
+    deployment: { spec: render(deploymentSpec), status: render(deploymentStatus) },
+    syncRun: { spec: render(syncRunSpec), status: render(syncRunStatus) },
+    environment: { spec: render(environmentSpec), status: render(plainStatus) },
+    credential: { spec: render(credentialSpec), status: render(plainStatus) },
+  };
+}
+
+export interface SchemaProblem {
+  /** Field as users write it, e.g. `spec.source.path`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Checks a GitOpsDeployment's spec of unknown age; all problems at once, in the order of the fields. */
+export function checkDeploymentSpec(raw: unknown): { readonly ok: true; readonly spec: DeploymentSpec } | { readonly ok: false; readonly problems: readonly SchemaProblem[] } {
+  const checked = deploymentSpec.safeParse(raw);
+  if (checked.success) return { ok: true, spec: checked.data };
+  return { ok: false, problems: checked.error.issues.map((issue) => ({ path: ["spec", ...issue.path.map(String)].join("."), message: issue.message })) };
+}
