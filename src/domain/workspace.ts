@@ -48,6 +48,8 @@ export interface ApplicationSpec {
   readonly destination: { readonly environment?: string; readonly namespace?: string };
   readonly type: "automated" | "manual";
   readonly createNamespace: boolean;
+  /** Changes whenever the user asks for the repository to be read again now; absent until the first time. */
+  readonly refresh?: string;
 }
 
 /**
