@@ -1,0 +1,166 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { loadKubeconfig } from "../../src/runtime/kube/auth.ts";
+import type { KubeClient } from "../../src/runtime/kube/client.ts";
+import { createKubeClient } from "../../src/runtime/kube/http.ts";
+import { systemRng } from "../../src/runtime/rng.ts";
+import { type Log, silentLog } from "../../src/telemetry/log.ts";
+import { noMetrics } from "../../src/telemetry/metrics.ts";
+import { type BuildProgress, type BuiltSet, buildSet } from "./build.ts";
+import { createFaultProxy, type FaultProxy } from "./fault-proxy.ts";
+import { argoCdVersions } from "./go-sets.ts";
+import { type KubernetesCluster, startKubernetes } from "./kubernetes.ts";
+import { serviceAccountType } from "./process-node/pod.ts";
+import { createProcessNode, type ProcessNode } from "./process-node/process-node.ts";
+import { type Catalogue, createCatalogue } from "./process-node/programs/catalogue.ts";
+import { claimStateDirectory } from "./state-directory.ts";
+
+export interface DevClusterOptions {
+  /** Everything is kept here, and a second start takes up what the first left. One user at a time; a path of at most 70 bytes. */
+  readonly stateDir: string;
+  /** Default: one cluster, `main`. */
+  readonly clusters?: readonly ClusterOptions[];
+  /** Whether processes end when ours does, however that happens. Default true; without it the next start finds them. */
+  readonly endsWithUs?: boolean;
+  /** Whether pods reach their API server through the fault proxy, as the party `pod:<namespace>`. Default false. */
+  readonly podsBehindProxy?: boolean;
+  readonly progress?: BuildProgress;
+  readonly log?: Log;
+  /** Where built programs are kept; default as in build.ts. */
+  readonly cache?: string;
+}
+
+export interface ClusterOptions {
+  readonly name: string;
+  /** Whether pods run here. Default true; without it pods stay pending. */
+  readonly node?: boolean;
+}
+
+/** One API server with what belongs to it. */
+export interface DevApi {
+  readonly name: string;
+  readonly kubernetes: KubernetesCluster;
+  /** File for the administrator, who goes past the fault proxy. */
+  readonly adminKubeconfig: string;
+  /** As administrator. */
+  readonly client: KubeClient;
+  readonly node: ProcessNode | undefined;
+  readonly faultProxy: FaultProxy;
+  /** The API server's URL for a party whose way to it may be disturbed; the certificate is valid there too. */
+  serverFor(party: string): Promise<string>;
+  /** Stops the node and starts another on the same pods, whose processes go on. */
+  restartNode(signal: AbortSignal): Promise<void>;
+}
+
+export interface DevCluster {
+  readonly apis: ReadonlyMap<string, DevApi>;
+  /** The first cluster. */
+  readonly main: DevApi;
+  /** One more API server, e.g. as somebody else's target cluster. */
+  add(options: ClusterOptions, signal: AbortSignal): Promise<DevApi>;
+  /** Folder with the CRDs (and `base`) of an Argo CD version. */
+  argoCd(version: string, signal: AbortSignal): Promise<BuiltSet>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Builds what is missing and starts the clusters: seconds when everything is built, minutes the first time. InputError when Go is missing or
+ * the folder is in use; UnavailableError when a part does not come up, after ending those that did.
+ */
+export async function startDevCluster(options: DevClusterOptions, signal: AbortSignal): Promise<DevCluster> {
+  const obtain = (set: string, abort: AbortSignal) => buildSet(set, { ...(options.progress ? { progress: options.progress } : {}), ...(options.cache ? { cache: options.cache } : {}) }, abort);
+  const programs = await obtain("kubernetes", signal);
+  const claim = claimStateDirectory(options.stateDir);
+  const lifetime = new AbortController();
+  const catalogue = createCatalogue({ argoCdVersions: argoCdVersions(), obtain: (set) => obtain(set, lifetime.signal) });
+  const apis = new Map<string, DevApi & { stop(): Promise<void> }>();
+  const add = async (cluster: ClusterOptions, abort: AbortSignal) => {
+    const api = await startApi({ options, cluster, programs, catalogue }, abort);
+    apis.set(cluster.name, api);
+    return api;
+  };
+  const stop = async () => {
+    lifetime.abort();
+    await Promise.all([...apis.values()].map((api) => api.stop()));
+    claim.release();
+  };
+  const wanted = options.clusters ?? [{ name: "main" }];
+  const started = await Promise.allSettled(wanted.map((cluster) => add(cluster, signal)));
+  const [first] = started;
+  const failed = started.find((result) => result.status === "rejected");
+  if (failed !== undefined || first?.status !== "fulfilled") {
+    await stop();
+    throw failed?.reason;
+  }
+  return { apis, main: first.value, add, argoCd: (version, abort) => catalogue.obtain(`argo-cd-${version}`, abort), stop };
+}
+
+interface ApiParts {
+  readonly options: DevClusterOptions;
+  readonly cluster: ClusterOptions;
+  readonly programs: BuiltSet;
+  readonly catalogue: Catalogue;
+}
+
+async function startApi(parts: ApiParts, signal: AbortSignal): Promise<DevApi & { stop(): Promise<void> }> {
+  const { name } = parts.cluster;
+  const directory = join(parts.options.stateDir, name);
+  const kubernetes = await startKubernetes({ name, directory, programs: parts.programs, endsWithUs: parts.options.endsWithUs ?? true }, signal);
+  const client = createKubeClient({ cluster: name, credentials: loadKubeconfig({ file: kubernetes.kubeconfig }), clock: systemClock, rng: systemRng, metrics: noMetrics });
+  const faultProxy = createFaultProxy({ target: { host: "127.0.0.1", port: kubernetes.port }, file: join(directory, "proxy-ports.json") });
+  const serverFor = async (party: string) => `https://127.0.0.1:${await faultProxy.portFor(party)}`;
+  const newNode = () => createNode({ ...parts, directory, kubernetes, client, serverFor });
+  let node = parts.cluster.node === false ? undefined : newNode();
+  try {
+    await controllersRun(client, signal);
+    await node?.start(signal);
+  } catch (error) {
+    await kubernetes.stop();
+    throw error;
+  }
+  return {
+    ...{ name, kubernetes, adminKubeconfig: kubernetes.kubeconfig, client, faultProxy, serverFor },
+    get node() {
+      return node;
+    },
+    async restartNode(abort) {
+      await node?.stop({ leaveProcesses: true });
+      node = newNode();
+      await node.start(abort);
+    },
+    async stop() {
+      await node?.stop();
+      await client.close();
+      await faultProxy.close();
+      await kubernetes.stop();
+    },
+  };
+}
+
+interface NodeParts extends ApiParts {
+  readonly directory: string;
+  readonly kubernetes: KubernetesCluster;
+  readonly client: KubeClient;
+  readonly serverFor: DevApi["serverFor"];
+}
+
+function createNode(parts: NodeParts): ProcessNode {
+  const { kubernetes, options } = parts;
+  const serverOf = async (namespace: string) => (options.podsBehindProxy === true ? await parts.serverFor(`pod:${namespace}`) : kubernetes.server);
+  return createProcessNode({
+    name: "process-node",
+    directory: join(parts.directory, "node"),
+    client: parts.client,
+    catalogue: parts.catalogue,
+    apiServer: async (pod) => ({ server: await serverOf(pod.metadata.namespace), ca: kubernetes.ca }),
+    endsWithUs: options.endsWithUs ?? true,
+    ...{ clock: systemClock, rng: systemRng, log: (options.log ?? silentLog).child({ cluster: parts.cluster.name }), metrics: noMetrics },
+  });
+}
+
+/** The controllers are at work once they have made what every namespace has. */
+async function controllersRun(client: KubeClient, signal: AbortSignal): Promise<void> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(60_000)]);
+  while ((await client.get(serviceAccountType, { namespace: "default", name: "default" }, deadline)) === undefined) await sleep(50, undefined, { signal: deadline });
+}

@@ -1,0 +1,145 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { UnavailableError } from "../../src/domain/errors.ts";
+import { freePort, isFree } from "./ports.ts";
+
+/**
+ * What stands between a party and the server: `cut` resets its connections and every new one, `refuse` stops listening as well, `silent` lets
+ * nothing through in either direction but keeps the connections (what was sent meanwhile arrives after `restore`, as
+ * retransmitted packets would), `delay` makes everything arrive so much later.
+ */
+export type Fault = { readonly kind: "cut" } | { readonly kind: "refuse" } | { readonly kind: "silent" } | { readonly kind: "delay"; readonly ms: number };
+
+/** One address per party in front of a server, so that the way of each can be disturbed alone. */
+export interface FaultProxy {
+  /** Port on 127.0.0.1 for this party; the same one for ever. */
+  portFor(party: string): Promise<number>;
+  disturb(party: string, fault: Fault): Promise<void>;
+  restore(party: string): Promise<void>;
+  parties(): readonly string[];
+  close(): Promise<void>;
+}
+
+interface Party {
+  readonly port: number;
+  fault: Fault | undefined;
+  readonly links: Set<Link>;
+  server: Server | undefined;
+}
+
+/** The two ends of one connection. */
+interface Link {
+  readonly near: Socket;
+  readonly far: Socket;
+}
+
+export interface FaultProxyOptions {
+  readonly target: { readonly host: string; readonly port: number };
+  /** File that remembers the parties' ports, for programs that outlive this proxy. */
+  readonly file?: string;
+}
+
+export function createFaultProxy(options: FaultProxyOptions): FaultProxy {
+  const parties = new Map<string, Promise<Party>>();
+  const remembered: Record<string, number> = options.file !== undefined && existsSync(options.file) ? (JSON.parse(readFileSync(options.file, "utf8")) as Record<string, number>) : {};
+
+  const open = async (name: string): Promise<Party> => {
+    const kept = remembered[name];
+    const port = kept !== undefined && (await isFree(kept)) ? kept : await freePort();
+    const party: Party = { port, fault: undefined, links: new Set(), server: undefined };
+    await listen(party, options.target);
+    remembered[name] = port;
+    if (options.file !== undefined) writeFileSync(options.file, JSON.stringify(remembered));
+    return party;
+  };
+  const partyOf = (name: string) => {
+    const found = parties.get(name) ?? open(name);
+    parties.set(name, found);
+    return found;
+  };
+  return {
+    portFor: async (name) => (await partyOf(name)).port,
+    async disturb(name, fault) {
+      const party = await partyOf(name);
+      party.fault = fault;
+      if (fault.kind === "cut" || fault.kind === "refuse") resetAll(party);
+      if (fault.kind === "refuse") await unlisten(party);
+      for (const link of party.links) flow(link, fault.kind !== "silent");
+    },
+    async restore(name) {
+      const party = await partyOf(name);
+      party.fault = undefined;
+      if (party.server === undefined) await listen(party, options.target);
+      for (const link of party.links) flow(link, true);
+    },
+    parties: () => [...parties.keys()],
+    async close() {
+      for (const party of await Promise.all(parties.values())) {
+        resetAll(party);
+        await unlisten(party);
+      }
+      parties.clear();
+    },
+  };
+}
+
+async function listen(party: Party, target: FaultProxyOptions["target"]): Promise<void> {
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => accept(party, near, target));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause) => reject(new UnavailableError(`Listening on port ${party.port}`, { code: "dev.port-taken", cause })));
+    server.listen({ host: "127.0.0.1", port: party.port, exclusive: true }, resolve);
+  });
+  party.server = server;
+}
+
+function accept(party: Party, near: Socket, target: FaultProxyOptions["target"]): void {
+  if (party.fault?.kind === "cut") {
+    near.resetAndDestroy();
+    return;
+  }
+  const link = { near, far: connect({ ...target, allowHalfOpen: true, noDelay: true }) };
+  party.links.add(link);
+  join(party, link, [link.near, link.far]);
+  join(party, link, [link.far, link.near]);
+  if (party.fault?.kind === "silent") flow(link, false);
+}
+
+function join(party: Party, link: Link, [from, to]: readonly [Socket, Socket]): void {
+  let arrival = Promise.resolve();
+  // In the order they came, also when the delay is changed in between.
+  const send = (write: () => void) => {
+    const ms = party.fault?.kind === "delay" ? party.fault.ms : 0;
+    if (ms === 0 && to.writableLength === 0) arrival = arrival.then(write);
+    else arrival = Promise.all([arrival, sleep(ms)]).then(write);
+  };
+  from.on("data", (chunk: Buffer) =>
+    send(() => {
+      if (to.destroyed || to.write(chunk)) return;
+      from.pause();
+      to.once("drain", () => party.fault?.kind !== "silent" && from.resume());
+    }),
+  );
+  from.on("end", () => send(() => to.end()));
+  from.on("error", () => to.resetAndDestroy());
+  from.on("close", () => {
+    party.links.delete(link);
+    send(() => to.destroy());
+  });
+}
+
+/** A paused socket takes nothing from the kernel, whose buffer fills until the other side stops sending. */
+function flow(link: Link, isOpen: boolean): void {
+  for (const socket of [link.near, link.far]) isOpen ? socket.resume() : socket.pause();
+}
+
+function resetAll(party: Party): void {
+  for (const link of party.links) for (const socket of [link.near, link.far]) socket.resetAndDestroy();
+  party.links.clear();
+}
+
+async function unlisten(party: Party): Promise<void> {
+  const server = party.server;
+  party.server = undefined;
+  if (server !== undefined) await new Promise<void>((resolve) => server.close(() => resolve()));
+}

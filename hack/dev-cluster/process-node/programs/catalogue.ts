@@ -1,0 +1,40 @@
+import type { BuiltSet } from "../../build.ts";
+import { argoCdSetName } from "../../go-sets.ts";
+import { parseImage } from "../image.ts";
+import { launchArgoCd } from "./argo-cd.ts";
+import type { Launch, LaunchInput } from "./launch.ts";
+import { launchRedis } from "./redis.ts";
+
+/** What an image is on this machine. */
+export type KnownImage =
+  | { readonly kind: "program"; readonly set: string; readonly launch: (input: LaunchInput) => Launch | undefined }
+  /** A program that is known in other versions: the image cannot be had. */
+  | { readonly kind: "absent" }
+  /** Anything else: its pods are reported as running, without a process. */
+  | { readonly kind: "unknown" };
+
+export interface Catalogue {
+  find(image: string): KnownImage;
+  /** Builds the set or finds it built. */
+  obtain(set: string, signal: AbortSignal): Promise<BuiltSet>;
+}
+
+export function createCatalogue(options: { readonly argoCdVersions: readonly string[]; readonly obtain: Catalogue["obtain"] }): Catalogue {
+  const obtained = new Map<string, Promise<BuiltSet>>();
+  return {
+    find(image) {
+      const { name, tag } = parseImage(image);
+      if (name === "redis") return { kind: "program", set: "tools", launch: launchRedis };
+      if (name !== "argocd") return { kind: "unknown" };
+      const isKnown = tag !== undefined && options.argoCdVersions.includes(tag.replace(/^v/, ""));
+      return isKnown ? { kind: "program", set: argoCdSetName(tag), launch: launchArgoCd } : { kind: "absent" };
+    },
+    obtain(set, signal) {
+      const found = obtained.get(set) ?? options.obtain(set, signal);
+      obtained.set(set, found);
+      // A build that failed is tried again by whoever asks next.
+      found.catch(() => obtained.delete(set));
+      return found;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** A container on its way to becoming a process: everything looked up, nothing translated for this machine yet. */
+export interface LaunchInput {
+  readonly namespace: string;
+  /** Command and arguments with variables expanded. */
+  readonly words: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
+  /** Paths inside the container that are mounts. */
+  readonly mountPaths: readonly string[];
+  readonly podIP: string;
+  /** A port on 127.0.0.1 that nobody else uses. */
+  readonly privatePort: number;
+  /** Folder that stands for `/` of the container. */
+  readonly root: string;
+  /** Folder with a short path, for sockets. */
+  readonly sockets: string;
+  /** File for the pod's service account, if the pod mounts its token. */
+  readonly kubeconfig: string | undefined;
+}
+
+export interface PortForward {
+  readonly port: number;
+  readonly to: number;
+}
+
+/** What to run. */
+export interface Launch {
+  /** File name of the program in its set. */
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Folders below the root that have to be there, with their mode. */
+  readonly folders: Readonly<Record<string, number>>;
+  /** Ports of the pod's address that lead to a port of 127.0.0.1, for programs that cannot listen on one address alone. */
+  readonly forwards: readonly PortForward[];
+  /** `host:port` of what it connects to from the start; if that is a Service, the start waits until there is one. */
+  readonly connectsTo: readonly string[];
+}
+
+/** Translates a path of the container into one of this machine if it lies on or below one of `paths`; else returns it unchanged. */
+export function relocate(text: string, paths: readonly string[], root: string): string {
+  return paths.some((path) => text === path || text.startsWith(path.endsWith("/") ? path : `${path}/`)) ? root + text : text;
+}

@@ -1,0 +1,33 @@
+import { GoneError, StaleError } from "../../../src/domain/errors.ts";
+import type { KubeClient } from "../../../src/runtime/kube/client.ts";
+import { type Pod, type PodCondition, podType } from "./pod.ts";
+import { type ContainerView, renderStatus } from "./pod-status.ts";
+
+/** Reports pods to the API server, each status once. */
+export interface StatusWriter {
+  write(pod: Pod, facts: { readonly podIP: string; readonly startTime: string; readonly now: string }, views: readonly ContainerView[], signal: AbortSignal): Promise<void>;
+  forget(uid: string): void;
+}
+
+export function createStatusWriter(client: KubeClient): StatusWriter {
+  const written = new Map<string, { readonly text: string; readonly conditions: readonly PodCondition[] }>();
+  return {
+    async write(pod, facts, views, signal) {
+      const { uid, namespace, name } = pod.metadata;
+      // What was written last may not have come back yet; without it a condition's time would move for nothing.
+      const own = written.get(uid)?.conditions ?? [];
+      const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !own.some((condition) => condition.type === type));
+      const status = renderStatus({ ...pod, status: { ...pod.status, conditions: [...foreign, ...own] } }, facts, views) as { readonly conditions: readonly PodCondition[] };
+      const text = JSON.stringify(status);
+      if (written.get(uid)?.text === text) return;
+      try {
+        await client.mergePatch(podType, { namespace, name, subresource: "status" }, { metadata: { uid }, status }, signal);
+        written.set(uid, { text, conditions: status.conditions.filter(({ type }) => type !== "PodScheduled") });
+      } catch (error) {
+        // Gone, or another pod of that name: the watch will say so.
+        if (!(error instanceof GoneError) && !(error instanceof StaleError)) throw error;
+      }
+    },
+    forget: (uid) => written.delete(uid),
+  };
+}

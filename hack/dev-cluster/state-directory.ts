@@ -1,0 +1,56 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { InputError } from "../../src/domain/errors.ts";
+import { startTicks } from "./processes/proc.ts";
+import { findProcess, stopProcess } from "./processes/process.ts";
+
+/** Longer than this, and the sockets of some pod would have no valid path (107 bytes on Linux). */
+const longestPath = 70;
+const graceMs = 5000;
+
+/** Makes the folder ours until `release`. InputError when somebody else uses it, or when its path is too long. */
+export function claimStateDirectory(directory: string): { release(): void } {
+  if (directory.length > longestPath) {
+    throw new InputError(`Preparing ${directory}`, { code: "dev.long-path", path: "stateDir", remedy: `choose a folder whose path is at most ${longestPath} bytes long: sockets are made in it` });
+  }
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const holder = holderOf(directory);
+  if (holder !== undefined) {
+    throw new InputError(`Preparing ${directory}`, { code: "dev.in-use", path: "stateDir", remedy: `process ${holder} uses it: end that first, or choose another folder` });
+  }
+  const file = join(directory, "holder");
+  writeFileSync(file, `${process.pid} ${startTicks(process.pid) ?? ""}`);
+  return { release: () => rmSync(file, { force: true }) };
+}
+
+/** The process that uses the folder now. */
+function holderOf(directory: string): number | undefined {
+  const file = join(directory, "holder");
+  const [pid, ticks] = existsSync(file) ? readFileSync(file, "utf8").split(" ").map(Number) : [];
+  return pid !== undefined && ticks !== undefined && startTicks(pid) === ticks ? pid : undefined;
+}
+
+/**
+ * Ends everything that was started with this folder: its holder, which ends the rest, and what a killed holder left behind. Touches
+ * only processes that are written down in the folder and that are still the ones written down.
+ */
+export async function stopEverything(directory: string): Promise<number> {
+  const holder = holderOf(directory);
+  if (holder !== undefined && holder !== process.pid) {
+    process.kill(holder, "SIGTERM");
+    for (let waited = 0; waited < 300 && holderOf(directory) === holder; waited++) await sleep(100);
+  }
+  const left = findRunFolders(directory).flatMap((folder) => findProcess(folder) ?? []);
+  await Promise.all(left.map((process) => stopProcess(process, graceMs)));
+  return left.length;
+}
+
+/** Folders of processes: `<cluster>/run/<component>` and `<cluster>/node/pods/<pod>/<container>/run`. */
+function findRunFolders(directory: string): readonly string[] {
+  const foldersIn = (path: string) => (existsSync(path) ? readdirSync(path).map((name) => join(path, name)).filter((at) => statSync(at).isDirectory()) : []);
+  return foldersIn(directory).flatMap((cluster) => [
+    ...foldersIn(join(cluster, "run")),
+    ...foldersIn(join(cluster, "node", "pods")).flatMap((pod) => foldersIn(pod).map((container) => join(container, "run"))),
+  ]);
+}
