@@ -4,7 +4,7 @@ import { StaleError } from "../src/domain/errors.ts";
 import type { KubeClient } from "../src/runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { callHarness, type HarnessAddress } from "./harness-client.ts";
-import { connect } from "./connect.ts";
+import { openKube } from "../hack/fleet/connect.ts";
 
 /** What a story needs: the cluster as its administrator, Git, the fleet's REST API and the harness that runs it all. */
 export interface World {
@@ -39,7 +39,7 @@ const POLL_MS = 50;
 export function openWorld(): World {
   const facts = inject("harness");
   return {
-    kube: connect(facts.adminKubeconfig),
+    kube: openKube(facts.adminKubeconfig),
     rest: createRestClient({ url: facts.argosyUrls[0] ?? "", token: facts.token }),
     harness: facts,
     signal: AbortSignal.timeout(20 * 60_000),

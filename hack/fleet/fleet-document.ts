@@ -6,6 +6,8 @@ export interface FleetFacts {
   readonly version: string;
   /** Directory with the release's CRDs. */
   readonly crds: string;
+  /** Host of the sample repositories, as instances reach it. */
+  readonly gitHost: string;
   /** Seconds between two comparisons of an application nothing happened to. */
   readonly reconciliationSeconds?: number;
 }
@@ -42,6 +44,6 @@ export function fleetDocument(facts: FleetFacts): Readonly<Record<string, unknow
         ...(facts.reconciliationSeconds === undefined ? {} : { engine: { reconciliationSeconds: facts.reconciliationSeconds } }),
       },
     ],
-    egress: { allow: ["127.0.0.0/8"], http: ["127.0.0.1"] },
+    egress: { allow: [facts.gitHost === "127.0.0.1" ? "127.0.0.0/8" : `${facts.gitHost}/32`], http: [facts.gitHost] },
   };
 }

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
-import { ENGINE_ACCOUNT, API_ACCOUNT, renderApiClusterObjects, renderEngineClusterObjects, type InstallObject } from "../../src/cli/install/roles.ts";
+import { installObjects } from "../../src/cli/install/render.ts";
+import { API_ACCOUNT, ENGINE_ACCOUNT, type InstallObject } from "../../src/cli/install/roles.ts";
 import { SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
 import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import { resourcePath, type ResourceType } from "../../src/runtime/kube/resource.ts";
@@ -27,8 +28,10 @@ const TYPES: Readonly<Record<string, ResourceType>> = {
 const TOKEN_SECONDS = 31_536_000;
 
 /** Installs what the API cluster needs and returns the kubeconfig Argosy uses there, of its own account. */
-export async function installApiCluster(cluster: Cluster, crds: readonly InstallObject[], signal: AbortSignal): Promise<string> {
-  await applyObjects(cluster.client, [...renderApiClusterObjects(), ...crds], signal);
+export async function installApiCluster(cluster: Cluster, signal: AbortSignal): Promise<string> {
+  const objects = installObjects("api");
+  await applyObjects(cluster.client, objects, signal);
+  const crds = objects.filter((object) => object.kind === "CustomResourceDefinition");
   await Promise.all(crds.map((crd) => established(cluster.client, crd.metadata.name, signal)));
   return kubeconfigOf(cluster, API_ACCOUNT, signal);
 }
@@ -38,7 +41,7 @@ export async function installApiCluster(cluster: Cluster, crds: readonly Install
  * the API cluster. Returns the Secret's `namespace/name`, for fleet.yaml.
  */
 export async function installEngineCluster(api: Cluster, engine: Cluster & { readonly name: string }, signal: AbortSignal): Promise<string> {
-  await applyObjects(engine.client, renderEngineClusterObjects(), signal);
+  await applyObjects(engine.client, installObjects("engine"), signal);
   const kubeconfig = await kubeconfigOf(engine, ENGINE_ACCOUNT, signal);
   const name = `engine-${engine.name}`;
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: SYSTEM_NAMESPACE }, stringData: { kubeconfig } };

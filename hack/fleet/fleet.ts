@@ -1,0 +1,128 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createRestClient, type RestClient } from "../../src/cli/rest-client.ts";
+import { createToken } from "../../src/cli/token.ts";
+import type { InstanceView } from "../../src/api/schema.ts";
+import { freePort, isFree } from "../dev-cluster/ports.ts";
+import { type ArgosyProcess, startArgosy } from "./argosy-process.ts";
+import { fleetDocument } from "./fleet-document.ts";
+import { type Cluster, installApiCluster, installEngineCluster } from "./install.ts";
+
+/** What a fleet is started on. */
+export interface FleetParts {
+  /** The cluster with the users' resources. */
+  readonly api: Cluster;
+  /** Clusters that host instances; may be the same one. */
+  readonly engines: readonly (Cluster & { readonly name: string })[];
+  readonly databaseUrl: string;
+  /** Configuration, keys and logs go here. */
+  readonly directory: string;
+  /** Control plane processes to start. */
+  readonly replicas: number;
+  readonly instances: { readonly min: number; readonly max: number };
+  readonly version: string;
+  readonly crds: string;
+  readonly gitHost: string;
+  /** Runs a step and tells people about it. */
+  readonly step: <T>(what: string, run: () => Promise<T>) => Promise<T>;
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+export interface Fleet {
+  readonly rest: RestClient;
+  readonly token: string;
+  readonly databaseUrl: string;
+  readonly urls: readonly string[];
+  /** Processes by index; one that was killed stays in its place until it is started again. */
+  readonly processes: ArgosyProcess[];
+  restart(index: number, signal: AbortSignal): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const POLL_MS = 50;
+
+/** Installs Argosy, starts its processes, declares the fleet and waits until its instances are ACTIVE. */
+export async function startFleet(parts: FleetParts, signal: AbortSignal): Promise<Fleet> {
+  const { step } = parts;
+  const kubeconfig = await step("installing CRDs and roles", () => installApiCluster(parts.api, signal));
+  const engineClusters = await step("installing the engine cluster's roles", () => installEngines(parts, signal));
+  writeFileSync(join(parts.directory, "api-cluster.kubeconfig"), kubeconfig, { mode: 0o600 });
+  const token = await step("preparing the database", () => createToken({ name: "local-operator", role: "operator", database: parts.databaseUrl }, {}));
+  const ports = await keptPorts(parts);
+  const start = (index: number): ArgosyProcess => startProcess(parts, index, ports[index] ?? 0);
+  const processes = ports.map((_port, index) => start(index));
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+  const rest = createRestClient({ url: urls[0] ?? "", token });
+  const fleet: Fleet = {
+    ...{ rest, token, databaseUrl: parts.databaseUrl, urls, processes },
+    async restart(index, abort) {
+      const process = start(index);
+      processes[index] = process;
+      await process.ready(abort);
+    },
+    stop: async () => void (await Promise.all(processes.map((process) => process.stop()))),
+  };
+  try {
+    await step("starting Argosy", async () => void (await Promise.all(processes.map((process) => process.ready(signal)))));
+    await step("creating Argo CD instances", () => declare({ rest, parts, engineClusters }, signal));
+    return fleet;
+  } catch (error) {
+    await fleet.stop();
+    throw error;
+  }
+}
+
+async function installEngines(parts: FleetParts, signal: AbortSignal): Promise<readonly { readonly name: string; readonly kubeconfigSecret: string }[]> {
+  return Promise.all(parts.engines.map(async (engine) => ({ name: engine.name, kubeconfigSecret: await installEngineCluster(parts.api, engine, signal) })));
+}
+
+function startProcess(parts: FleetParts, index: number, port: number): ArgosyProcess {
+  return startArgosy({
+    name: `argosy-${index + 1}`,
+    directory: parts.directory,
+    databaseUrl: parts.databaseUrl,
+    kubeconfig: join(parts.directory, "api-cluster.kubeconfig"),
+    encryptionKeyFile: encryptionKey(parts.directory),
+    port,
+    ...(parts.config === undefined ? {} : { config: parts.config }),
+  });
+}
+
+/** The key is made once; without it the database's secrets could not be read after a restart. */
+function encryptionKey(directory: string): string {
+  const file = join(directory, "encryption.key");
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString("base64"), { mode: 0o600 });
+  return file;
+}
+
+async function keptPorts({ directory, replicas }: FleetParts): Promise<readonly number[]> {
+  const file = join(directory, "argosy-ports.json");
+  const kept = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as readonly number[]) : [];
+  const ports: number[] = [];
+  for (let index = 0; index < replicas; index += 1) {
+    const port = kept[index];
+    ports.push(port !== undefined && (await isFree(port)) ? port : await freePort());
+  }
+  writeFileSync(file, JSON.stringify(ports));
+  return ports;
+}
+
+interface Declaration {
+  readonly rest: RestClient;
+  readonly parts: FleetParts;
+  readonly engineClusters: readonly { readonly name: string; readonly kubeconfigSecret: string }[];
+}
+
+async function declare({ rest, parts, engineClusters }: Declaration, signal: AbortSignal): Promise<void> {
+  const { instances, version, crds, gitHost } = parts;
+  await rest.put("/v1/fleet", fleetDocument({ engineClusters, instances, version, crds, gitHost }));
+  for (;;) {
+    const rows = await rest.all<InstanceView>("/v1/instances");
+    if (rows.filter((row) => row.state === "ACTIVE").length >= instances.min) return;
+    const failed = rows.find((row) => row.state === "FAILED");
+    if (failed !== undefined) throw new Error(`instance ${failed.name} failed: ${failed.reason}`);
+    if (signal.aborted) throw new Error(`instances are not ready: ${rows.map((row) => `${row.name} ${row.state} ${row.reason}`).join("; ")}`, { cause: signal.reason });
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}

@@ -1,0 +1,28 @@
+import type { Cluster } from "../../fleet/install.ts";
+import type { Progress } from "../progress.ts";
+import type { StateDirectory } from "../state-directory.ts";
+
+/** A Kubernetes cluster to run the fleet on. */
+export interface ProvidedCluster {
+  /** Which one and why, as one sentence for a person. */
+  readonly which: string;
+  readonly cluster: Cluster;
+  /** Administrator's kubeconfig. */
+  readonly kubeconfigFile: string;
+  /** Program to link as `bin/kubectl`, where one is known. */
+  readonly kubectl: string | undefined;
+  /** Directory or URL with Argo CD's CRDs. */
+  readonly crds: string;
+  /** Address by which pods reach this machine. */
+  readonly gitHost: string;
+  /** More fields of Argosy's configuration. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Ends what was started for it; a cluster that was there already stays. */
+  stop(): Promise<void>;
+}
+
+export interface ProvideContext {
+  readonly state: StateDirectory;
+  readonly progress: Progress;
+  readonly version: string;
+}

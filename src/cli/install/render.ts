@@ -1,0 +1,24 @@
+import { stringify } from "yaml";
+import { renderCrds } from "../../workspace/api/crd.ts";
+import { type InstallObject, renderApiClusterObjects, renderEngineClusterObjects } from "./roles.ts";
+
+export type InstallPart = "api" | "engine" | "both";
+
+/** What an administrator applies before Argosy starts, in the order in which it can be applied. */
+export function installObjects(part: InstallPart): readonly InstallObject[] {
+  const api: readonly InstallObject[] = part === "engine" ? [] : [...renderApiClusterObjects(), ...renderCrds()];
+  const engine: readonly InstallObject[] = part === "api" ? [] : renderEngineClusterObjects();
+  const seen = new Set<string>();
+  return [...api, ...engine].filter((object) => {
+    const key = `${object.kind}/${object.metadata.namespace ?? ""}/${object.metadata.name}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+/** The same as one YAML stream. */
+export function renderInstall(part: InstallPart): string {
+  return installObjects(part)
+    .map((object) => stringify(object, { aliasDuplicateObjects: false }))
+    .join("---\n")
+    .trimEnd();
+}
