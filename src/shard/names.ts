@@ -1,0 +1,41 @@
+import { sha256 } from "../domain/hash.ts";
+import type { InstanceId, UnitId } from "../domain/ids.ts";
+import { DEPLOYER_ROLE } from "../domain/names.ts";
+
+/** Count of the last change of rows an object was written from; together with the epoch it says which of two writers is late. */
+export const ANNOTATION_REVISION = "argosy.dev/revision";
+
+/** Ids never stand in names: a digest is opaque to whoever reads it and of one length whatever the id looks like. */
+function digest(...parts: readonly string[]): string {
+  return sha256(parts.join("|")).slice(0, 20);
+}
+
+/** The ServiceAccount that one instance acts as in one unit's namespace; never shared between units or instances. */
+export function accountName(unitId: UnitId, instanceId: InstanceId): string {
+  return `u-${digest(unitId, instanceId)}`;
+}
+
+/** The ServiceAccount by which one instance reads the API cluster and impersonates the accounts of its units. */
+export function readAccountName(instanceId: InstanceId): string {
+  return `read-${digest(instanceId)}`;
+}
+
+/** The AppProject of a unit: the same on every instance, so that a move changes nothing in an Application's spec. */
+export function projectName(unitId: UnitId): string {
+  return `ws-${digest(unitId)}`;
+}
+
+/** The register's name in the workspace's namespace; the parts of a split workspace have one each. */
+export function registerName(bucket: number): string {
+  return bucket === 0 ? DEPLOYER_ROLE : `${DEPLOYER_ROLE}-${bucket}`;
+}
+
+/** The cluster Secret by which an instance enters the API cluster at `server`. */
+export function clusterEntryName(server: string): string {
+  return `argosy-cluster-${digest(server)}`;
+}
+
+/** The ClusterRoleBinding that lets an instance's read account read. */
+export function readerBindingName(instanceId: InstanceId): string {
+  return `argosy-${readAccountName(instanceId)}`;
+}

@@ -1,0 +1,68 @@
+import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
+import type { Millis } from "../domain/clock.ts";
+import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_UNIT } from "../domain/names.ts";
+import type { EngineStatus } from "../domain/status.ts";
+import type { ObservedObject } from "./managed-object.ts";
+import { asArray, asObject, parseObject } from "./parse-object.ts";
+import { parseTime, projectStatus } from "./project-status.ts";
+
+/** What is kept of an Argo CD Application: what it was told, and what it says. */
+export interface ObservedApplication extends ObservedObject {
+  readonly finalizers: readonly string[];
+  /** When its deletion was asked for. */
+  readonly deletingSince: Millis | undefined;
+  /** Absent until the controller has said something. */
+  readonly report: { readonly status: EngineStatus; readonly hash: string; readonly reconciledAt: Millis | undefined } | undefined;
+}
+
+export function parseApplication(raw: unknown): ObservedApplication | undefined {
+  const object = parseObject("application", raw);
+  if (object === undefined) return undefined;
+  const meta = asObject(asObject(raw)["metadata"]);
+  return {
+    ...object,
+    finalizers: asArray(meta["finalizers"]).filter((entry) => typeof entry === "string"),
+    deletingSince: parseTime(meta["deletionTimestamp"]),
+    report: projectStatus(asObject(raw)["status"]),
+  };
+}
+
+export function applicationOf(observed: Pick<ObservedObject, "labels">): ApplicationId | undefined {
+  return observed.labels[LABEL_APPLICATION] as ApplicationId | undefined;
+}
+
+export function unitOf(observed: Pick<ObservedObject, "labels">): UnitId | undefined {
+  return observed.labels[LABEL_UNIT] as UnitId | undefined;
+}
+
+export function holderOf(observed: Pick<ObservedObject, "labels">): InstanceId | undefined {
+  return observed.labels[LABEL_INSTANCE] as InstanceId | undefined;
+}
+
+/** Whether an Application may be other than we want: Argo CD's own reports, by far the most events, do not count. */
+export function differsInWish(before: ObservedApplication | undefined, now: ObservedApplication): boolean {
+  return before === undefined || differsInContent(before, now) || before.finalizers.join() !== now.finalizers.join();
+}
+
+/** Whether anything that we decide on an object has changed. */
+export function differsInContent(before: ObservedObject | undefined, now: ObservedObject): boolean {
+  return (
+    before === undefined ||
+    before.uid !== now.uid ||
+    before.contentHash !== now.contentHash ||
+    before.isDeleting !== now.isDeleting ||
+    !sameEntries(before.labels, now.labels) ||
+    !sameEntries(before.annotations, now.annotations)
+  );
+}
+
+/** Whether Argo CD reports something else, or has looked again. */
+export function differsInReport(before: ObservedApplication | undefined, now: ObservedApplication): boolean {
+  return now.report?.hash !== before?.report?.hash || now.report?.reconciledAt !== before?.report?.reconciledAt || now.epoch !== before?.epoch;
+}
+
+function sameEntries(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
+}
+

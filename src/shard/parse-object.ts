@@ -1,0 +1,70 @@
+import { contentHash } from "../domain/hash.ts";
+import { ANNOTATION_EPOCH, LABEL_MANAGED_BY } from "../domain/names.ts";
+import type { ManagedKind, ObservedObject } from "./managed-object.ts";
+import { MANAGED_KINDS, pick } from "./managed-object.ts";
+import { ANNOTATION_REVISION } from "./names.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** The value as a JSON object; an empty one for anything else. */
+export function asObject(value: unknown): Json {
+  return value !== null && typeof value === "object" && !Array.isArray(value) ? (value as Json) : {};
+}
+
+export function asArray(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function asString(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** Labels and annotations that mean something to us; the rest is other people's and would only take memory. */
+const OUR_PREFIX = "argosy.dev/";
+const OUR_NAMES: ReadonlySet<string> = new Set([
+  LABEL_MANAGED_BY,
+  "argocd.argoproj.io/secret-type",
+  "argocd.argoproj.io/skip-reconcile",
+  "kubernetes.io/service-account.name",
+]);
+
+/**
+ * Reduces a raw object of a kind to what is compared. `undefined` for one without name, uid or resourceVersion, which no
+ * API server sends.
+ */
+export function parseObject(kind: ManagedKind, raw: unknown): ObservedObject | undefined {
+  const object = asObject(raw);
+  const meta = asObject(object["metadata"]);
+  const name = asString(meta["name"]);
+  const uid = asString(meta["uid"]);
+  const resourceVersion = asString(meta["resourceVersion"]);
+  if (name === "" || uid === "" || resourceVersion === "") return undefined;
+  const annotations = ours(meta["annotations"]);
+  const { fields, fixed } = MANAGED_KINDS[kind];
+  return {
+    at: { namespace: asString(meta["namespace"]), name },
+    uid,
+    resourceVersion,
+    labels: ours(meta["labels"]),
+    annotations,
+    epoch: parseCount(annotations[ANNOTATION_EPOCH]),
+    revision: parseCount(annotations[ANNOTATION_REVISION]),
+    contentHash: contentHash(pick(object, [...fields, ...fixed])),
+    fixedHash: contentHash(pick(object, fixed)),
+    isDeleting: asString(meta["deletionTimestamp"]) !== "",
+  };
+}
+
+function ours(raw: unknown): Readonly<Record<string, string>> {
+  const entries = Object.entries(asObject(raw));
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => isOurs(entry[0]) && typeof entry[1] === "string"));
+}
+
+function isOurs(name: string): boolean {
+  return name.startsWith(OUR_PREFIX) || OUR_NAMES.has(name);
+}
+
+/** Epochs and revisions are whole numbers; anything else was written by somebody else and counts as absent. */
+function parseCount(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,103 @@
+import { ANNOTATION_EPOCH } from "../domain/names.ts";
+import type { Application, Deletion } from "../domain/workspace.ts";
+import type { ObjectAction, PatchOperation } from "./diff-object.ts";
+import { diffObject, escapePointer, guards, mapChanges, newerFence, planRemoval } from "./diff-object.ts";
+import type { DesiredObject, Fence } from "./managed-object.ts";
+import { ANNOTATION_REVISION } from "./names.ts";
+import type { ObservedApplication } from "./parse-application.ts";
+
+/** Makes Argo CD delete what the application deployed, in the background, before its Application goes. */
+export const CASCADE_FINALIZER = "resources-finalizer.argocd.argoproj.io/background";
+/** Any form of it: bare, `/foreground` or `/background`. */
+const CASCADE_PREFIX = "resources-finalizer.argocd.argoproj.io";
+/** Stops Argo CD from looking at an Application; nobody but a move may set it. */
+const PAUSE = "argocd.argoproj.io/skip-reconcile";
+
+export type ApplicationAction = ObjectAction<ObservedApplication>;
+
+/**
+ * Decides the next step that brings an Application to what its row says.
+ *
+ * A wanted one is created, or patched under tests of uid, resourceVersion and epoch. One that is being deleted although it
+ * is wanted was deleted by hand: it loses the cascade finalizer, so that the workloads stay, and is made anew once gone. An
+ * unwanted one gets the cascade finalizer (unless its workloads are to stay) and only then is deleted, under
+ * preconditions.
+ */
+export function planApplication(desired: DesiredObject, deletion: Deletion, observed: ObservedApplication | undefined): ApplicationAction {
+  return deletion === "none" ? planPresence(desired, observed) : planDeletion(desired, deletion === "cascade", observed);
+}
+
+/** What is to become of the application's deployed objects; `none` only where its row is not marked as deleted. */
+export function deletionOf(application: Pick<Application, "deletion" | "deletedAt">): Deletion {
+  if (application.deletedAt === undefined) return "none";
+  // A row marked as deleted without saying how: leaving the workloads running destroys nothing.
+  return application.deletion === "none" ? "orphan" : application.deletion;
+}
+
+/** Decides the next step that ends an Application which belongs to nobody; what it deployed stays. */
+export function planRelease(observed: ObservedApplication | undefined): ApplicationAction {
+  const uncascade = observed === undefined ? [] : setFinalizers(observed, withoutCascade(observed));
+  return observed !== undefined && uncascade.length > 0 ? change(observed, uncascade) : planRemoval(observed);
+}
+
+function planPresence(desired: DesiredObject, observed: ObservedApplication | undefined): ApplicationAction {
+  const action = diffObject(desired, observed);
+  if (observed === undefined || action.kind === "fenced") return action;
+  const uncascade = setFinalizers(observed, withoutCascade(observed));
+  if (action.kind === "await-end") return uncascade.length > 0 ? change(observed, uncascade) : action;
+  const repairs = [...uncascade, ...unpause(observed)];
+  if (action.kind === "change") return { ...action, patch: [...action.patch, ...repairs] };
+  return repairs.length === 0 ? action : change(observed, repairs);
+}
+
+function planDeletion(desired: DesiredObject, isCascade: boolean, observed: ObservedApplication | undefined): ApplicationAction {
+  const fence = markFence(desired.fence);
+  const newer = observed === undefined ? undefined : newerFence(fence, observed);
+  if (newer !== undefined) return { kind: "fenced", by: newer };
+  // The finalizer cannot be added to what is already being deleted, but it can be taken off.
+  if (!isCascade) return planRelease(observed);
+  if (observed === undefined || observed.isDeleting) return planRemoval(observed);
+  const marks = [...setFinalizers(observed, withCascade(observed)), ...unpause(observed), ...mark(fence, observed)];
+  return marks.length > 0 ? change(observed, marks) : planRemoval(observed);
+}
+
+/**
+ * A deletion is final, so it counts as one revision more than the row it was decided from: a writer that read the row before
+ * it was marked finds itself late, instead of taking the marked Application for a wanted one with a stray finalizer.
+ */
+function markFence(fence: Fence | undefined): Fence | undefined {
+  return fence === undefined ? undefined : { epoch: fence.epoch, revision: fence.revision + 1 };
+}
+
+function mark(fence: Fence | undefined, observed: ObservedApplication): readonly PatchOperation[] {
+  if (fence === undefined) return [];
+  return mapChanges("annotations", observed.annotations, { [ANNOTATION_EPOCH]: String(fence.epoch), [ANNOTATION_REVISION]: String(fence.revision) });
+}
+
+function change(observed: ObservedApplication, patch: readonly PatchOperation[]): ApplicationAction {
+  return { kind: "change", at: observed.at, patch: [...guards(observed), ...patch], why: ["finalizers"] };
+}
+
+function hasCascade(observed: ObservedApplication): boolean {
+  return observed.finalizers.some(isCascadeFinalizer);
+}
+
+function withCascade(observed: ObservedApplication): readonly string[] {
+  return hasCascade(observed) ? observed.finalizers : [...observed.finalizers, CASCADE_FINALIZER];
+}
+
+function withoutCascade(observed: ObservedApplication): readonly string[] {
+  return observed.finalizers.filter((finalizer) => !isCascadeFinalizer(finalizer));
+}
+
+function isCascadeFinalizer(finalizer: string): boolean {
+  return finalizer === CASCADE_PREFIX || finalizer.startsWith(`${CASCADE_PREFIX}/`);
+}
+
+function setFinalizers(observed: ObservedApplication, finalizers: readonly string[]): readonly PatchOperation[] {
+  return finalizers.length === observed.finalizers.length ? [] : [{ op: "add", path: "/metadata/finalizers", value: finalizers }];
+}
+
+function unpause(observed: ObservedApplication): readonly PatchOperation[] {
+  return observed.annotations[PAUSE] === undefined ? [] : [{ op: "remove", path: `/metadata/annotations/${escapePointer(PAUSE)}` }];
+}

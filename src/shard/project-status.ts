@@ -1,0 +1,101 @@
+import type { Millis } from "../domain/clock.ts";
+import { millis } from "../domain/clock.ts";
+import { contentHash } from "../domain/hash.ts";
+import type { EngineCondition, EngineStatus, ResourceStatus } from "../domain/status.ts";
+import { HEALTH_STATES, RESOURCE_LIMIT, SYNC_STATES } from "../domain/status.ts";
+import { mirrorOperationState } from "./mirror-operation.ts";
+import { asArray, asObject, asString } from "./parse-object.ts";
+
+/** Longest message and largest number of conditions kept; Argo CD's own are far below, a broken generator's are not. */
+const MESSAGE_LIMIT = 4096;
+const CONDITION_LIMIT = 20;
+
+export interface Report {
+  readonly status: EngineStatus;
+  /** Of `status` alone: a mere refresh has the same. */
+  readonly hash: string;
+  readonly reconciledAt: Millis | undefined;
+}
+
+/**
+ * Reduces the raw `status` of an Argo CD Application (its read model, 3.2 to 3.5) to what users see. `undefined` while the
+ * controller has not said anything. Nothing is trusted: unknown values become `Unknown`, everything is bounded.
+ */
+export function projectStatus(raw: unknown): Report | undefined {
+  const source = asObject(raw);
+  if (Object.keys(source).length === 0) return undefined;
+  const resources = asArray(source["resources"]).map(projectResource).sort(byResource);
+  const sync = asObject(source["sync"]);
+  const health = asObject(source["health"]);
+  const status: EngineStatus = {
+    sync: { status: oneOf(SYNC_STATES, sync["status"]), revision: asString(sync["revision"]) },
+    health: { status: oneOf(HEALTH_STATES, health["status"]), message: cut(asString(health["message"])) },
+    conditions: asArray(source["conditions"]).slice(0, CONDITION_LIMIT).map(projectCondition).sort(byCondition),
+    resources: resources.slice(0, RESOURCE_LIMIT),
+    resourceCount: resources.length,
+    comparedTo: projectComparedTo(sync["comparedTo"]),
+    operationState: mirrorOperationState(source["operationState"]),
+  };
+  return { status, hash: contentHash(status), reconciledAt: parseTime(source["reconciledAt"]) };
+}
+
+/** A Kubernetes time (RFC 3339) in ms; `undefined` for anything else. */
+export function parseTime(raw: unknown): Millis | undefined {
+  const at = Date.parse(asString(raw));
+  return Number.isNaN(at) ? undefined : millis(at);
+}
+
+function oneOf<State extends string>(states: readonly State[], raw: unknown): State | "Unknown" {
+  return states.find((state) => state === raw) ?? "Unknown";
+}
+
+function projectCondition(raw: unknown): EngineCondition {
+  const condition = asObject(raw);
+  return { type: asString(condition["type"]), message: cut(asString(condition["message"])) };
+}
+
+function projectComparedTo(raw: unknown): EngineStatus["comparedTo"] {
+  const source = asObject(asObject(raw)["source"]);
+  return {
+    repoUrl: asString(source["repoURL"]),
+    path: asString(source["path"]),
+    targetRevision: asString(source["targetRevision"]),
+    namespace: asString(asObject(asObject(raw)["destination"])["namespace"]),
+  };
+}
+
+function projectResource(raw: unknown): ResourceStatus {
+  const resource = asObject(raw);
+  const health = asObject(resource["health"]);
+  const message = cut(asString(health["message"]));
+  const healthStatus = asString(health["status"]);
+  return {
+    group: asString(resource["group"]),
+    version: asString(resource["version"]),
+    kind: asString(resource["kind"]),
+    namespace: asString(resource["namespace"]),
+    name: asString(resource["name"]),
+    status: asString(resource["status"]),
+    ...(healthStatus === "" ? {} : { health: { status: healthStatus, ...(message === "" ? {} : { message }) } }),
+  };
+}
+
+function byResource(a: ResourceStatus, b: ResourceStatus): number {
+  return compare(resourceKey(a), resourceKey(b));
+}
+
+function resourceKey(resource: ResourceStatus): string {
+  return [resource.group, resource.kind, resource.namespace, resource.name, resource.version].join("\u0000");
+}
+
+function byCondition(a: EngineCondition, b: EngineCondition): number {
+  return compare(`${a.type}\u0000${a.message}`, `${b.type}\u0000${b.message}`);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function cut(text: string): string {
+  return text.length <= MESSAGE_LIMIT ? text : `${text.slice(0, MESSAGE_LIMIT - 1)}…`;
+}

@@ -1,0 +1,101 @@
+import { DEPLOYER_ROLE, LABEL_MANAGED_BY, LABEL_UNIT, MANAGED_BY } from "../domain/names.ts";
+import type { DesiredObject } from "./managed-object.ts";
+import { accountName, projectName, registerName } from "./names.ts";
+import type { Destination, OwnNamespaces, Seat } from "./seat.ts";
+import { unitFence, unitLabels } from "./seat.ts";
+
+/** What a unit needs on its owner before any of its Applications may stand there. */
+export interface UnitObjects {
+  readonly account: DesiredObject;
+  readonly register: DesiredObject;
+  readonly project: DesiredObject;
+}
+
+export interface UnitSurroundings {
+  readonly destination: Destination;
+  readonly namespaces: OwnNamespaces;
+  readonly repoUrls: readonly string[];
+}
+
+export function renderUnit(seat: Seat, surroundings: UnitSurroundings): UnitObjects {
+  return {
+    account: renderAccount(seat, surroundings.namespaces),
+    register: renderRegister(seat, surroundings.namespaces),
+    project: renderProject(seat, surroundings),
+  };
+}
+
+/** The identity the owner deploys as. It stands in our namespace: in the user's, whoever may edit there could make its token. */
+function renderAccount(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
+  return {
+    kind: "account",
+    at: { namespace: namespaces.accounts, name: accountName(seat.unit.id, seat.instance.id) },
+    labels: unitLabels(seat),
+    annotations: {},
+    fence: unitFence(seat.unit),
+    content: { automountServiceAccountToken: false },
+  };
+}
+
+/**
+ * The register: the only binding that lets anybody of ours write in the workspace's namespace, and its only subject is the
+ * owner's account. The instance is not named on it: users see this object.
+ */
+function renderRegister(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
+  return {
+    kind: "binding",
+    at: { namespace: seat.workspace.namespace, name: registerName(seat.unit.bucket) },
+    labels: { [LABEL_MANAGED_BY]: MANAGED_BY, [LABEL_UNIT]: seat.unit.id },
+    annotations: {},
+    fence: unitFence(seat.unit),
+    content: {
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: DEPLOYER_ROLE },
+      subjects: [{ kind: "ServiceAccount", name: accountName(seat.unit.id, seat.instance.id), namespace: namespaces.accounts }],
+    },
+  };
+}
+
+/**
+ * Kinds that could widen an account's rights, lift its limits or speak to Argosy or Argo CD themselves. The deployer role
+ * refuses them too; here the user gets a plain message before anything is tried.
+ */
+const FORBIDDEN_KINDS = [
+  { group: "", kind: "LimitRange" },
+  { group: "", kind: "ResourceQuota" },
+  { group: "argoproj.io", kind: "*" },
+  { group: "argosy.dev", kind: "*" },
+  { group: "managed-gitops.redhat.com", kind: "*" },
+  { group: "rbac.authorization.k8s.io", kind: "*" },
+] as const;
+
+/**
+ * The tenant's fence inside Argo CD: exactly its repositories and its namespace, synced as its own account. No list of
+ * cluster-scoped kinds means none; the other absent lists (roles, source namespaces, windows) mean nothing is granted.
+ */
+function renderProject(seat: Seat, surroundings: UnitSurroundings): DesiredObject {
+  const target = { server: surroundings.destination.server, namespace: seat.workspace.namespace };
+  const account = `${surroundings.namespaces.accounts}:${accountName(seat.unit.id, seat.instance.id)}`;
+  return {
+    kind: "project",
+    at: { namespace: seat.instance.namespace, name: projectName(seat.unit.id) },
+    labels: unitLabels(seat),
+    annotations: {},
+    fence: unitFence(seat.unit),
+    content: {
+      spec: {
+        sourceRepos: [...new Set(surroundings.repoUrls)].sort().map(exactly),
+        destinations: [target],
+        namespaceResourceBlacklist: FORBIDDEN_KINDS,
+        destinationServiceAccounts: [{ ...target, defaultServiceAccount: account }],
+      },
+    },
+  };
+}
+
+/**
+ * Argo CD reads `sourceRepos` as glob patterns and offers no way to quote: URLs are normalised before they are compared. A
+ * character that would make a pattern of a URL is percent-encoded, so that such a URL permits nothing rather than too much.
+ */
+function exactly(repoUrl: string): string {
+  return repoUrl.replaceAll(/[*{}[\]\\!]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
