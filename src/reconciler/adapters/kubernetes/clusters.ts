@@ -1,0 +1,100 @@
+import type { Clock } from "../../../domain/clock.ts";
+import { LABEL_MANAGED_BY, MANAGED_BY } from "../../../domain/names.ts";
+import type { Rng } from "../../../domain/rng.ts";
+import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { parseApplication } from "../../../shard/parse-application.ts";
+import { parseObject } from "../../../shard/parse-object.ts";
+import { parseRole, parseToken } from "../../../shard/parse-rights.ts";
+import type { OwnNamespaces } from "../../../shard/seat.ts";
+import type { Log } from "../../../telemetry/log.ts";
+import type { Metrics } from "../../../telemetry/metrics.ts";
+import type { ApiCluster, EngineShard, Engines } from "../../port.ts";
+import { createDeployerRole } from "./deployer-role.ts";
+import type { WatchedObjects } from "./managed-objects.ts";
+import { createManagedObjects } from "./managed-objects.ts";
+import { APPLICATIONS, CLUSTER_ROLE_BINDINGS, PROJECTS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS } from "./types.ts";
+
+export interface ClusterOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Something that watches a cluster from `start` until the signal given there aborts. */
+export interface Watching {
+  start(signal: AbortSignal): void;
+  stopped(): Promise<void>;
+}
+
+const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
+
+/** The content of all instances on one engine cluster. */
+export function createEngineShard(options: ClusterOptions): EngineShard & Watching {
+  const common = { ...options, labelSelector: OURS };
+  const applications = createManagedObjects({ ...common, type: APPLICATIONS, parse: parseApplication });
+  const projects = createManagedObjects({ ...common, type: PROJECTS, parse: (raw) => parseObject("project", raw) });
+  // Other Secrets of ours stand in the same namespaces; they are none of a shard's content.
+  const entries = createManagedObjects({ ...common, labelSelector: `${OURS},argocd.argoproj.io/secret-type=cluster`, type: SECRETS, parse: (raw) => parseObject("entry", raw) });
+  return { cluster: options.client.cluster, applications, projects, entries, ...together([applications, projects, entries]) };
+}
+
+/** What instances may do on the API cluster. */
+export function createApiCluster(options: ClusterOptions & { readonly namespaces: OwnNamespaces }): ApiCluster & Watching {
+  const { client } = options;
+  const common = { ...options, labelSelector: OURS };
+  const accounts = { ...common, namespace: options.namespaces.accounts };
+  const parts = {
+    accounts: createManagedObjects({ ...accounts, type: SERVICE_ACCOUNTS, parse: (raw) => parseObject("account", raw) }),
+    tokens: createManagedObjects({ ...accounts, type: SECRETS, parse: parseToken }),
+    roles: createManagedObjects({ ...accounts, type: ROLES, parse: parseRole }),
+    bindings: createManagedObjects({ ...common, type: ROLE_BINDINGS, parse: (raw) => parseObject("binding", raw) }),
+    readers: createManagedObjects({ ...common, type: CLUSTER_ROLE_BINDINGS, parse: (raw) => parseObject("reader", raw) }),
+  };
+  return { cluster: client.cluster, ...parts, deployer: createDeployerRole(client), ...together(Object.values(parts)) };
+}
+
+type Lifecycle = Pick<WatchedObjects<never>, "start" | "isSynced" | "synced" | "stopped">;
+
+function together(parts: readonly Lifecycle[]): Lifecycle {
+  return {
+    start: (signal) => parts.forEach((part) => part.start(signal)),
+    isSynced: () => parts.every((part) => part.isSynced()),
+    synced: async (signal) => void (await Promise.all(parts.map((part) => part.synced(signal)))),
+    stopped: async () => void (await Promise.all(parts.map((part) => part.stopped()))),
+  };
+}
+
+export interface EnginesOptions extends Omit<ClusterOptions, "client"> {
+  /** A client of the engine cluster of that name; `undefined` for one that is not declared or whose credentials are not there. */
+  readonly clientOf: (cluster: string) => Promise<KubeClient | undefined>;
+  /** Ends all watches. */
+  readonly signal: AbortSignal;
+}
+
+/** Watches each engine cluster from the first time it is asked for. */
+export function createEngines(options: EnginesOptions): Engines {
+  const known = new Map<string, Promise<EngineShard | undefined>>();
+  const open = async (cluster: string): Promise<EngineShard | undefined> => {
+    const client = await options.clientOf(cluster);
+    if (client === undefined) return undefined;
+    const engine = createEngineShard({ ...options, client, rng: options.rng.fork(cluster) });
+    engine.start(options.signal);
+    return engine;
+  };
+  return {
+    async get(cluster) {
+      const opening = known.get(cluster) ?? open(cluster);
+      known.set(cluster, opening);
+      try {
+        const engine = await opening;
+        if (engine === undefined) known.delete(cluster);
+        return engine;
+      } catch (error) {
+        known.delete(cluster);
+        throw error;
+      }
+    },
+  };
+}

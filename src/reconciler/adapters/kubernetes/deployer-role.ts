@@ -1,0 +1,53 @@
+import { RefusedError, StaleError } from "../../../domain/errors.ts";
+import { DEPLOYER_ROLE } from "../../../domain/names.ts";
+import type { KubeClient } from "../../../runtime/kube/client.ts";
+import type { KubeObject } from "../../../runtime/kube/resource.ts";
+import { parseDiscovery, parseGroups, parseLegacyResources } from "../../../shard/parse-discovery.ts";
+import type { Discovery } from "../../../shard/deployer-rules.ts";
+import { parseRules } from "../../../shard/parse-rights.ts";
+import type { DeployerRole } from "../../port.ts";
+import { CLUSTER_ROLES } from "./types.ts";
+
+const AT = { namespace: "", name: DEPLOYER_ROLE };
+/** Everything in two answers; servers before 1.30 answer in the old way. */
+const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+
+export function createDeployerRole(client: KubeClient): DeployerRole {
+  const get = (path: string, signal: AbortSignal): Promise<unknown> => client.request({ method: "GET", path, accept: AGGREGATED }, signal);
+
+  /** One request per group version, in turn: this is the exception, and runs once a minute. */
+  const discoverEach = async (signal: AbortSignal): Promise<Discovery> => {
+    const versions = ["/api/v1", ...parseGroups(await get("/apis", signal)).map((version) => `/apis/${version}`)];
+    const found: Discovery[] = [];
+    for (const path of versions) {
+      const group = path.split("/")[2] === "v1" ? "" : (path.split("/")[2] ?? "");
+      const answer = await get(path, signal).catch((error: unknown) => (signal.aborted ? Promise.reject(error) : undefined));
+      found.push(answer === undefined ? { resources: [], silentGroups: [group] } : { resources: parseLegacyResources(group, answer), silentGroups: [] });
+    }
+    return { resources: found.flatMap((one) => one.resources), silentGroups: found.flatMap((one) => one.silentGroups) };
+  };
+
+  return {
+    async read(signal) {
+      const raw = await client.get<KubeObject & { readonly rules?: unknown }>(CLUSTER_ROLES, AT, signal);
+      const { uid, resourceVersion } = raw?.metadata ?? {};
+      return uid === undefined || resourceVersion === undefined ? undefined : { uid, resourceVersion, rules: parseRules(raw?.rules) };
+    },
+    async replaceRules({ uid, resourceVersion }, rules, signal) {
+      const tests = [
+        { op: "test", path: "/metadata/uid", value: uid },
+        { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+      ] as const;
+      try {
+        await client.jsonPatch(CLUSTER_ROLES, AT, [...tests, { op: "add", path: "/rules", value: rules }], signal);
+      } catch (error) {
+        if (!(error instanceof RefusedError) || error.code !== "kube.testFailed") throw error;
+        throw new StaleError("changing the deployer role", { code: "reconciler.testFailed", cause: error });
+      }
+    },
+    async discover(signal) {
+      const [core, groups] = await Promise.all([get("/api", signal), get("/apis", signal)]);
+      return parseDiscovery([core, groups]) ?? (await discoverEach(signal));
+    },
+  };
+}

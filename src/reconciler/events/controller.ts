@@ -1,0 +1,58 @@
+import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
+import type { Partition } from "../../domain/partition.ts";
+import type { ObservedObject } from "../../shard/managed-object.ts";
+import { differsInContent, holderOf } from "../../shard/parse-application.ts";
+import type { ObservedToken } from "../../shard/parse-rights.ts";
+import type { ApiCluster, EngineShard, ManagedObjects } from "../port.ts";
+import { routeApplication, routeObject } from "../route.ts";
+import { statusKey } from "../status/controller.ts";
+
+/** Where keys go. */
+export interface Requests {
+  application(id: ApplicationId, unit: UnitId | undefined): void;
+  unit(id: UnitId): void;
+  instance(id: InstanceId): void;
+  status(key: string, unit: UnitId | undefined): void;
+}
+
+/** Turns what the watches see into keys; nothing is decided here but whom it concerns. */
+export interface Events {
+  /** Each returns the end of the subscription. */
+  followEngine(engine: EngineShard): () => void;
+  followApiCluster(apiCluster: ApiCluster): () => void;
+}
+
+export function createEvents({ requests, partition }: { readonly requests: Requests; readonly partition: Partition }): Events {
+  /** Until everything is listed each object is news, and the sweep that follows the listing covers them at less cost. */
+  const follow = <T extends ObservedObject>(objects: ManagedObjects<T>, isSynced: () => boolean, isNews: (before: T | undefined, now: T) => boolean = differsInContent): (() => void) =>
+    objects.subscribe((change) => {
+      if (!isSynced() || (change.kind === "upsert" && !isNews(change.before, change.now))) return;
+      const route = routeObject(change);
+      route.units.forEach(requests.unit);
+      route.instances.forEach(requests.instance);
+    });
+
+  const followApplications = (engine: EngineShard): (() => void) =>
+    engine.applications.subscribe((change) => {
+      const holder = holderOf(change.kind === "delete" ? change.before : change.now);
+      if (holder !== undefined && !partition.isMine(holder)) return;
+      const route = routeApplication(change);
+      if (engine.isSynced()) for (const { id, unit } of route.applications) requests.application(id, unit);
+      if (route.isReport) requests.status(statusKey(engine.cluster, change.at), route.applications[0]?.unit);
+    });
+
+  return {
+    followEngine(engine) {
+      const ends = [followApplications(engine), follow(engine.projects, engine.isSynced), follow(engine.entries, engine.isSynced)];
+      return () => ends.forEach((end) => end());
+    },
+    followApiCluster({ accounts, bindings, roles, readers, tokens, isSynced }) {
+      const ends = [follow(accounts, isSynced), follow(bindings, isSynced), follow(roles, isSynced), follow(readers, isSynced), follow(tokens, isSynced, isNewToken)];
+      return () => ends.forEach((end) => end());
+    },
+  };
+}
+
+function isNewToken(before: ObservedToken | undefined, now: ObservedToken): boolean {
+  return before?.token !== now.token || differsInContent(before, now);
+}

@@ -1,0 +1,86 @@
+import { GoneError, StaleError } from "../../domain/errors.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import type { ObjectAction } from "../../shard/diff-object.ts";
+import type { ObjectAt, ObservedObject } from "../../shard/managed-object.ts";
+import type { ManagedObjects } from "../port.ts";
+
+/** Where an object was brought to. */
+export type Settlement<T extends ObservedObject> = Extract<ObjectAction<T>, { kind: "settled" | "gone" | "await-end" }>;
+
+export interface Task<T extends ObservedObject> {
+  readonly objects: ManagedObjects<T>;
+  readonly at: ObjectAt;
+  /** Decides the next step from what is there. */
+  readonly plan: (observed: T | undefined) => ObjectAction<T>;
+  /** What the metrics call it. */
+  readonly name: string;
+}
+
+/** Carries out plans for single objects. */
+export interface Carrier {
+  /**
+   * Takes planned steps until the object is settled, gone, or has to be waited for. The first step is planned from the
+   * cache; after a refused write, and before an absence is believed, the cluster itself is asked.
+   *
+   * @throws StaleError when rows newer than ours were written, or others keep changing the object: read the rows again
+   */
+  carryOut<T extends ObservedObject>(task: Task<T>, signal: AbortSignal): Promise<Settlement<T>>;
+}
+
+/** A deletion by hand in the middle needs six; more means that something puts the object back all the time. */
+const STEP_LIMIT = 8;
+
+export function createCarrier(deps: { readonly log: Log; readonly metrics: Metrics }): Carrier {
+  const writes = deps.metrics.counter("argosy_reconciler_writes_total", "Objects written to clusters by kind of object and step.", ["object", "step"]);
+  return {
+    async carryOut<T extends ObservedObject>(task: Task<T>, signal: AbortSignal): Promise<Settlement<T>> {
+      const { objects, at } = task;
+      let observed = objects.get(at);
+      let isFresh = false;
+      for (let step = 0; step < STEP_LIMIT; step += 1) {
+        const action = task.plan(observed);
+        if (action.kind === "settled" || action.kind === "await-end") return action;
+        if (action.kind === "gone" && isFresh) return action;
+        if (action.kind === "fenced") throw fenced(task, action.by.epoch);
+        if (action.kind === "create" || action.kind === "change" || action.kind === "delete") {
+          deps.log.debug({ object: task.name, at, step: action.kind, ...(action.kind === "change" ? { why: action.why } : {}) }, "Writing an object");
+          writes.add(1, { object: task.name, step: action.kind });
+        }
+        observed = (await write(objects, action, signal)) ?? (await objects.read(at, signal));
+        isFresh = true;
+      }
+      throw new StaleError("bringing an object to what it should be", { code: "reconciler.contested", context: { object: task.name, ...at } });
+    },
+  };
+}
+
+/** The object as written; `undefined` when the cluster has to be asked. */
+async function write<T extends ObservedObject>(objects: ManagedObjects<T>, action: ObjectAction<T>, signal: AbortSignal): Promise<T | undefined> {
+  try {
+    if (action.kind === "create") return await objects.create(action.manifest, signal);
+    if (action.kind === "change") return await objects.patch(action.at, action.patch, signal);
+    if (action.kind === "delete") await objects.delete(action.at, action.preconditions, signal);
+    return undefined;
+  } catch (error) {
+    if (error instanceof StaleError) return undefined;
+    // What is created meets a missing namespace only; what is changed may be gone itself, which asking will show.
+    if (error instanceof GoneError && action.kind !== "create") return undefined;
+    throw error;
+  }
+}
+
+function fenced<T extends ObservedObject>(task: Task<T>, epoch: number): StaleError {
+  return new StaleError("writing an object under a placement that has moved on", { code: "reconciler.fenced", context: { object: task.name, ...task.at, epoch } });
+}
+
+/**
+ * Waits for all of them to end, then gives their results or throws the first failure in their order. Unlike `Promise.all`
+ * it leaves nothing running behind a failure: a key must not be worked on again while writes of its last run are under way.
+ */
+export function allOrFirstFailure<const T extends readonly unknown[]>(work: T): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  return Promise.allSettled(work).then((ends) => {
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+    return ends.map((end) => (end as PromiseFulfilledResult<unknown>).value) as { -readonly [K in keyof T]: Awaited<T[K]> };
+  });
+}

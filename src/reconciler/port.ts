@@ -1,0 +1,66 @@
+import type { Discovery, PolicyRule } from "../shard/deployer-rules.ts";
+import type { PatchOperation, Preconditions } from "../shard/diff-object.ts";
+import type { Manifest, ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-object.ts";
+import type { ObservedApplication } from "../shard/parse-application.ts";
+import type { ObservedRole, ObservedToken } from "../shard/parse-rights.ts";
+
+/**
+ * The objects of one kind that carry our label, kept by a watch, and conditional writes to them. Errors are those of the
+ * Kubernetes client, except that a failed `test` is a `StaleError` too: whoever wrote conditionally reads again.
+ */
+export interface ManagedObjects<T extends ObservedObject> {
+  /** As last seen; what was written through here is seen at once. */
+  get(at: ObjectAt): T | undefined;
+  list(namespace?: string): readonly T[];
+  /** As the cluster has it now, also without our label. */
+  read(at: ObjectAt, signal: AbortSignal): Promise<T | undefined>;
+  /** Throws `StaleError` with code `kube.exists` when there is one, `GoneError` when the namespace is not there. */
+  create(manifest: Manifest, signal: AbortSignal): Promise<T>;
+  patch(at: ObjectAt, patch: readonly PatchOperation[], signal: AbortSignal): Promise<T>;
+  /** Resolves also when the object is not there. */
+  delete(at: ObjectAt, preconditions: Preconditions, signal: AbortSignal): Promise<void>;
+  /** Calls `listener` with what others change; what was created or patched through here is left out. Returned: the end of it. */
+  subscribe(listener: (change: ObjectChange<T>) => void): () => void;
+}
+
+/** The part of an engine cluster that holds instances' content. */
+export interface EngineShard {
+  readonly cluster: string;
+  readonly applications: ManagedObjects<ObservedApplication>;
+  readonly projects: ManagedObjects<ObservedObject>;
+  /** Cluster Secrets. */
+  readonly entries: ManagedObjects<ObservedObject>;
+  /** True once every kind was listed completely; before that absence means nothing. */
+  isSynced(): boolean;
+  synced(signal: AbortSignal): Promise<void>;
+}
+
+/** The cluster users' resources stand in, and where own-namespace deployments go. */
+export interface ApiCluster {
+  readonly cluster: string;
+  /** ServiceAccounts of instances, in the accounts namespace. */
+  readonly accounts: ManagedObjects<ObservedObject>;
+  /** Tokens of read accounts. */
+  readonly tokens: ManagedObjects<ObservedToken>;
+  /** Who may impersonate whom. */
+  readonly roles: ManagedObjects<ObservedRole>;
+  /** Registers in users' namespaces, and the bindings of `roles`. */
+  readonly bindings: ManagedObjects<ObservedObject>;
+  readonly readers: ManagedObjects<ObservedObject>;
+  readonly deployer: DeployerRole;
+  isSynced(): boolean;
+  synced(signal: AbortSignal): Promise<void>;
+}
+
+/** The role that registers bind, and what it is made from. */
+export interface DeployerRole {
+  read(signal: AbortSignal): Promise<{ readonly uid: string; readonly resourceVersion: string; readonly rules: readonly PolicyRule[] } | undefined>;
+  /** Replaces the rules of that very version; `StaleError` if it has changed. */
+  replaceRules(version: Preconditions, rules: readonly PolicyRule[], signal: AbortSignal): Promise<void>;
+  discover(signal: AbortSignal): Promise<Discovery>;
+}
+
+/** Engine clusters by name; `undefined` for one that is not declared or cannot be reached yet. */
+export interface Engines {
+  get(cluster: string): Promise<EngineShard | undefined>;
+}

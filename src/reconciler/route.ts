@@ -1,0 +1,34 @@
+import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
+import type { ObjectChange, ObservedObject } from "../shard/managed-object.ts";
+import type { ObservedApplication } from "../shard/parse-application.ts";
+import { applicationOf, differsInReport, differsInWish, holderOf, unitOf } from "../shard/parse-application.ts";
+
+/** What a change of an Application makes worth looking at. */
+export interface ApplicationRoute {
+  readonly applications: readonly { readonly id: ApplicationId; readonly unit: UnitId | undefined }[];
+  readonly isReport: boolean;
+}
+
+/** Whom a changed Application concerns: those named by its labels, before and after, and the status if it reports anew. */
+export function routeApplication(change: ObjectChange<ObservedApplication>): ApplicationRoute {
+  const sides = sidesOf(change);
+  const isWish = change.kind === "delete" || differsInWish(change.before, change.now);
+  const ids = new Map(sides.map((side) => [applicationOf(side), unitOf(side)]));
+  return {
+    applications: isWish ? [...ids].flatMap(([id, unit]) => (id === undefined ? [] : [{ id, unit }])) : [],
+    isReport: change.kind === "delete" || differsInReport(change.before, change.now),
+  };
+}
+
+/** Whom a change of any other object concerns: the units it was made for, else the instances. */
+export function routeObject(change: ObjectChange<ObservedObject>): { readonly units: readonly UnitId[]; readonly instances: readonly InstanceId[] } {
+  const sides = sidesOf(change);
+  const units = new Set(sides.map(unitOf).filter((id) => id !== undefined));
+  const instances = new Set(sides.filter((side) => unitOf(side) === undefined).map(holderOf).filter((id) => id !== undefined));
+  return { units: [...units], instances: [...instances] };
+}
+
+function sidesOf<T>(change: ObjectChange<T>): readonly T[] {
+  if (change.kind === "delete") return [change.before];
+  return change.before === undefined ? [change.now] : [change.before, change.now];
+}

@@ -1,0 +1,43 @@
+import type { InstanceId } from "../../domain/ids.ts";
+import type { Instance, InstanceState } from "../../domain/instance.ts";
+import type { Partition } from "../../domain/partition.ts";
+import type { FleetStore } from "../../store/fleet/port.ts";
+import type { EngineShard, Engines } from "../port.ts";
+
+/** An instance together with the cluster it stands in. */
+export interface Host {
+  readonly instance: Instance;
+  readonly engine: EngineShard;
+}
+
+/** Which instances are ours to fill, and where they are. */
+export interface Hosts {
+  /** Reads every instance anew. */
+  refresh(signal: AbortSignal): Promise<void>;
+  /** The host of one instance; `undefined` when it is somebody else's, holds nothing in its state, or cannot be reached. */
+  find(id: InstanceId, signal: AbortSignal): Promise<Host | undefined>;
+  /** Instances of ours, in any state, as of the last refresh. */
+  mine(): readonly Instance[];
+}
+
+/** States in which an instance has a namespace to write to. */
+const FILLED_STATES: ReadonlySet<InstanceState> = new Set(["CREATING", "WARMING", "ACTIVE", "CORDONED", "DRAINING"]);
+
+export function createHosts(deps: { readonly fleet: FleetStore; readonly engines: Engines; readonly partition: Partition }): Hosts {
+  let known = new Map<InstanceId, Instance>();
+  return {
+    async refresh(signal) {
+      known = new Map((await deps.fleet.listInstances(signal)).map((instance) => [instance.id, instance]));
+    },
+    async find(id, signal) {
+      if (!deps.partition.isMine(id)) return undefined;
+      const instance = known.get(id) ?? (await deps.fleet.readInstance(id, signal));
+      if (instance === undefined) return undefined;
+      known.set(id, instance);
+      if (!FILLED_STATES.has(instance.state)) return undefined;
+      const engine = await deps.engines.get(instance.engineCluster);
+      return engine === undefined ? undefined : { instance, engine };
+    },
+    mine: () => [...known.values()].filter((instance) => deps.partition.isMine(instance.id)),
+  };
+}

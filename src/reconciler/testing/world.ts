@@ -1,0 +1,122 @@
+import type { Partition } from "../../domain/partition.ts";
+import { systemClock } from "../../runtime/clock.ts";
+import type { KubeClient } from "../../runtime/kube/client.ts";
+import { createReflector } from "../../runtime/kube/reflector.ts";
+import type { KubeObject } from "../../runtime/kube/resource.ts";
+import type { FakeApiServer } from "../../runtime/kube/testing/fake-api-server.ts";
+import { startFakeApiServer } from "../../runtime/kube/testing/fake-api-server.ts";
+import { createSeededRng } from "../../runtime/rng.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import { noMetrics } from "../../telemetry/metrics.ts";
+import { createApiCluster, createEngineShard } from "../adapters/kubernetes/clusters.ts";
+import { APPLICATIONS, SECRETS } from "../adapters/kubernetes/types.ts";
+import type { Reconciler } from "../controller.ts";
+import { createReconciler } from "../controller.ts";
+import type { ApiCluster, EngineShard } from "../port.ts";
+import type { TestRows } from "./rows.ts";
+import { createTestRows } from "./rows.ts";
+
+export const DESTINATION = { server: "https://api.example:6443", caData: "Y2E=" };
+export const NAMESPACES = { accounts: "argosy-accounts" };
+export const EVERYTHING_IS_MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
+
+/** An API cluster, an engine cluster, something that plays Argo CD and the token controller, and rows. */
+export interface World {
+  readonly rows: TestRows;
+  readonly apiServer: FakeApiServer;
+  readonly engineServer: FakeApiServer;
+  /** What people with kubectl, Argo CD and the cluster's own controllers use. */
+  readonly hands: { readonly api: KubeClient; readonly engine: KubeClient };
+  readonly signal: AbortSignal;
+  /** Watches both clusters with a cache of its own, as another process does. */
+  watch(): Promise<{ readonly apiCluster: ApiCluster; readonly engine: EngineShard }>;
+  /** A running reconciler over a watch of its own. */
+  startReconciler(partition?: Partition): Promise<Reconciler>;
+  /** Argo CD stops to react to deletions, or does so again. */
+  freezeEngine(isFrozen: boolean): void;
+  close(): Promise<void>;
+}
+
+const common = { clock: systemClock, log: silentLog, metrics: noMetrics };
+
+export async function startWorld(): Promise<World> {
+  const [apiServer, engineServer] = await Promise.all([startFakeApiServer(), startFakeApiServer()]);
+  const rows = createTestRows();
+  const abort = new AbortController();
+  const hands = { api: apiServer.client("api"), engine: engineServer.client("engine") };
+  const reconcilers: Reconciler[] = [];
+  const world: World = {
+    rows,
+    apiServer,
+    engineServer,
+    hands,
+    signal: abort.signal,
+    async watch() {
+      const rng = createSeededRng("watch");
+      const apiCluster = createApiCluster({ ...common, client: apiServer.client("api"), rng, namespaces: NAMESPACES });
+      const engine = createEngineShard({ ...common, client: engineServer.client("engine"), rng });
+      for (const part of [apiCluster, engine]) part.start(abort.signal);
+      await Promise.all([apiCluster.synced(abort.signal), engine.synced(abort.signal)]);
+      return { apiCluster, engine };
+    },
+    async startReconciler(partition = EVERYTHING_IS_MINE) {
+      const { apiCluster, engine } = await world.watch();
+      const engines = { get: async (cluster: string) => (cluster === "engine" ? engine : undefined) };
+      const reconciler = createReconciler({ ...common, store: rows, apiCluster, engines, partition, destination: DESTINATION, namespaces: NAMESPACES, rng: createSeededRng("reconciler") });
+      reconciler.start(abort.signal);
+      reconcilers.push(reconciler);
+      return reconciler;
+    },
+    freezeEngine: (isFrozen) => argo.freeze(isFrozen),
+    async close() {
+      await Promise.all(reconcilers.map((reconciler) => reconciler.stop()));
+      abort.abort();
+      await Promise.all([apiServer.close(), engineServer.close()]);
+    },
+  };
+  playTokenController(hands.api, abort.signal);
+  const argo = playArgo(hands.engine, abort.signal);
+  await hands.api.create({ group: "rbac.authorization.k8s.io", version: "v1", plural: "clusterroles", kind: "ClusterRole", namespaced: false }, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "argosy-deployer" } }, abort.signal);
+  return world;
+}
+
+/** Fills in the Secrets that ask for a token. */
+function playTokenController(client: KubeClient, signal: AbortSignal): void {
+  const seen = (secret: KubeObject & { readonly type?: string; readonly data?: { readonly token?: string } }): KubeObject => {
+    const { name, namespace = "", uid } = secret.metadata;
+    if (secret.type === "kubernetes.io/service-account-token" && secret.data?.token === undefined) {
+      const token = Buffer.from(`token-of-${name}-${uid}`).toString("base64");
+      void client.mergePatch(SECRETS, { namespace, name }, { data: { token } }, signal).catch(() => undefined);
+    }
+    return secret;
+  };
+  createReflector({ ...common, client, type: SECRETS, rng: createSeededRng("tokens"), project: seen, onChange: () => undefined }).start(signal);
+}
+
+const CASCADE = "resources-finalizer.argocd.argoproj.io";
+
+/** Ends Applications whose deletion was asked for, as Argo CD does once their workloads are gone. */
+function playArgo(client: KubeClient, signal: AbortSignal): { freeze(isFrozen: boolean): void } {
+  let isFrozen = false;
+  const waiting = new Map<string, KubeObject>();
+  const finish = ({ metadata }: KubeObject): void => {
+    const finalizers = (metadata.finalizers ?? []).filter((finalizer) => !finalizer.startsWith(CASCADE));
+    void client.mergePatch(APPLICATIONS, { namespace: metadata.namespace ?? "", name: metadata.name }, { metadata: { finalizers } }, signal).catch(() => undefined);
+  };
+  const seen = (application: KubeObject): KubeObject => {
+    const { deletionTimestamp, finalizers = [], uid = "" } = application.metadata;
+    if (deletionTimestamp === undefined || !finalizers.some((finalizer) => finalizer.startsWith(CASCADE))) return application;
+    if (isFrozen) waiting.set(uid, application);
+    else finish(application);
+    return application;
+  };
+  createReflector({ ...common, client, type: APPLICATIONS, rng: createSeededRng("argo"), project: seen, onChange: () => undefined }).start(signal);
+  return {
+    freeze(frozen) {
+      isFrozen = frozen;
+      if (frozen) return;
+      waiting.forEach(finish);
+      waiting.clear();
+    },
+  };
+}
