@@ -1,0 +1,134 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { InputError } from "../../src/domain/errors.ts";
+import { fastImport, type Files, runGit } from "./git.ts";
+import { serveWithBackend } from "./http-backend.ts";
+
+/** How requests for a repository are answered, other than well. */
+export interface Behaviour {
+  readonly delayMs?: number;
+  /** HTTP status to answer with instead. */
+  readonly status?: number;
+}
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** A Git server over HTTP on loopback, as Git hosts are: read-only for its clients, written by its owner. */
+export interface GitServer {
+  readonly port: number;
+  urlOf(repository: string): string;
+  /** Makes a repository with one commit on `main`, or adds that commit if it is there; the commit's id. */
+  createRepository(repository: string, files: Files): Promise<string>;
+  /** Adds a commit on `main`: files not named stay as they are. */
+  commit(repository: string, files: Files, message: string): Promise<string>;
+  /** From now on asks for these credentials. */
+  protect(repository: string, credentials: Credentials): void;
+  behave(repository: string, behaviour: Behaviour): void;
+  /** Number of HTTP requests so far. */
+  requests(repository: string): number;
+  stop(): Promise<void>;
+}
+
+export interface GitServerOptions {
+  /** Folder for the repositories. */
+  readonly directory: string;
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default: any that is free. */
+  readonly port?: number;
+}
+
+interface Repository {
+  credentials: Credentials | undefined;
+  behaviour: Behaviour;
+  requests: number;
+  /** Commits are made one after another. */
+  last: Promise<unknown>;
+}
+
+export async function startGitServer(options: GitServerOptions): Promise<GitServer> {
+  const { directory, host = "127.0.0.1" } = options;
+  mkdirSync(directory, { recursive: true });
+  const repositories = new Map<string, Repository>();
+  const stopping = new AbortController();
+  const repositoryOf = (name: string) => {
+    const found = repositories.get(checked(name)) ?? { credentials: undefined, behaviour: {}, requests: 0, last: Promise.resolve() };
+    repositories.set(name, found);
+    return found;
+  };
+  const commit = async (name: string, files: Files, message: string) => {
+    const repository = repositoryOf(name);
+    const made = repository.last.then(() => addCommit(directory, name, { files, message }));
+    repository.last = made.catch(() => undefined);
+    return await made;
+  };
+  const server = createServer((request, response) => {
+    answer({ directory, repositories, request, response }, stopping.signal).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(options.port ?? 0, host, resolve));
+  const port = (server.address() as AddressInfo).port;
+  return {
+    port,
+    urlOf: (name) => `http://${host}:${port}/${checked(name)}.git`,
+    createRepository: (name, files) => commit(name, files, "Initial commit"),
+    commit,
+    protect: (name, credentials) => Object.assign(repositoryOf(name), { credentials }),
+    behave: (name, behaviour) => Object.assign(repositoryOf(name), { behaviour }),
+    requests: (name) => repositoryOf(name).requests,
+    async stop() {
+      stopping.abort();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function addCommit(directory: string, name: string, change: { readonly files: Files; readonly message: string }): Promise<string> {
+  const path = join(directory, `${name}.git`);
+  if (!existsSync(join(path, "HEAD"))) {
+    mkdirSync(dirname(path), { recursive: true });
+    await runGit(["init", "--quiet", "--bare", "--initial-branch=main", path], { cwd: directory, home: directory });
+  }
+  const git = { cwd: path, home: directory };
+  const parent = (await runGit(["for-each-ref", "--format=%(objectname)", "refs/heads/main"], git)).trim();
+  const input = fastImport(change.files, { message: change.message, seconds: Math.floor(Date.now() / 1000), parent: parent === "" ? undefined : parent });
+  await runGit(["fast-import", "--quiet"], { ...git, input });
+  return (await runGit(["rev-parse", "refs/heads/main"], git)).trim();
+}
+
+interface Exchange {
+  readonly directory: string;
+  readonly repositories: ReadonlyMap<string, Repository>;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+async function answer({ directory, repositories, request, response }: Exchange, signal: AbortSignal): Promise<void> {
+  const url = new URL(request.url ?? "/", "http://localhost");
+  const name = /^\/(.+)\.git\/(info\/refs|git-upload-pack|HEAD|objects\/.+)$/.exec(url.pathname)?.[1];
+  const repository = name === undefined ? undefined : repositories.get(name);
+  const refuse = (status: number, headers: Record<string, string> = {}) => void response.writeHead(status, headers).end();
+  if (repository === undefined) return refuse(404);
+  repository.requests++;
+  if (repository.behaviour.delayMs !== undefined) await sleep(repository.behaviour.delayMs, undefined, { signal });
+  if (repository.behaviour.status !== undefined) return refuse(repository.behaviour.status);
+  if (!isAllowed(request, repository.credentials)) return refuse(401, { "www-authenticate": 'Basic realm="git"' });
+  serveWithBackend({ root: directory, home: directory, url, request, response });
+}
+
+function isAllowed(request: IncomingMessage, credentials: Credentials | undefined): boolean {
+  if (credentials === undefined) return true;
+  const wanted = Buffer.from(`${credentials.username}:${credentials.password}`, "utf8").toString("base64");
+  return request.headers.authorization === `Basic ${wanted}`;
+}
+
+function checked(name: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/.test(name)) return name;
+  throw new InputError(`Naming the repository "${name}"`, { code: "dev.repository-name", path: "repository", remedy: "use letters, digits, dots and dashes, in parts divided by slashes" });
+}
