@@ -22,8 +22,8 @@ describe("the Git server", () => {
     const first = await server.createRepository("team/shop", { "base/app.yaml": "one", "gone.yaml": "x" });
     const second = await server.commit("team/shop", { "base/app.yaml": "two", "odd \"name\".yaml": "quoted", "gone.yaml": undefined }, "Change the app");
     expect(second).not.toBe(first);
-    expect(await git("ls-remote", server.urlOf("team/shop"), "refs/heads/main")).toBe(`${second}\trefs/heads/main\n`);
-    await git("clone", "--quiet", server.urlOf("team/shop"), "clone");
+    expect(await git("ls-remote", server.repositoryUrl("team/shop"), "refs/heads/main")).toBe(`${second}\trefs/heads/main\n`);
+    await git("clone", "--quiet", server.repositoryUrl("team/shop"), "clone");
     expect(await readFile(join(directory, "clone/base/app.yaml"), "utf8")).toBe("two");
     expect(await readFile(join(directory, 'clone/odd "name".yaml'), "utf8")).toBe("quoted");
     await expect(stat(join(directory, "clone/gone.yaml"))).rejects.toThrow();
@@ -33,23 +33,23 @@ describe("the Git server", () => {
   it("asks for credentials where they are wanted, and counts who asks", async () => {
     await server.createRepository("secret", { a: "b" });
     server.protect("secret", { username: "u", password: "p" });
-    await expect(git("ls-remote", server.urlOf("secret"))).rejects.toThrow(/git ls-remote/);
+    await expect(git("ls-remote", server.repositoryUrl("secret"))).rejects.toThrow(/git ls-remote/);
     const before = server.requests("secret");
-    expect(await git("ls-remote", server.urlOf("secret").replace("//", "//u:p@"))).toContain("refs/heads/main");
+    expect(await git("ls-remote", server.repositoryUrl("secret").replace("//", "//u:p@"))).toContain("refs/heads/main");
     expect(server.requests("secret")).toBeGreaterThan(before);
   });
 
   it("fails as it is told to, until told otherwise", async () => {
     await server.createRepository("broken", { a: "b" });
     server.behave("broken", { status: 503 });
-    await expect(git("ls-remote", server.urlOf("broken"))).rejects.toThrow("503");
+    await expect(git("ls-remote", server.repositoryUrl("broken"))).rejects.toThrow("503");
     server.behave("broken", { delayMs: 50 });
-    expect(await git("ls-remote", server.urlOf("broken"))).toContain("refs/heads/main");
+    expect(await git("ls-remote", server.repositoryUrl("broken"))).toContain("refs/heads/main");
   });
 
   it("knows no repository that nobody made, and no way out of its folder", async () => {
-    await expect(git("ls-remote", server.urlOf("nothing"))).rejects.toThrow("not found");
-    expect(() => server.urlOf("../other")).toThrow("Naming the repository");
+    await expect(git("ls-remote", server.repositoryUrl("nothing"))).rejects.toThrow("not found");
+    expect(() => server.repositoryUrl("../other")).toThrow("Naming the repository");
     const answer = await fetch(`http://127.0.0.1:${server.port}/..%2f..%2fetc/passwd.git/info/refs`);
     expect(answer.status).toBe(404);
   });
@@ -57,7 +57,7 @@ describe("the Git server", () => {
   it("takes commits for one repository in turn", async () => {
     await server.createRepository("busy", {});
     await Promise.all([1, 2, 3, 4].map((n) => server.commit("busy", { [`file-${n}`]: String(n) }, `Add ${n}`)));
-    await git("clone", "--quiet", server.urlOf("busy"), "busy");
+    await git("clone", "--quiet", server.repositoryUrl("busy"), "busy");
     expect((await git("-C", "busy", "ls-files")).trim().split("\n")).toEqual(["file-1", "file-2", "file-3", "file-4"]);
   });
 

@@ -22,7 +22,9 @@ export interface Credentials {
 /** A Git server over HTTP on loopback, as Git hosts are: read-only for its clients, written by its owner. */
 export interface GitServer {
   readonly port: number;
-  urlOf(repository: string): string;
+  /** Without a slash at the end. */
+  readonly url: string;
+  repositoryUrl(repository: string): string;
   /** Makes a repository with one commit on `main`, or adds that commit if it is there; the commit's id. */
   createRepository(repository: string, files: Files): Promise<string>;
   /** Adds a commit on `main`: files not named stay as they are. */
@@ -62,6 +64,8 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
     repositories.set(name, found);
     return found;
   };
+  /** Also one that was made by an earlier server. */
+  const findRepository = (name: string) => repositories.get(name) ?? (isName(name) && existsSync(join(directory, `${name}.git`, "HEAD")) ? repositoryOf(name) : undefined);
   const commit = async (name: string, files: Files, message: string) => {
     const repository = repositoryOf(name);
     const made = repository.last.then(() => addCommit(directory, name, { files, message }));
@@ -69,13 +73,14 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
     return await made;
   };
   const server = createServer((request, response) => {
-    answer({ directory, repositories, request, response }, stopping.signal).catch(() => response.destroy());
+    answer({ directory, find: findRepository, request, response }, stopping.signal).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(options.port ?? 0, host, resolve));
   const port = (server.address() as AddressInfo).port;
   return {
     port,
-    urlOf: (name) => `http://${host}:${port}/${checked(name)}.git`,
+    url: `http://${host}:${port}`,
+    repositoryUrl: (name) => `http://${host}:${port}/${checked(name)}.git`,
     createRepository: (name, files) => commit(name, files, "Initial commit"),
     commit,
     protect: (name, credentials) => Object.assign(repositoryOf(name), { credentials }),
@@ -104,15 +109,15 @@ async function addCommit(directory: string, name: string, change: { readonly fil
 
 interface Exchange {
   readonly directory: string;
-  readonly repositories: ReadonlyMap<string, Repository>;
+  readonly find: (name: string) => Repository | undefined;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-async function answer({ directory, repositories, request, response }: Exchange, signal: AbortSignal): Promise<void> {
+async function answer({ directory, find, request, response }: Exchange, signal: AbortSignal): Promise<void> {
   const url = new URL(request.url ?? "/", "http://localhost");
   const name = /^\/(.+)\.git\/(info\/refs|git-upload-pack|HEAD|objects\/.+)$/.exec(url.pathname)?.[1];
-  const repository = name === undefined ? undefined : repositories.get(name);
+  const repository = name === undefined ? undefined : find(name);
   const refuse = (status: number, headers: Record<string, string> = {}) => void response.writeHead(status, headers).end();
   if (repository === undefined) return refuse(404);
   repository.requests++;
@@ -128,7 +133,11 @@ function isAllowed(request: IncomingMessage, credentials: Credentials | undefine
   return request.headers.authorization === `Basic ${wanted}`;
 }
 
+function isName(name: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/.test(name);
+}
+
 function checked(name: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/.test(name)) return name;
+  if (isName(name)) return name;
   throw new InputError(`Naming the repository "${name}"`, { code: "dev.repository-name", path: "repository", remedy: "use letters, digits, dots and dashes, in parts divided by slashes" });
 }
