@@ -6,10 +6,11 @@ import { noMetrics } from "../../../telemetry/metrics.ts";
 import { systemClock } from "../../clock.ts";
 import type { KubeClient } from "../client.ts";
 import { createKubeClient } from "../http.ts";
-import type { ResourceType } from "../resource.ts";
+import type { KubeObject, ResourceType } from "../resource.ts";
 import { StatusAnswer } from "./answers.ts";
 import type { Faults } from "./faults.ts";
 import { createFaultQueue } from "./faults.ts";
+import type { Json } from "./json.ts";
 import { createObjectStore } from "./object-store.ts";
 import type { Answer } from "./resource-api.ts";
 import { createResourceApi } from "./resource-api.ts";
@@ -28,6 +29,8 @@ export interface FakeApiServer {
   /** A client of this server with its own connections; closed with the server. `name` is the cluster's name, default `fake`. */
   client(name?: string): KubeClient;
   readonly faults: Faults;
+  /** Creates objects as POST would, without the way over HTTP. */
+  load(type: ResourceType, objects: readonly KubeObject[]): void;
   /** Requests so far, in order of arrival. */
   requests(): readonly SeenRequest[];
   /** Connections accepted so far, whether or not they are still open. */
@@ -102,6 +105,9 @@ export async function startFakeApiServer(options: { readonly types?: readonly Re
         hub.expireAll();
       },
       bookmark: hub.bookmarkAll,
+    },
+    load(type, objects) {
+      for (const object of objects) store.create(type, object.metadata.namespace ?? "", { sent: object as unknown as Json, dryRun: false });
     },
     requests: () => seen,
     connections: () => accepted,
