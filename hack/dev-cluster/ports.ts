@@ -1,5 +1,7 @@
 import { randomInt } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { dirname } from "node:path";
 import { UnavailableError } from "../../src/domain/errors.ts";
 
 /** Below the range outgoing connections take theirs from, so that a port that was kept is seldom taken by one of them. */
@@ -20,4 +22,13 @@ export async function isFree(port: number, host = "127.0.0.1"): Promise<boolean>
     server.once("error", () => resolve(false));
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
   });
+}
+
+/** The port of the last start, kept in `file`, unless somebody else has taken it: addresses handed out stay good. */
+export async function keptPort(file: string, host = "127.0.0.1"): Promise<number> {
+  const kept = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0;
+  const port = kept > 0 && (await isFree(kept, host)) ? kept : await freePort(host);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, String(port));
+  return port;
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createRestClient, type RestClient } from "../../src/cli/rest-client.ts";
 import { createToken } from "../../src/cli/token.ts";
 import type { InstanceView } from "../../src/api/schema.ts";
-import { freePort, isFree } from "../dev-cluster/ports.ts";
+import { keptPort } from "../dev-cluster/ports.ts";
 import { type ArgosyProcess, startArgosy } from "./argosy-process.ts";
 import { fleetDocument } from "./fleet-document.ts";
 import { type Cluster, installApiCluster, installEngineCluster } from "./install.ts";
@@ -97,14 +97,8 @@ function encryptionKey(directory: string): string {
 }
 
 async function keptPorts({ directory, replicas }: FleetParts): Promise<readonly number[]> {
-  const file = join(directory, "argosy-ports.json");
-  const kept = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as readonly number[]) : [];
   const ports: number[] = [];
-  for (let index = 0; index < replicas; index += 1) {
-    const port = kept[index];
-    ports.push(port !== undefined && (await isFree(port)) ? port : await freePort());
-  }
-  writeFileSync(file, JSON.stringify(ports));
+  for (let index = 0; index < replicas; index += 1) ports.push(await keptPort(join(directory, `argosy-${index + 1}.port`)));
   return ports;
 }
 
