@@ -11,7 +11,7 @@ import { createHolders, withLock } from "./lock.ts";
 import { probe } from "./probe.ts";
 import { identify } from "./process-identity.ts";
 import { chooseRunAs } from "./run-as.ts";
-import { configure, findRunning, initialise, launch, readPostmasterPid, type ServerOptions, stopServer } from "./server.ts";
+import { configure, findRunning, initialise, type Launched, launch, readPostmasterPid, type ServerOptions, stopServer } from "./server.ts";
 import { databaseUrl } from "./settings.ts";
 
 export interface EmbeddedPostgresOptions {
@@ -34,7 +34,8 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-const PORT_ATTEMPTS = 5;
+const LAUNCH_ATTEMPTS = 20;
+const LAUNCH_RETRY_MS = 250;
 const JOIN_WITHIN_MS = 120_000;
 
 /**
@@ -54,6 +55,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   });
   log.info({ pid: started.pid, port: started.port, reused: started.reused, dataDir: layout.dataDir }, "Using the embedded PostgreSQL");
   let stopping: Promise<void> | undefined;
+  void started.ended?.then((how) => {
+    if (stopping === undefined) log.error({ how, log: layout.serverLog }, "Losing the embedded PostgreSQL; start again to have it back");
+  });
   return {
     url: databaseUrl(started.port, started.password),
     pid: started.pid,
@@ -62,10 +66,15 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   };
 }
 
-interface Started {
+interface Running {
   readonly pid: number;
   readonly port: number;
   readonly reused: boolean;
+  /** Only known of our own child. */
+  readonly ended?: Promise<string>;
+}
+
+interface Started extends Running {
   readonly password: string;
   readonly leave: () => Promise<{ readonly othersRemain: boolean }>;
 }
@@ -77,7 +86,7 @@ async function joinOrStart(layout: Layout, options: EmbeddedPostgresOptions): Pr
 }
 
 /** Waits for the server that runs here to take connections; `undefined` when none runs or the one that did has ended. */
-async function joinRunning(layout: Layout, signal: AbortSignal): Promise<{ readonly pid: number; readonly port: number; readonly reused: true } | undefined> {
+async function joinRunning(layout: Layout, signal: AbortSignal): Promise<Running | undefined> {
   const deadline = systemClock.monotonicMs() + JOIN_WITHIN_MS;
   while (systemClock.monotonicMs() < deadline) {
     const running = await findRunning(layout.dataDir);
@@ -89,7 +98,7 @@ async function joinRunning(layout: Layout, signal: AbortSignal): Promise<{ reado
   throw new UnavailableError(`joining the PostgreSQL server that runs in ${layout.dataDir}: it takes no connections`, { code: "postgres.start" });
 }
 
-async function startNew(layout: Layout, password: string, options: EmbeddedPostgresOptions): Promise<{ readonly pid: number; readonly port: number; readonly reused: false }> {
+async function startNew(layout: Layout, password: string, options: EmbeddedPostgresOptions): Promise<Running> {
   const { signal, log } = options;
   const runAs = await chooseRunAs(layout.dataDir);
   await openWay(layout, runAs);
@@ -98,20 +107,22 @@ async function startNew(layout: Layout, password: string, options: EmbeddedPostg
   await initialise(server, password, signal);
   await configure(server);
   await removeForeignPidFile(layout.dataDir);
-  const { pid, port } = await launchOnAPort(server, options);
-  return { pid, port, reused: false };
+  return { ...(await launchOnAPort(server, options)), reused: false };
 }
 
-async function launchOnAPort(server: ServerOptions, { port: fixed, signal }: EmbeddedPostgresOptions): Promise<{ readonly pid: number; readonly port: number }> {
+async function launchOnAPort(server: ServerOptions, { port: fixed, signal }: EmbeddedPostgresOptions): Promise<Launched & { readonly port: number }> {
   for (let attempt = 1; ; attempt += 1) {
     const port = fixed ?? (await freePort());
     try {
-      return { port, pid: await launch(server, port, signal) };
+      return { port, ...(await launch(server, port, signal)) };
     } catch (cause) {
-      if (!(cause instanceof UnavailableError) || cause.code !== "postgres.port-busy") throw cause;
-      if (fixed !== undefined) throw new InputError(cause.message, { code: cause.code, path: "port", remedy: "Choose another port, or none to have a free one chosen", cause });
-      // Somebody took the free port between our look and the server's: look again.
-      if (attempt === PORT_ATTEMPTS) throw cause;
+      const code = cause instanceof UnavailableError ? cause.code : undefined;
+      if (code === "postgres.port-busy" && fixed !== undefined) {
+        throw new InputError(`starting PostgreSQL on 127.0.0.1:${fixed}: the port is taken`, { code, path: "port", remedy: "Choose another port, or none to have a free one chosen", cause });
+      }
+      // Somebody took the free port between our look and the server's, or a killed server's children have not noticed yet.
+      if ((code !== "postgres.port-busy" && code !== "postgres.in-use") || attempt === LAUNCH_ATTEMPTS) throw cause;
+      await sleep(systemClock, LAUNCH_RETRY_MS, signal);
     }
   }
 }

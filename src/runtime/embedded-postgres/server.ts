@@ -73,12 +73,19 @@ export async function configure({ layout, runAs }: ServerOptions): Promise<void>
   }
 }
 
+export interface Launched {
+  readonly pid: number;
+  /** Resolves with the manner of its end. */
+  readonly ended: Promise<string>;
+}
+
 /**
  * Starts the server on `port` as a process group of its own, with its output in a file: neither a Ctrl-C meant for us nor
  * our death must reach it. Returns once it takes connections. Raises UnavailableError `postgres.port-busy` when the port is
- * taken, InputError when the directory does not allow a start.
+ * taken, `postgres.in-use` while processes of a killed server are still about, InputError when the directory does not allow a
+ * start.
  */
-export async function launch({ layout, binaries, runAs }: ServerOptions, port: number, signal: AbortSignal): Promise<number> {
+export async function launch({ layout, binaries, runAs }: ServerOptions, port: number, signal: AbortSignal): Promise<Launched> {
   const output = await openServerLog(layout.serverLog);
   const logFrom = (await output.stat()).size;
   const args = ["-D", layout.dataDir, "-p", String(port)];
@@ -92,11 +99,17 @@ export async function launch({ layout, binaries, runAs }: ServerOptions, port: n
   try {
     await waitReady({ layout, port, child, ended }, signal);
   } catch (cause) {
-    child.kill("SIGQUIT");
-    await ended;
+    await giveUp(child, ended);
     throw signal.aborted ? signal.reason : await explain(cause, { layout, logFrom, port });
   }
-  return child.pid ?? 0;
+  return { pid: child.pid ?? 0, ended };
+}
+
+async function giveUp(child: ChildProcess, ended: Promise<string>): Promise<void> {
+  child.kill("SIGQUIT");
+  const cancel = systemClock.after(IMMEDIATE_STOP_WITHIN_MS, () => child.kill("SIGKILL"));
+  await ended;
+  cancel();
 }
 
 async function openServerLog(path: string): Promise<Awaited<ReturnType<typeof open>>> {
@@ -135,6 +148,9 @@ async function explain(cause: unknown, at: { readonly layout: Layout; readonly l
   const log = (await readFile(at.layout.serverLog).catch(() => Buffer.alloc(0))).subarray(at.logFrom).toString("utf8").trim();
   if (/Address already in use|Permission denied.*bind|could not create any TCP\/IP sockets/.test(log)) {
     return new UnavailableError(`starting PostgreSQL on 127.0.0.1:${at.port}: the port is taken`, { code: "postgres.port-busy", cause, context: { port: at.port } });
+  }
+  if (/pre-existing shared memory block|lock file .* already exists/.test(log)) {
+    return new UnavailableError(`starting PostgreSQL in ${at.layout.dataDir}: processes of a killed server still use it`, { code: "postgres.in-use", cause });
   }
   return failure(`starting PostgreSQL in ${at.layout.dataDir} (its log: ${at.layout.serverLog})`, log, cause);
 }
