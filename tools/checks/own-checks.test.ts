@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import { corePurity } from "./core-purity.ts";
+import { dependencies } from "./dependencies.ts";
+import { errorCodes } from "./error-codes.ts";
+import { fileSizes } from "./file-sizes.ts";
+import { invariants } from "./invariants.ts";
+import { lockfile } from "./lockfile.ts";
+import type { OwnCheck } from "./own-check.ts";
+import { projectOf } from "./project.ts";
+import { sleeps } from "./sleeps.ts";
+import { words } from "./words.ts";
+
+const problems = (check: OwnCheck, files: Readonly<Record<string, string>>): readonly string[] => check.find(projectOf(files)).problems;
+const linesOfCode = (count: number): string => "export {};\n".repeat(count);
+
+describe("error codes", () => {
+  const list = (...rows: readonly string[]): string => ["| code | class | meaning | what to do |", "|---|---|---|---|", ...rows].join("\n");
+  const source = 'throw new GoneError("reading", { ...options, code: late ? "room.late" : "room.gone" });';
+
+  it("finds a code that the list has not", () => {
+    expect(problems(errorCodes, { "src/room/a.ts": source, "docs/errors.md": list("| `room.gone` | GoneError | a | b |") })).toEqual([
+      "src/room/a.ts:1 room.late (GoneError) is not in docs/errors.md",
+    ]);
+  });
+
+  it("finds a code handed to a function that makes the error", () => {
+    expect(problems(errorCodes, { "hack/a.ts": 'throw stateError("writing", "up.state", cause);' })).toHaveLength(1);
+  });
+
+  it("finds a listed code that nothing uses, and a class that is not the one listed", () => {
+    const files = { "src/room/a.ts": source, "docs/errors.md": list("| room.late | GoneError | |", "| room.gone | StaleError | |", "| room.old | GoneError | |") };
+    expect(problems(errorCodes, files)).toEqual([
+      "docs/errors.md lists room.old, which nothing uses",
+      "src/room/a.ts:1 room.gone is a GoneError, and docs/errors.md says otherwise",
+    ]);
+  });
+
+  it("leaves tests and other strings alone", () => {
+    expect(problems(errorCodes, { "src/a.test.ts": source, "src/a.ts": 'read("room.yaml"); f({ code: "23505", name: "a.b" });' })).toEqual([]);
+  });
+});
+
+describe("file sizes", () => {
+  it("finds a file, a controller and a test over their limits", () => {
+    const files = { "src/a.ts": linesOfCode(251), "src/a/controller.ts": linesOfCode(121), "src/a.test.ts": linesOfCode(501), "src/b.ts": linesOfCode(250) };
+    expect(problems(fileSizes, files)).toHaveLength(3);
+  });
+
+  it("lists a long file that gives a reason, without failing", () => {
+    const { problems: found, notes } = fileSizes.find(projectOf({ "src/a.ts": `// One table, which reads worse in pieces.\n${linesOfCode(300)}` }));
+    expect(found).toEqual([]);
+    expect(notes).toEqual(["src/a.ts has 301 lines, 250 are allowed: // One table, which reads worse in pieces."]);
+  });
+});
+
+describe("core purity", () => {
+  it.each([
+    ["async function f() {}", "is asynchronous"],
+    ["const f = () => g(async () => 1);", "is asynchronous"],
+    ["await f();", "waits"],
+    ["throw new Error();", "throws something other than a DefectError"],
+    ["throw cause;", "throws something other than a DefectError"],
+    ["Math.random();", "draws with Math.random"],
+    ["new Date();", "reaches for Date"],
+    ["Date.now();", "reaches for Date"],
+    ["process.env;", "reaches for process"],
+    ["console.log();", "reaches for console"],
+    ["setTimeout(f, 1);", "reaches for setTimeout"],
+  ])("finds that `%s` %s", (text, what) => {
+    expect(problems(corePurity, { "src/room/a.ts": text })).toEqual([`src/room/a.ts:1 ${what}`]);
+  });
+
+  it("leaves defects, keys, own names and files that are not core alone", () => {
+    const files = {
+      "src/room/a.ts": 'throw new DefectError("x", o); const f = (process: P, b: Date) => [process.pid, b.process, { Date: 1 }];',
+      "src/room/controller.ts": "await f();",
+      "src/room/adapters/postgres/a.ts": "await f();",
+      "src/room/a.test.ts": "await f();",
+      "src/runtime/a.ts": "await f();",
+      "src/domain/clock.ts": "new Date(at).toISOString();",
+    };
+    expect(problems(corePurity, files)).toEqual([]);
+  });
+});
+
+describe("invariants", () => {
+  const list = "| id | holds | enforced by |\n|---|---|---|\n| I1 | one owner | the register |\n| I2 | no deletion | planned: moves |\n";
+
+  it("finds one that no test names in its title", () => {
+    expect(problems(invariants, { "docs/invariants.md": list, "src/a.test.ts": 'it("keeps I11", () => expect("I1"));' })).toEqual(["docs/invariants.md: no test names I1"]);
+  });
+
+  it("is content with a title, and says when one that is called planned has a test", () => {
+    const files = { "docs/invariants.md": list, "src/a.test.ts": 'it.each(rows)("I1: %s", f); describe("I2", f);' };
+    expect(invariants.find(projectOf(files))).toEqual({ problems: [], notes: ["docs/invariants.md: I2 is called planned, and a test names it"] });
+  });
+
+  it("does not take an empty list for a good one", () => {
+    expect(problems(invariants, {})).toEqual(["docs/invariants.md lists no invariant"]);
+  });
+});
+
+describe("words", () => {
+  it.each(["// TO" + "DO: later", "cd /wo" + "rk/main", '"/ro' + 'ot/.npmrc"', "https://registry.npm" + "js.org/"])("finds %s", (text) => {
+    expect(problems(words, { "src/a.ts": text })).toHaveLength(1);
+  });
+
+  it("leaves addresses and relative paths alone", () => {
+    expect(problems(words, { "src/a.ts": "https://example.com/wo" + "rk/a src/wo" + "rk/a todos" })).toEqual([]);
+  });
+});
+
+describe("sleeping tests", () => {
+  it.each([
+    'import { setTimeout as delay } from "node:timers/promises";\nawait delay(5);',
+    'import * as timers from "node:timers/promises";\nawait timers.setTimeout(5);',
+    "await sleep(100);",
+    "await clock.sleep(100);",
+    "await new Promise((resolve) => setTimeout(resolve, 100));",
+    "await new Promise((resolve) => { setTimeout(resolve, 100); });",
+  ])("finds `%s`", (text) => {
+    expect(problems(sleeps, { "src/a.test.ts": text })).toHaveLength(1);
+  });
+
+  it("leaves deadlines and production code alone", () => {
+    const files = { "src/a.test.ts": "const timer = setTimeout(() => abort(), 60_000); clock.after(5, f);", "src/runtime/a.ts": "await sleep(5);" };
+    expect(problems(sleeps, files)).toEqual([]);
+  });
+});
+
+describe("dependencies", () => {
+  it("finds what is unlisted, listed in another version, gone, loose or without an address", () => {
+    const files = {
+      "package.json": JSON.stringify({ dependencies: { "left-pad": "1.0.0" }, devDependencies: { a: "^2.0.0", b: "npm:c@3.0.0" } }),
+      "docs/dependencies.md": "| package | version |\n|---|---|\n| `a` | 1.0.0 |\n| b | 3.0.0 |\n| gone | 1.0.0 |\n",
+    };
+    const found = problems(dependencies, files);
+    expect(found.filter((problem) => !problem.includes("no dependency any more"))).toEqual([
+      "package.json: a ^2.0.0 is no exact version",
+      "docs/dependencies.md does not list left-pad 1.0.0",
+      "docs/dependencies.md does not list a ^2.0.0",
+      "docs/dependencies.md lists gone, which package.json has not",
+      "tools/floors/addresses.ts: left-pad has no address",
+    ]);
+    expect(found).toContain("tools/floors/addresses.ts: pg is no dependency any more");
+  });
+});
+
+describe("lockfile", () => {
+  const locks = (packages: unknown): Readonly<Record<string, string>> => ({
+    "package-lock.json": JSON.stringify({ packages }),
+    "tools/node/package-lock.json": "{}",
+  });
+
+  it("finds an optional package that is left out", () => {
+    const packages = { "node_modules/a": { optionalDependencies: { b: "1.0.0", c: "1.0.0" } }, "node_modules/a/node_modules/b": {}, "node_modules/c": {} };
+    expect(problems(lockfile, locks(packages))).toEqual([]);
+    expect(problems(lockfile, locks({ ...packages, "node_modules/c": undefined }))).toEqual(["package-lock.json: c is missing, which node_modules/a may install"]);
+  });
+
+  it("finds the address of a registry, and a lockfile that is not there", () => {
+    expect(problems(lockfile, locks({ "node_modules/a": { resolved: "https://example.com/a.tgz" } }))).toHaveLength(1);
+    expect(problems(lockfile, {})).toHaveLength(2);
+  });
+});

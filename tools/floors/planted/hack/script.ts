@@ -1,0 +1,1 @@
+export const script = 1;

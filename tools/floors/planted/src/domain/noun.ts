@@ -1,0 +1,1 @@
+import "../scheduler/score.ts"; // domain-stands-alone

@@ -1,0 +1,1 @@
+import "../../../scheduler/controller.ts"; // controllers-are-started-at-the-top

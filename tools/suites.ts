@@ -1,0 +1,51 @@
+import { existsSync, globSync } from "node:fs";
+
+const MINUTE_MS = 60_000;
+
+/** A kind of test: which files belong to it and how patient its runner is. */
+export interface Suite {
+  readonly name: string;
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+  /** For one test, and for each of its hooks. */
+  readonly timeoutMs: number;
+  /** Whether its files share things that bear one user at a time, like a development cluster. */
+  readonly isAlone: boolean;
+  readonly globalSetup?: string;
+}
+
+const SPECIAL = ["contract", "fault", "e2e"];
+const E2E_SETUP = "e2e/setup.ts";
+
+const withSuffix = (suffix: string): Pick<Suite, "name" | "include" | "exclude"> => ({
+  name: suffix,
+  include: [`{src,hack}/**/*.${suffix}.test.ts`],
+  exclude: ["src/simulation/**"],
+});
+
+/** Every test file belongs to exactly one suite, by its name and place; in the order in which they run. */
+export const SUITES: readonly Suite[] = [
+  {
+    name: "core",
+    include: ["{src,hack,bench,tools}/**/*.test.ts"],
+    exclude: [...SPECIAL.map((suffix) => `**/*.${suffix}.test.ts`), "src/simulation/**"],
+    timeoutMs: MINUTE_MS / 2,
+    isAlone: false,
+  },
+  { ...withSuffix("contract"), timeoutMs: 2 * MINUTE_MS, isAlone: false },
+  { ...withSuffix("fault"), timeoutMs: 2 * MINUTE_MS, isAlone: false },
+  { name: "simulation", include: ["src/simulation/**/*.test.ts"], exclude: [], timeoutMs: 10 * MINUTE_MS, isAlone: false },
+  {
+    name: "e2e",
+    include: ["e2e/**/*.e2e.test.ts"],
+    exclude: [],
+    timeoutMs: 20 * MINUTE_MS,
+    isAlone: true,
+    ...(existsSync(E2E_SETUP) ? { globalSetup: E2E_SETUP } : {}),
+  },
+];
+
+/** The test files of a suite that are there now, relative to the checkout. */
+export function filesOf(suite: Suite): readonly string[] {
+  return globSync([...suite.include], { exclude: [...suite.exclude] });
+}
