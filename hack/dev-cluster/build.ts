@@ -16,7 +16,12 @@ export interface BuiltSet {
 }
 
 /** Called about once a second while a step runs and once when it is done. */
-export type BuildProgress = (step: { readonly set: string; readonly step: string; readonly seconds: number; readonly done: boolean }) => void;
+export type BuildProgress = (step: {
+  readonly set: string;
+  readonly step: string;
+  readonly seconds: number;
+  readonly done: boolean;
+}) => void;
 
 export interface BuildOptions {
   readonly progress?: BuildProgress;
@@ -43,7 +48,11 @@ export async function buildSet(name: string, options: BuildOptions, signal: Abor
   const parent = join(options.cache ?? cacheDirectory(), "go");
   const directory = join(parent, `${set.name}-${await contentAddress(set, go)}`);
   if (!(await isThere(directory))) {
-    await withFileLock(`${directory}.lock`, async () => ((await isThere(directory)) ? undefined : buildInto(directory, { set, go, options }, signal)), signal);
+    await withFileLock(
+      `${directory}.lock`,
+      async () => ((await isThere(directory)) ? undefined : buildInto(directory, { set, go, options }, signal)),
+      signal,
+    );
     await removeUnused(parent, directory);
   }
   await utimes(directory, new Date(), new Date());
@@ -78,7 +87,9 @@ function buildFlags(program: GoProgram): readonly string[] {
 async function copyExtras(draft: string, job: Job, signal: AbortSignal): Promise<void> {
   const extras = job.set.extras;
   if (extras === undefined) return;
-  const module = (await runGo(job.go, { directory: job.set.directory, args: ["list", "-m", "-f", "{{.Dir}}", extras.module] }, signal)).trim();
+  const module = (
+    await runGo(job.go, { directory: job.set.directory, args: ["list", "-m", "-f", "{{.Dir}}", extras.module] }, signal)
+  ).trim();
   for (const folder of extras.folders) await copyWritable(join(module, folder.from), join(draft, folder.to));
   for (const script of extras.scripts) {
     const to = join(draft, "bin", basename(script));
@@ -98,7 +109,8 @@ async function copyWritable(from: string, to: string): Promise<void> {
 
 async function timed<T>(job: Job, step: string, work: () => Promise<T>): Promise<T> {
   const started = Date.now();
-  const say = (done: boolean) => job.options.progress?.({ set: job.set.name, step, seconds: Math.round((Date.now() - started) / 1000), done });
+  const say = (done: boolean) =>
+    job.options.progress?.({ set: job.set.name, step, seconds: Math.round((Date.now() - started) / 1000), done });
   say(false);
   const ticker = setInterval(() => say(false), 1000);
   try {
@@ -112,7 +124,12 @@ async function timed<T>(job: Job, step: string, work: () => Promise<T>): Promise
 async function contentAddress(set: GoSet, go: GoToolchain): Promise<string> {
   const hash = createHash("sha256");
   const add = (...parts: readonly (string | Buffer)[]) => parts.forEach((part) => hash.update(`${Buffer.byteLength(part)}:`).update(part));
-  add(go.version, process.platform, process.arch, JSON.stringify([set.programs.map((program) => [program.name, program.package, buildFlags(program)]), set.extras ?? {}]));
+  add(
+    go.version,
+    process.platform,
+    process.arch,
+    JSON.stringify([set.programs.map((program) => [program.name, program.package, buildFlags(program)]), set.extras ?? {}]),
+  );
   for (const file of await sourceFiles(set.directory)) add(file, await readFile(join(set.directory, file)));
   return hash.digest("hex").slice(0, 16);
 }
@@ -125,7 +142,11 @@ async function sourceFiles(directory: string): Promise<readonly string[]> {
 async function requireGo(set: GoSet, go: GoToolchain): Promise<void> {
   const need = /^go (\S+)$/m.exec(await readFile(join(set.directory, "go.mod"), "utf8"))?.[1] ?? "1.0";
   if (isGoNewEnough(go.version, need)) return;
-  throw new InputError(`Building ${set.name} with ${go.version}`, { code: "dev.old-go", path: "PATH", remedy: `install Go ${need} or newer (https://go.dev/dl)` });
+  throw new InputError(`Building ${set.name} with ${go.version}`, {
+    code: "dev.old-go",
+    path: "PATH",
+    remedy: `install Go ${need} or newer (https://go.dev/dl)`,
+  });
 }
 
 /** Removes sets that nobody asked for in a month. Asking for one renews it, so other checkouts keep theirs. */

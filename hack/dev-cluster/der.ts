@@ -16,7 +16,8 @@ export const utf8 = (text: string): Der => tagged(0x0c, Buffer.from(text, "utf8"
 export const boolean = (value: boolean): Der => tagged(0x01, Buffer.from([value ? 0xff : 0]));
 
 /** Context-specific tag `number`: constructed if it wraps whole values, primitive if it replaces the tag of one. */
-export const context = (number: number, content: Buffer, options: { readonly constructed: boolean }): Der => tagged((options.constructed ? 0xa0 : 0x80) | number, content);
+export const context = (number: number, content: Buffer, options: { readonly constructed: boolean }): Der =>
+  tagged((options.constructed ? 0xa0 : 0x80) | number, content);
 
 /** An integer that is not negative, from its big-endian bytes. */
 export function integer(bytes: Buffer): Der {

@@ -17,7 +17,7 @@ import { type Catalogue, createCatalogue } from "./process-node/programs/catalog
 import { claimStateDirectory } from "./state-directory.ts";
 
 export interface DevClusterOptions {
-  /** Everything is kept here, and a second start takes up what the first left. One user at a time; a path of at most 70 bytes. */
+  /** Everything is kept here, and a second start takes up what the first left. One user at a time. */
   readonly stateDir: string;
   /** Default: one cluster, `main`. */
   readonly clusters?: readonly ClusterOptions[];
@@ -69,7 +69,12 @@ export interface DevCluster {
  * the folder is in use; UnavailableError when a part does not come up, after ending those that did.
  */
 export async function startDevCluster(options: DevClusterOptions, signal: AbortSignal): Promise<DevCluster> {
-  const obtain = (set: string, abort: AbortSignal) => buildSet(set, { ...(options.progress ? { progress: options.progress } : {}), ...(options.cache ? { cache: options.cache } : {}) }, abort);
+  const obtain = (set: string, abort: AbortSignal) =>
+    buildSet(
+      set,
+      { ...(options.progress ? { progress: options.progress } : {}), ...(options.cache ? { cache: options.cache } : {}) },
+      abort,
+    );
   const programs = await obtain("kubernetes", signal);
   const claim = claimStateDirectory(options.stateDir);
   const lifetime = new AbortController();
@@ -106,8 +111,17 @@ interface ApiParts {
 async function startApi(parts: ApiParts, signal: AbortSignal): Promise<DevApi & { stop(): Promise<void> }> {
   const { name } = parts.cluster;
   const directory = join(parts.options.stateDir, name);
-  const kubernetes = await startKubernetes({ name, directory, programs: parts.programs, endsWithUs: parts.options.endsWithUs ?? true }, signal);
-  const client = createKubeClient({ cluster: name, credentials: loadKubeconfig({ file: kubernetes.kubeconfig }), clock: systemClock, rng: systemRng, metrics: noMetrics });
+  const kubernetes = await startKubernetes(
+    { name, directory, programs: parts.programs, endsWithUs: parts.options.endsWithUs ?? true },
+    signal,
+  );
+  const client = createKubeClient({
+    cluster: name,
+    credentials: loadKubeconfig({ file: kubernetes.kubeconfig }),
+    clock: systemClock,
+    rng: systemRng,
+    metrics: noMetrics,
+  });
   const faultProxy = createFaultProxy({ target: { host: "127.0.0.1", port: kubernetes.port }, file: join(directory, "proxy-ports.json") });
   const serverFor = async (party: string) => `https://127.0.0.1:${await faultProxy.portFor(party)}`;
   const newNode = () => createNode({ ...parts, directory, kubernetes, client, serverFor });
@@ -147,7 +161,8 @@ interface NodeParts extends ApiParts {
 
 function createNode(parts: NodeParts): ProcessNode {
   const { kubernetes, options } = parts;
-  const serverOf = async (namespace: string) => (options.podsBehindProxy === true ? await parts.serverFor(`pod:${namespace}`) : kubernetes.server);
+  const serverOf = async (namespace: string) =>
+    options.podsBehindProxy === true ? await parts.serverFor(`pod:${namespace}`) : kubernetes.server;
   return createProcessNode({
     name: "process-node",
     directory: join(parts.directory, "node"),
@@ -162,5 +177,6 @@ function createNode(parts: NodeParts): ProcessNode {
 /** The controllers are at work once they have made what every namespace has. */
 async function controllersRun(client: KubeClient, signal: AbortSignal): Promise<void> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(60_000)]);
-  while ((await client.get(serviceAccountType, { namespace: "default", name: "default" }, deadline)) === undefined) await sleep(50, undefined, { signal: deadline });
+  while ((await client.get(serviceAccountType, { namespace: "default", name: "default" }, deadline)) === undefined)
+    await sleep(50, undefined, { signal: deadline });
 }

@@ -9,7 +9,11 @@ import { freePort, isFree } from "./ports.ts";
  * nothing through in either direction but keeps the connections (what was sent meanwhile arrives after `restore`, as
  * retransmitted packets would), `delay` makes everything arrive so much later.
  */
-export type Fault = { readonly kind: "cut" } | { readonly kind: "refuse" } | { readonly kind: "silent" } | { readonly kind: "delay"; readonly ms: number };
+export type Fault =
+  | { readonly kind: "cut" }
+  | { readonly kind: "refuse" }
+  | { readonly kind: "silent" }
+  | { readonly kind: "delay"; readonly ms: number };
 
 /** One address per party in front of a server, so that the way of each can be disturbed alone. */
 export interface FaultProxy {
@@ -42,7 +46,10 @@ export interface FaultProxyOptions {
 
 export function createFaultProxy(options: FaultProxyOptions): FaultProxy {
   const parties = new Map<string, Promise<Party>>();
-  const remembered: Record<string, number> = options.file !== undefined && existsSync(options.file) ? (JSON.parse(readFileSync(options.file, "utf8")) as Record<string, number>) : {};
+  const remembered: Record<string, number> =
+    options.file !== undefined && existsSync(options.file)
+      ? (JSON.parse(readFileSync(options.file, "utf8")) as Record<string, number>)
+      : {};
 
   const open = async (name: string): Promise<Party> => {
     const kept = remembered[name];

@@ -50,7 +50,9 @@ export function goSet(name: string): GoSet {
   throw new InputError(`Looking up the Go programs of "${name}"`, {
     code: "dev.unknown-set",
     path: "set",
-    remedy: `name one of kubernetes, tools, ${argoCdVersions().map((known) => argoCdPrefix + known).join(", ")}`,
+    remedy: `name one of kubernetes, tools, ${argoCdVersions()
+      .map((known) => argoCdPrefix + known)
+      .join(", ")}`,
   });
 }
 
@@ -73,7 +75,10 @@ function kubernetesSet(directory: string): GoSet {
   return {
     name: "kubernetes",
     directory,
-    programs: [program("etcd", "go.etcd.io/etcd/server/v3"), ...kubernetes.map((name) => program(name, `k8s.io/kubernetes/cmd/${name}`, versions))],
+    programs: [
+      program("etcd", "go.etcd.io/etcd/server/v3"),
+      ...kubernetes.map((name) => program(name, `k8s.io/kubernetes/cmd/${name}`, versions)),
+    ],
     extras: undefined,
   };
 }
@@ -96,8 +101,17 @@ function program(name: string, from: string, variables: Readonly<Record<string, 
 function requiredVersion(directory: string, module: string): string {
   const line = readFileSync(join(directory, "go.mod"), "utf8")
     .split("\n")
-    .map((text) => text.trim().replace(/^require /, "").split(" "))
+    .map((text) =>
+      text
+        .trim()
+        .replace(/^require /, "")
+        .split(" "),
+    )
     .find(([name, version]) => name === module && version?.startsWith("v"));
   if (line?.[1] !== undefined) return line[1];
-  throw new InputError(`Reading the version of ${module}`, { code: "dev.go-mod", path: join(directory, "go.mod"), remedy: `require ${module} there` });
+  throw new InputError(`Reading the version of ${module}`, {
+    code: "dev.go-mod",
+    path: join(directory, "go.mod"),
+    remedy: `require ${module} there`,
+  });
 }

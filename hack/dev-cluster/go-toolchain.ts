@@ -18,11 +18,25 @@ export interface GoToolchain {
  * InputError if there is no Go.
  */
 export async function findGo(): Promise<GoToolchain> {
-  const asked = await run("go", ["env", "GOVERSION", "GOPROXY"], { env: { ...process.env, GOTOOLCHAIN: "local" } }).catch((cause: unknown) => {
-    throw new InputError("Looking for Go", { code: "dev.no-go", path: "PATH", remedy: "install Go (https://go.dev/dl), which builds the development cluster", cause });
-  });
+  const asked = await run("go", ["env", "GOVERSION", "GOPROXY"], { env: { ...process.env, GOTOOLCHAIN: "local" } }).catch(
+    (cause: unknown) => {
+      throw new InputError("Looking for Go", {
+        code: "dev.no-go",
+        path: "PATH",
+        remedy: "install Go (https://go.dev/dl), which builds the development cluster",
+        cause,
+      });
+    },
+  );
   const [version = "", proxies = ""] = asked.stdout.trim().split("\n");
-  const env = { ...process.env, GOFLAGS: "", GOWORK: "off", GOTOOLCHAIN: "local", CGO_ENABLED: "0", GOPROXY: proxies.split(/[,|]/)[0] ?? "" };
+  const env = {
+    ...process.env,
+    GOFLAGS: "",
+    GOWORK: "off",
+    GOTOOLCHAIN: "local",
+    CGO_ENABLED: "0",
+    GOPROXY: proxies.split(/[,|]/)[0] ?? "",
+  };
   return { version, env };
 }
 
@@ -37,7 +51,11 @@ export function isGoNewEnough(have: string, need: string): boolean {
 }
 
 /** Runs `go` in `directory`; UnavailableError with the last lines of what it said if it fails. */
-export async function runGo(go: GoToolchain, job: { readonly directory: string; readonly args: readonly string[] }, signal: AbortSignal): Promise<string> {
+export async function runGo(
+  go: GoToolchain,
+  job: { readonly directory: string; readonly args: readonly string[] },
+  signal: AbortSignal,
+): Promise<string> {
   const child = spawn("go", job.args, { cwd: job.directory, env: go.env, stdio: ["ignore", "pipe", "pipe"], signal });
   const output: Record<"out" | "err", Buffer[]> = { out: [], err: [] };
   child.stdout.on("data", (chunk: Buffer) => output.out.push(chunk));
@@ -48,5 +66,8 @@ export async function runGo(go: GoToolchain, job: { readonly directory: string; 
   });
   if (code === 0) return Buffer.concat(output.out).toString("utf8");
   const said = Buffer.concat(output.err).toString("utf8").trim().split("\n").slice(-8).join("\n");
-  throw new UnavailableError(`Running go ${job.args[0] ?? ""} in ${job.directory}: ${said}`, { code: "dev.go-failed", context: { exit: code ?? -1 } });
+  throw new UnavailableError(`Running go ${job.args[0] ?? ""} in ${job.directory}: ${said}`, {
+    code: "dev.go-failed",
+    context: { exit: code ?? -1 },
+  });
 }

@@ -25,7 +25,13 @@ export function componentArgs(component: KubernetesComponent, setting: Setting):
     case "kube-controller-manager":
       return controllerManagerArgs(setting);
     case "kube-scheduler":
-      return ["--kubeconfig", join(setting.directory, "etc", "scheduler.kubeconfig"), ...clientLimits, "--leader-elect=false", "--secure-port=0"];
+      return [
+        "--kubeconfig",
+        join(setting.directory, "etc", "scheduler.kubeconfig"),
+        ...clientLimits,
+        "--leader-elect=false",
+        "--secure-port=0",
+      ];
   }
 }
 

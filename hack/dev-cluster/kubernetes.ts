@@ -123,13 +123,21 @@ async function startOrKeep(spec: ProcessSpec): Promise<DevProcess> {
 
 /** Waits until the component does its work; controller-manager and scheduler are told by what they do, not waited for here. */
 async function ready(parts: Parts, component: KubernetesComponent, process: DevProcess | undefined, signal: AbortSignal): Promise<void> {
-  const isReady = component === "etcd" ? () => etcdAnswers(parts.ports.etcd) : component === "kube-apiserver" ? () => apiAnswers(parts) : () => Promise.resolve(true);
+  const isReady =
+    component === "etcd"
+      ? () => etcdAnswers(parts.ports.etcd)
+      : component === "kube-apiserver"
+        ? () => apiAnswers(parts)
+        : () => Promise.resolve(true);
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(60_000)]);
   while (!(await isReady())) {
     if (deadline.aborted || !process?.isAlive()) {
       signal.throwIfAborted();
       const log = join(parts.options.directory, "logs", `${component}.log`);
-      throw new UnavailableError(`Starting ${component} of ${parts.options.name} (see ${log})`, { code: "dev.not-ready", context: { component } });
+      throw new UnavailableError(`Starting ${component} of ${parts.options.name} (see ${log})`, {
+        code: "dev.not-ready",
+        context: { component },
+      });
     }
     await sleep(25);
   }
@@ -140,10 +148,14 @@ function etcdAnswers(port: number): Promise<boolean> {
 }
 
 function apiAnswers({ pki, ports }: Parts): Promise<boolean> {
-  return answers((done) => secureRequest({ host: "127.0.0.1", port: ports.api, path: "/readyz", agent: false, ca: pki.ca, ...pki.admin }, done));
+  return answers((done) =>
+    secureRequest({ host: "127.0.0.1", port: ports.api, path: "/readyz", agent: false, ca: pki.ca, ...pki.admin }, done),
+  );
 }
 
-function answers(ask: (done: (response: { statusCode?: number | undefined; resume(): unknown }) => void) => ReturnType<typeof request>): Promise<boolean> {
+function answers(
+  ask: (done: (response: { statusCode?: number | undefined; resume(): unknown }) => void) => ReturnType<typeof request>,
+): Promise<boolean> {
   return new Promise((resolve) => {
     const asked = ask((response) => {
       response.resume();
@@ -166,7 +178,8 @@ async function choosePorts(directory: string): Promise<KubernetesPorts> {
   const file = join(directory, "ports.json");
   const kept = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as KubernetesPorts) : undefined;
   const isOurs = findProcess(join(directory, "run", "etcd")) !== undefined;
-  if (kept !== undefined && (isOurs || (await Promise.all(Object.values(kept).map((port: number) => isFree(port)))).every(Boolean))) return kept;
+  if (kept !== undefined && (isOurs || (await Promise.all(Object.values(kept).map((port: number) => isFree(port)))).every(Boolean)))
+    return kept;
   const ports = { etcd: await freePort(), etcdPeer: await freePort(), api: await freePort() };
   writeFileSync(file, JSON.stringify(ports));
   return ports;

@@ -39,7 +39,12 @@ async function main(): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupted.abort());
   if (command === "build") return await build(names, interrupted.signal);
   if (command === "up" || command === "down") {
-    if (values.state === undefined) throw new InputError(`Reading the options of ${command}`, { code: "dev.no-state", path: "--state", remedy: "name a folder to keep the clusters in" });
+    if (values.state === undefined)
+      throw new InputError(`Reading the options of ${command}`, {
+        code: "dev.no-state",
+        path: "--state",
+        remedy: "name a folder to keep the clusters in",
+      });
     if (command === "up") return await up(resolve(values.state), names, interrupted);
     process.stdout.write(`${await stopEverything(resolve(values.state))} processes ended\n`);
     return;

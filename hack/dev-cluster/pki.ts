@@ -13,7 +13,14 @@ export interface Pki {
 
 export type PkiFile = "ca.crt" | "server.crt" | "server.key" | "service-account.key" | "service-account.pub";
 
-const serverNames = ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"];
+const serverNames = [
+  "127.0.0.1",
+  "localhost",
+  "kubernetes",
+  "kubernetes.default",
+  "kubernetes.default.svc",
+  "kubernetes.default.svc.cluster.local",
+];
 
 /** Makes the certificates in `directory`, or reads those it made before: a second start must not lock out who holds a kubeconfig. */
 export function preparePki(directory: string): Pki {

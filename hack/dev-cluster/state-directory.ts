@@ -5,19 +5,18 @@ import { InputError } from "../../src/domain/errors.ts";
 import { startTicks } from "./processes/proc.ts";
 import { findProcess, stopProcess } from "./processes/process.ts";
 
-/** Longer than this, and the sockets of some pod would have no valid path (107 bytes on Linux). */
-const longestPath = 70;
 const graceMs = 5000;
 
-/** Makes the folder ours until `release`. InputError when somebody else uses it, or when its path is too long. */
+/** Makes the folder ours until `release`. InputError when somebody else uses it. */
 export function claimStateDirectory(directory: string): { release(): void } {
-  if (directory.length > longestPath) {
-    throw new InputError(`Preparing ${directory}`, { code: "dev.long-path", path: "stateDir", remedy: `choose a folder whose path is at most ${longestPath} bytes long: sockets are made in it` });
-  }
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const holder = holderOf(directory);
   if (holder !== undefined) {
-    throw new InputError(`Preparing ${directory}`, { code: "dev.in-use", path: "stateDir", remedy: `process ${holder} uses it: end that first, or choose another folder` });
+    throw new InputError(`Preparing ${directory}`, {
+      code: "dev.in-use",
+      path: "stateDir",
+      remedy: `process ${holder} uses it: end that first, or choose another folder`,
+    });
   }
   const file = join(directory, "holder");
   writeFileSync(file, `${process.pid} ${startTicks(process.pid) ?? ""}`);
@@ -48,7 +47,12 @@ export async function stopEverything(directory: string): Promise<number> {
 
 /** Folders of processes: `<cluster>/run/<component>` and `<cluster>/node/pods/<pod>/<container>/run`. */
 function findRunFolders(directory: string): readonly string[] {
-  const foldersIn = (path: string) => (existsSync(path) ? readdirSync(path).map((name) => join(path, name)).filter((at) => statSync(at).isDirectory()) : []);
+  const foldersIn = (path: string) =>
+    existsSync(path)
+      ? readdirSync(path)
+          .map((name) => join(path, name))
+          .filter((at) => statSync(at).isDirectory())
+      : [];
   return foldersIn(directory).flatMap((cluster) => [
     ...foldersIn(join(cluster, "run")),
     ...foldersIn(join(cluster, "node", "pods")).flatMap((pod) => foldersIn(pod).map((container) => join(container, "run"))),

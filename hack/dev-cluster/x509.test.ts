@@ -17,7 +17,10 @@ describe("certificates", () => {
   });
 
   it("a server's certificate is its authority's, for its names alone", () => {
-    const server = issueServer(authority, { subject: { commonName: "server" }, names: ["localhost", "127.0.0.1", "kubernetes.default.svc"] });
+    const server = issueServer(authority, {
+      subject: { commonName: "server" },
+      names: ["localhost", "127.0.0.1", "kubernetes.default.svc"],
+    });
     const certificate = new X509Certificate(server.cert);
     expect(certificate.verify(new X509Certificate(authority.cert).publicKey)).toBe(true);
     expect(certificate.verify(new X509Certificate(stranger.cert).publicKey)).toBe(false);
@@ -46,7 +49,12 @@ describe("certificates", () => {
     await once(listener, "listening");
     const address = listener.address();
     const accepted = once(listener, "secureConnection");
-    const socket = connect({ host: "127.0.0.1", port: typeof address === "object" ? (address?.port ?? 0) : 0, ca: authority.cert, ...client });
+    const socket = connect({
+      host: "127.0.0.1",
+      port: typeof address === "object" ? (address?.port ?? 0) : 0,
+      ca: authority.cert,
+      ...client,
+    });
     await once(socket, "secureConnect");
     const [peer] = (await accepted) as [TLSSocket];
     expect(socket.authorized).toBe(true);

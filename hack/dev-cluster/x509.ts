@@ -24,7 +24,16 @@ interface Certificate {
 
 const validForMs = 10 * 365 * 24 * 3_600_000;
 const ecdsaWithSha256 = sequence(objectId("1.2.840.10045.4.3.2"));
-const oid = { commonName: "2.5.4.3", organization: "2.5.4.10", subjectKeyId: "2.5.29.14", keyUsage: "2.5.29.15", subjectAltName: "2.5.29.17", basicConstraints: "2.5.29.19", authorityKeyId: "2.5.29.35", extendedKeyUsage: "2.5.29.37" };
+const oid = {
+  commonName: "2.5.4.3",
+  organization: "2.5.4.10",
+  subjectKeyId: "2.5.29.14",
+  keyUsage: "2.5.29.15",
+  subjectAltName: "2.5.29.17",
+  basicConstraints: "2.5.29.19",
+  authorityKeyId: "2.5.29.35",
+  extendedKeyUsage: "2.5.29.37",
+};
 const usage = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2" };
 
 /** A certificate authority of its own, ECDSA P-256, valid for ten years. */
@@ -36,7 +45,10 @@ export function createAuthority(subject: Subject): KeyPair {
 }
 
 /** A certificate for a server reached under `names`: host names and IPv4 addresses. */
-export function issueServer(authority: KeyPair & { readonly subject: Subject }, server: { readonly subject: Subject; readonly names: readonly string[] }): KeyPair {
+export function issueServer(
+  authority: KeyPair & { readonly subject: Subject },
+  server: { readonly subject: Subject; readonly names: readonly string[] },
+): KeyPair {
   return issue(authority, server.subject, [sequence(objectId(usage.server), objectId(usage.client)), alternativeNames(server.names)]);
 }
 
@@ -51,7 +63,11 @@ export function createSigningKey(): { readonly key: string; readonly publicKey: 
   return { key: pemKey(keys.privateKey), publicKey: keys.publicKey.export({ type: "spki", format: "pem" }).toString() };
 }
 
-function issue(authority: KeyPair & { readonly subject: Subject }, subject: Subject, [usages, names]: readonly [Buffer, Buffer | undefined]): KeyPair {
+function issue(
+  authority: KeyPair & { readonly subject: Subject },
+  subject: Subject,
+  [usages, names]: readonly [Buffer, Buffer | undefined],
+): KeyPair {
   const keys = newKeys();
   const signer = createPrivateKey(authority.key);
   const extensions = [
@@ -60,7 +76,13 @@ function issue(authority: KeyPair & { readonly subject: Subject }, subject: Subj
     extension(oid.extendedKeyUsage, usages),
     ...(names === undefined ? [] : [extension(oid.subjectAltName, names)]),
   ];
-  const certificate = { subject, issuer: authority.subject, publicKey: keys.publicKey, issuerPublicKey: createPublicKey(signer), extensions };
+  const certificate = {
+    subject,
+    issuer: authority.subject,
+    publicKey: keys.publicKey,
+    issuerPublicKey: createPublicKey(signer),
+    extensions,
+  };
   return { cert: signed(certificate, signer), key: pemKey(keys.privateKey) };
 }
 
@@ -88,7 +110,10 @@ function signed(certificate: Certificate, signer: KeyObject): string {
 
 function name(subject: Subject): Buffer {
   const part = (id: string, value: string) => setOf(sequence(objectId(id), utf8(value)));
-  return sequence(...(subject.organizations ?? []).map((organization) => part(oid.organization, organization)), part(oid.commonName, subject.commonName));
+  return sequence(
+    ...(subject.organizations ?? []).map((organization) => part(oid.organization, organization)),
+    part(oid.commonName, subject.commonName),
+  );
 }
 
 function extension(id: string, value: Buffer, isCritical = false): Buffer {
@@ -103,11 +128,19 @@ function keyUsage(mask: number): Buffer {
 }
 
 function alternativeNames(names: readonly string[]): Buffer {
-  return sequence(...names.map((at) => (isIPv4(at) ? context(7, Buffer.from(at.split(".").map(Number)), { constructed: false }) : context(2, Buffer.from(at, "latin1"), { constructed: false }))));
+  return sequence(
+    ...names.map((at) =>
+      isIPv4(at)
+        ? context(7, Buffer.from(at.split(".").map(Number)), { constructed: false })
+        : context(2, Buffer.from(at, "latin1"), { constructed: false }),
+    ),
+  );
 }
 
 function keyId(key: KeyObject): Buffer {
-  return createHash("sha1").update(key.export({ type: "spki", format: "der" })).digest();
+  return createHash("sha1")
+    .update(key.export({ type: "spki", format: "der" }))
+    .digest();
 }
 
 function newKeys(): { readonly publicKey: KeyObject; readonly privateKey: KeyObject } {

@@ -20,7 +20,11 @@ describe("the Git server", () => {
 
   it("serves what was committed, the newest last", async () => {
     const first = await server.createRepository("team/shop", { "base/app.yaml": "one", "gone.yaml": "x" });
-    const second = await server.commit("team/shop", { "base/app.yaml": "two", "odd \"name\".yaml": "quoted", "gone.yaml": undefined }, "Change the app");
+    const second = await server.commit(
+      "team/shop",
+      { "base/app.yaml": "two", 'odd "name".yaml': "quoted", "gone.yaml": undefined },
+      "Change the app",
+    );
     expect(second).not.toBe(first);
     expect(await git("ls-remote", server.repositoryUrl("team/shop"), "refs/heads/main")).toBe(`${second}\trefs/heads/main\n`);
     await git("clone", "--quiet", server.repositoryUrl("team/shop"), "clone");

@@ -65,7 +65,8 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
     return found;
   };
   /** Also one that was made by an earlier server. */
-  const findRepository = (name: string) => repositories.get(name) ?? (isName(name) && existsSync(join(directory, `${name}.git`, "HEAD")) ? repositoryOf(name) : undefined);
+  const findRepository = (name: string) =>
+    repositories.get(name) ?? (isName(name) && existsSync(join(directory, `${name}.git`, "HEAD")) ? repositoryOf(name) : undefined);
   const commit = async (name: string, files: Files, message: string) => {
     const repository = repositoryOf(name);
     const made = repository.last.then(() => addCommit(directory, name, { files, message }));
@@ -102,7 +103,11 @@ async function addCommit(directory: string, name: string, change: { readonly fil
   }
   const git = { cwd: path, home: directory };
   const parent = (await runGit(["for-each-ref", "--format=%(objectname)", "refs/heads/main"], git)).trim();
-  const input = fastImport(change.files, { message: change.message, seconds: Math.floor(Date.now() / 1000), parent: parent === "" ? undefined : parent });
+  const input = fastImport(change.files, {
+    message: change.message,
+    seconds: Math.floor(Date.now() / 1000),
+    parent: parent === "" ? undefined : parent,
+  });
   await runGit(["fast-import", "--quiet"], { ...git, input });
   return (await runGit(["rev-parse", "refs/heads/main"], git)).trim();
 }
@@ -139,5 +144,9 @@ function isName(name: string): boolean {
 
 function checked(name: string): string {
   if (isName(name)) return name;
-  throw new InputError(`Naming the repository "${name}"`, { code: "dev.repository-name", path: "repository", remedy: "use letters, digits, dots and dashes, in parts divided by slashes" });
+  throw new InputError(`Naming the repository "${name}"`, {
+    code: "dev.repository-name",
+    path: "repository",
+    remedy: "use letters, digits, dots and dashes, in parts divided by slashes",
+  });
 }

@@ -14,7 +14,10 @@ export interface BackendExchange {
 /** Answers one request by `git http-backend`, which speaks CGI (RFC 3875). */
 export function serveWithBackend(exchange: BackendExchange): void {
   const { request, response } = exchange;
-  const child = spawn("git", ["http-backend"], { env: { ...gitEnvironment(exchange.home), ...cgiVariables(exchange) }, stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn("git", ["http-backend"], {
+    env: { ...gitEnvironment(exchange.home), ...cgiVariables(exchange) },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   child.once("error", () => response.destroy());
   child.stdin.on("error", () => undefined);
   child.stderr.resume();

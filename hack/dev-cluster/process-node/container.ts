@@ -14,7 +14,9 @@ export interface ContainerRecord {
   readonly last: Termination | undefined;
 }
 
-export type Prepared = { readonly ok: true; readonly start: (record: ContainerRecord) => Promise<Run> } | { readonly ok: false; readonly reason: string; readonly message?: string; readonly retryMs: number };
+export type Prepared =
+  | { readonly ok: true; readonly start: (record: ContainerRecord) => Promise<Run> }
+  | { readonly ok: false; readonly reason: string; readonly message?: string; readonly retryMs: number };
 
 export interface ContainerOptions {
   readonly podIP: string;
@@ -77,13 +79,25 @@ export function createContainer(first: Container, options: ContainerOptions): Po
     dueMs = nowMs + delayMs;
     if (isStopping || !restarts(exitCode)) setState({ kind: "terminated", termination });
     else if (delayMs === 0) setState({ kind: "waiting", reason: "ContainerCreating" });
-    else setState({ kind: "waiting", reason: "CrashLoopBackOff", message: `back-off ${delayMs / 1000}s restarting failed container=${spec.name}` });
+    else
+      setState({
+        kind: "waiting",
+        reason: "CrashLoopBackOff",
+        message: `back-off ${delayMs / 1000}s restarting failed container=${spec.name}`,
+      });
   };
   const follow = (started: Run, startedAtMs: number) => {
     run = started;
     void started.ended.then((code) => run === started && onEnd(code));
     const watched = withoutProbesIfPretended(spec, started);
-    prober = options.neverReady ? undefined : startProber({ container: watched, podIP: options.podIP, onReadiness: options.onChange, onUnhealthy: () => started.stop(stopGraceMs) });
+    prober = options.neverReady
+      ? undefined
+      : startProber({
+          container: watched,
+          podIP: options.podIP,
+          onReadiness: options.onChange,
+          onUnhealthy: () => started.stop(stopGraceMs),
+        });
     setState({ kind: "running", startedAt: rfc3339(startedAtMs) });
   };
   if (options.found?.run !== undefined) follow(options.found.run, options.found.record.startedAtMs);
@@ -149,7 +163,13 @@ export function createContainer(first: Container, options: ContainerOptions): Po
 const stopGraceMs = 5000;
 
 function nextRecord(before: ContainerRecord | undefined, image: string, startedAtMs: number): ContainerRecord {
-  return { image, startedAtMs, restartCount: before === undefined ? 0 : before.restartCount + 1, crashes: before?.crashes ?? 0, last: before?.last };
+  return {
+    image,
+    startedAtMs,
+    restartCount: before === undefined ? 0 : before.restartCount + 1,
+    crashes: before?.crashes ?? 0,
+    last: before?.last,
+  };
 }
 
 /** There is nothing to ask where there is no process. */

@@ -14,7 +14,9 @@ export interface PodFacts {
   readonly podIP: string;
 }
 
-export type Environment = { readonly ok: true; readonly variables: Readonly<Record<string, string>> } | { readonly ok: false; readonly missing: string };
+export type Environment =
+  | { readonly ok: true; readonly variables: Readonly<Record<string, string>> }
+  | { readonly ok: false; readonly missing: string };
 
 /**
  * The variables of a container: `envFrom` first, then `env` in order, each able to refer to those before it. A required config map,
@@ -26,7 +28,8 @@ export function resolveEnvironment(container: Container, facts: PodFacts, refere
     const ref = source.configMapRef ?? source.secretRef;
     if (ref === undefined) continue;
     const data = source.configMapRef ? references.configMap(ref.name) : references.secret(ref.name);
-    if (data === undefined && ref.optional !== true) return { ok: false, missing: missingObject(source.configMapRef ? "configmap" : "secret", ref.name) };
+    if (data === undefined && ref.optional !== true)
+      return { ok: false, missing: missingObject(source.configMapRef ? "configmap" : "secret", ref.name) };
     for (const [key, value] of Object.entries(data ?? {})) variables[(source.prefix ?? "") + key] = value;
   }
   for (const variable of container.env ?? []) {
@@ -76,7 +79,10 @@ function valueOf(variable: EnvVar, scope: Scope): Value {
   const data = from.configMapKeyRef ? scope.references.configMap(ref.name) : scope.references.secret(ref.name);
   const value = data?.[ref.key];
   if (value !== undefined || ref.optional === true) return { ok: true, value };
-  return { ok: false, missing: data === undefined ? missingObject(kind, ref.name) : `couldn't find key ${ref.key} in ${kind} "${ref.name}"` };
+  return {
+    ok: false,
+    missing: data === undefined ? missingObject(kind, ref.name) : `couldn't find key ${ref.key} in ${kind} "${ref.name}"`,
+  };
 }
 
 /** Whole units of the divisor, rounded up, as the kubelet does. */

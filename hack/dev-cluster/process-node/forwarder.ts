@@ -22,7 +22,10 @@ export function startForwarder(listen: Endpoint, target: () => Endpoint | undefi
       return;
     }
     const outgoing = connect({ ...to, allowHalfOpen: true, noDelay: true });
-    for (const [socket, other] of [[incoming, outgoing], [outgoing, incoming]] as const) {
+    for (const [socket, other] of [
+      [incoming, outgoing],
+      [outgoing, incoming],
+    ] as const) {
       sockets.add(socket);
       socket.on("error", () => other.destroy());
       socket.on("close", () => {

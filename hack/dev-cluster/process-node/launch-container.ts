@@ -44,7 +44,12 @@ export interface ContainerFolders {
  * Prepares the start of a container whose image is a program known here: the program itself, variables, volumes, addresses. What is
  * missing is waited for, with the reason a kubelet would give.
  */
-export async function prepareProcess(container: Container, image: KnownImage & { readonly kind: "program" }, deps: LaunchDeps, signal: AbortSignal): Promise<Prepared> {
+export async function prepareProcess(
+  container: Container,
+  image: KnownImage & { readonly kind: "program" },
+  deps: LaunchDeps,
+  signal: AbortSignal,
+): Promise<Prepared> {
   const built = await obtained(image.set, deps, signal);
   if (!("bin" in built)) return built;
   const references = await deps.volumes.references(signal);
@@ -79,7 +84,9 @@ export async function refreshVolumes(volumes: Volumes, signal: AbortSignal): Pro
 
 /** The programs, or, if they have to be built first, that they are being "pulled". A build that fails is told like an image that cannot be had. */
 async function obtained(set: string, deps: LaunchDeps, signal: AbortSignal): Promise<BuiltSet | (Prepared & { readonly ok: false })> {
-  const building = deps.catalogue.obtain(set, signal).catch((error: unknown) => waiting("ErrImagePull", error instanceof Error ? error.message : String(error)));
+  const building = deps.catalogue
+    .obtain(set, signal)
+    .catch((error: unknown) => waiting("ErrImagePull", error instanceof Error ? error.message : String(error)));
   const first = await Promise.race([building, sleep(100, undefined, { ref: false })]);
   if (first !== undefined) return first;
   void building.then(deps.onReady);
@@ -92,7 +99,9 @@ async function writeKubeconfig(container: Container, deps: LaunchDeps): Promise<
   const { server, ca } = await deps.apiServer(deps.pod);
   mkdirSync(deps.folders.own, { recursive: true });
   const file = join(deps.folders.own, "kubeconfig");
-  writeFileSync(file, renderKubeconfig({ name: "cluster", server, ca, namespace: deps.pod.metadata.namespace, tokenFile }), { mode: 0o600 });
+  writeFileSync(file, renderKubeconfig({ name: "cluster", server, ca, namespace: deps.pod.metadata.namespace, tokenFile }), {
+    mode: 0o600,
+  });
   return file;
 }
 
@@ -101,7 +110,17 @@ function isAbsent(peer: string, deps: LaunchDeps): boolean {
   return service !== undefined && deps.addressOf(service) === undefined;
 }
 
-async function start({ launch, built, deps, record }: { readonly launch: Launch; readonly built: BuiltSet; readonly deps: LaunchDeps; readonly record: ContainerRecord }) {
+async function start({
+  launch,
+  built,
+  deps,
+  record,
+}: {
+  readonly launch: Launch;
+  readonly built: BuiltSet;
+  readonly deps: LaunchDeps;
+  readonly record: ContainerRecord;
+}) {
   const named = (text: string) => replaceServiceNames(text, deps.pod.metadata.namespace, deps.addressOf);
   for (const folder of [deps.folders.sockets, dirname(deps.folders.log)]) mkdirSync(folder, { recursive: true });
   const spec: ProcessSpec = {

@@ -13,7 +13,12 @@ const room = { cpu: "1000", memory: "4Ti", pods: "5000", "ephemeral-storage": "4
 /** Makes the Node, or takes over the one of that name, and says that it is ready. A new node is born with a taint that keeps pods away until somebody removes it. */
 export async function registerNode(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
   const labels = { "kubernetes.io/os": "linux", "kubernetes.io/arch": arch() === "x64" ? "amd64" : arch(), "kubernetes.io/hostname": name };
-  const node = await client.apply<NodeObject>(nodeType, { apiVersion: "v1", kind: "Node", metadata: { name, labels } }, { fieldManager: "process-node" }, signal);
+  const node = await client.apply<NodeObject>(
+    nodeType,
+    { apiVersion: "v1", kind: "Node", metadata: { name, labels } },
+    { fieldManager: "process-node" },
+    signal,
+  );
   if ((node.spec?.taints ?? []).length > 0) await client.mergePatch(nodeType, { namespace: "", name }, { spec: { taints: [] } }, signal);
   await client.mergePatch(nodeType, { namespace: "", name, subresource: "status" }, { status: nodeStatus(name) }, signal);
 }
@@ -21,12 +26,32 @@ export async function registerNode(client: KubeClient, name: string, signal: Abo
 function nodeStatus(name: string): object {
   const now = new Date().toISOString();
   const architecture = arch() === "x64" ? "amd64" : arch();
-  const unknown = { machineID: "", systemUUID: "", bootID: "", kernelVersion: "", osImage: "local processes", containerRuntimeVersion: "process://1", kubeProxyVersion: "" };
+  const unknown = {
+    machineID: "",
+    systemUUID: "",
+    bootID: "",
+    kernelVersion: "",
+    osImage: "local processes",
+    containerRuntimeVersion: "process://1",
+    kubeProxyVersion: "",
+  };
   return {
     capacity: room,
     allocatable: room,
-    addresses: [{ type: "InternalIP", address: "127.0.0.1" }, { type: "Hostname", address: name }],
-    conditions: [{ type: "Ready", status: "True", reason: "KubeletReady", message: "processes can be started", lastHeartbeatTime: now, lastTransitionTime: now }],
+    addresses: [
+      { type: "InternalIP", address: "127.0.0.1" },
+      { type: "Hostname", address: name },
+    ],
+    conditions: [
+      {
+        type: "Ready",
+        status: "True",
+        reason: "KubeletReady",
+        message: "processes can be started",
+        lastHeartbeatTime: now,
+        lastTransitionTime: now,
+      },
+    ],
     nodeInfo: { ...unknown, architecture, operatingSystem: "linux", kubeletVersion: "v1.35.0" },
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exitCodeOf, findProcess } from "../processes/process.ts";
 import type { CrashBackoff } from "./backoff.ts";
@@ -69,9 +70,23 @@ export function createPodRuntime(first: Pod, ip: string, deps: PodRuntimeDeps): 
       neverReady: first.metadata.annotations?.[annotation.ready] === "false",
       prepare: async (wanted, signal) => {
         const image = deps.catalogue.find(wanted.image);
-        if (image.kind === "absent") return { ok: false, reason: "ImagePullBackOff", message: `Back-off pulling image "${wanted.image}"`, retryMs: 60_000 };
+        if (image.kind === "absent")
+          return { ok: false, reason: "ImagePullBackOff", message: `Back-off pulling image "${wanted.image}"`, retryMs: 60_000 };
         if (image.kind === "unknown") return { ok: true, start: () => Promise.resolve(pretendRun(pretence(pod))) };
-        return await prepareProcess(wanted, image, { ...deps, pod, podIP: ip, folders, volumes, onReady: deps.onChange, remember: (record, forwards) => save(folders, { record, forwards }) }, signal);
+        return await prepareProcess(
+          wanted,
+          image,
+          {
+            ...deps,
+            pod,
+            podIP: ip,
+            folders,
+            volumes,
+            onReady: deps.onChange,
+            remember: (record, forwards) => save(folders, { record, forwards }),
+          },
+          signal,
+        );
       },
       ...(found === undefined ? {} : { found }),
     };
@@ -99,7 +114,9 @@ export function createPodRuntime(first: Pod, ip: string, deps: PodRuntimeDeps): 
     },
     stop: (graceMs) => containers.forEach((container) => container.stop(graceMs)),
     isGone: () => [...containers.values()].every((container) => container.isGone()),
-    remove: () => rmSync(directory, { recursive: true, force: true }),
+    remove() {
+      for (const folder of [socketFolder(directory), directory]) rmSync(folder, { recursive: true, force: true });
+    },
     async end(graceMs) {
       const runs = [...containers.values()].flatMap((container) => container.run() ?? []);
       containers.forEach((container) => container.stop(graceMs));
@@ -118,14 +135,25 @@ export function savedAddress(node: string, uid: string): string | undefined {
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
-/** Short, because the path of a socket must not be longer than 107 bytes. */
 export function podDirectory(node: string, uid: string): string {
   return join(node, "pods", createHash("sha256").update(uid).digest("hex").slice(0, 8));
 }
 
 function foldersOf(node: string, pod: string, { metadata }: Pod, container: string): ContainerFolders {
   const own = join(pod, container);
-  return { own, run: join(own, "run"), root: join(own, "root"), sockets: join(pod, "s"), log: join(node, "logs", metadata.namespace, metadata.name, `${container}.log`) };
+  return {
+    own,
+    run: join(own, "run"),
+    root: join(own, "root"),
+    sockets: socketFolder(pod),
+    log: join(node, "logs", metadata.namespace, metadata.name, `${container}.log`),
+  };
+}
+
+/** A path short enough for sockets, which have 107 bytes: below the pod's folder if that leaves room, else in the system's one for such things. */
+function socketFolder(pod: string): string {
+  const own = join(pod, "s");
+  return own.length <= 90 ? own : join(tmpdir(), `argosy-${createHash("sha256").update(pod).digest("hex").slice(0, 12)}`);
 }
 
 function save(folders: ContainerFolders, saved: SavedContainer): void {

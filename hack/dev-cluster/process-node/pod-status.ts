@@ -35,7 +35,11 @@ export function phaseOf(containers: readonly ContainerView[], restartPolicy: str
  * The status a node reports for a pod. Conditions the node does not own (PodScheduled) are kept, and a condition's time moves only when
  * its status does, so that equal facts give an equal status.
  */
-export function renderStatus(pod: Pod, facts: { readonly podIP: string; readonly now: string; readonly startTime: string }, containers: readonly ContainerView[]): object {
+export function renderStatus(
+  pod: Pod,
+  facts: { readonly podIP: string; readonly now: string; readonly startTime: string },
+  containers: readonly ContainerView[],
+): object {
   const phase = phaseOf(containers, pod.spec.restartPolicy ?? "Always");
   const over = phase === "Succeeded" || phase === "Failed";
   const unready = containers.filter((container) => !container.isReady).map((container) => container.name);
@@ -59,7 +63,9 @@ export function renderStatus(pod: Pod, facts: { readonly podIP: string; readonly
     podIPs: [{ ip: facts.podIP }],
     startTime: facts.startTime,
     containerStatuses: containers.map((container) => containerStatus(container)),
-    ...((pod.spec.initContainers ?? []).length > 0 ? { initContainerStatuses: (pod.spec.initContainers ?? []).map((container) => initStatus(container, facts.startTime)) } : {}),
+    ...((pod.spec.initContainers ?? []).length > 0
+      ? { initContainerStatuses: (pod.spec.initContainers ?? []).map((container) => initStatus(container, facts.startTime)) }
+      : {}),
   };
 }
 
@@ -102,5 +108,14 @@ function renderState(state: ContainerState, id: string | undefined): object {
 /** Init containers are not run here: what they prepare (binaries for plugins, a generated password) is not needed by any program known here. */
 function initStatus(container: { readonly name: string; readonly image: string }, at: string): object {
   const terminated = { exitCode: 0, reason: "Completed", startedAt: at, finishedAt: at };
-  return { name: container.name, image: container.image, imageID: container.image, ready: true, started: false, restartCount: 0, state: { terminated }, lastState: {} };
+  return {
+    name: container.name,
+    image: container.image,
+    imageID: container.image,
+    ready: true,
+    started: false,
+    restartCount: 0,
+    state: { terminated },
+    lastState: {},
+  };
 }

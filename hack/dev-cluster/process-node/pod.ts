@@ -102,7 +102,12 @@ export interface ProjectedSource {
 }
 
 export interface Probe {
-  readonly httpGet?: { readonly path?: string; readonly port: number | string; readonly scheme?: string; readonly httpHeaders?: readonly { readonly name: string; readonly value: string }[] };
+  readonly httpGet?: {
+    readonly path?: string;
+    readonly port: number | string;
+    readonly scheme?: string;
+    readonly httpHeaders?: readonly { readonly name: string; readonly value: string }[];
+  };
   readonly tcpSocket?: { readonly port: number | string };
   readonly grpc?: { readonly port: number };
   readonly exec?: unknown;

@@ -11,7 +11,9 @@ export async function probeOnce(probe: Probe, container: Container, podIP: strin
   const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
   const port = portOf(probe.httpGet?.port ?? probe.tcpSocket?.port ?? probe.grpc?.port, container);
   if (probe.exec !== undefined || port === undefined) return probe.exec !== undefined;
-  return probe.httpGet === undefined ? await tcpAnswers(podIP, port, timeoutMs) : await httpAnswers({ probe: probe.httpGet, host: podIP, port, timeoutMs });
+  return probe.httpGet === undefined
+    ? await tcpAnswers(podIP, port, timeoutMs)
+    : await httpAnswers({ probe: probe.httpGet, host: podIP, port, timeoutMs });
 }
 
 /** A port by number or by the name the container gives it. */
@@ -20,9 +22,21 @@ export function portOf(port: number | string | undefined, container: Container):
   return container.ports?.find(({ name }) => name === port)?.containerPort ?? (/^\d+$/.test(port) ? Number(port) : undefined);
 }
 
-function httpAnswers(ask: { readonly probe: NonNullable<Probe["httpGet"]>; readonly host: string; readonly port: number; readonly timeoutMs: number }): Promise<boolean> {
+function httpAnswers(ask: {
+  readonly probe: NonNullable<Probe["httpGet"]>;
+  readonly host: string;
+  readonly port: number;
+  readonly timeoutMs: number;
+}): Promise<boolean> {
   const headers = Object.fromEntries((ask.probe.httpHeaders ?? []).map(({ name, value }) => [name, value]));
-  const options = { host: ask.host, port: ask.port, path: ask.probe.path ?? "/", headers, agent: false, signal: AbortSignal.timeout(ask.timeoutMs) };
+  const options = {
+    host: ask.host,
+    port: ask.port,
+    path: ask.probe.path ?? "/",
+    headers,
+    agent: false,
+    signal: AbortSignal.timeout(ask.timeoutMs),
+  };
   return new Promise((resolve) => {
     const asked = ask.probe.scheme === "HTTPS" ? secureRequest({ ...options, rejectUnauthorized: false }) : request(options);
     asked.once("error", () => resolve(false));

@@ -49,7 +49,8 @@ export function startProber(options: ProberOptions): Prober {
   const begin = () => {
     if (readinessProbe === undefined) setReady(true);
     else loop(readinessProbe, readiness(readinessProbe, setReady));
-    if (livenessProbe !== undefined) later((livenessProbe.initialDelaySeconds ?? 0) * 1000, () => loop(livenessProbe, liveness(livenessProbe, options.onUnhealthy)));
+    if (livenessProbe !== undefined)
+      later((livenessProbe.initialDelaySeconds ?? 0) * 1000, () => loop(livenessProbe, liveness(livenessProbe, options.onUnhealthy)));
   };
   if (startupProbe === undefined) begin();
   else loop(startupProbe, startup(startupProbe, { begin, fail: options.onUnhealthy }));

@@ -27,7 +27,7 @@ export interface ProcessNode {
   readonly name: string;
   /** Registers the node and begins; what an earlier node left running in the same directory is taken over. */
   start(signal: AbortSignal): Promise<void>;
-  /** Processes that run now. */
+  /** Processes that run now, in the order of namespace and pod. */
   processes(): readonly NodeProcess[];
   /** Ends all processes, or leaves them for a successor. */
   stop(options?: { readonly leaveProcesses?: boolean }): Promise<void>;
@@ -42,7 +42,7 @@ export interface NodeProcess {
 
 export interface ProcessNodeOptions extends Pick<LaunchDeps, "apiServer" | "endsWithUs"> {
   readonly name: string;
-  /** Pods' files, logs and addresses; a short path, because sockets lie in it. */
+  /** Pods' files, logs and addresses. */
   readonly directory: string;
   readonly client: KubeClient;
   readonly catalogue: Catalogue;
@@ -78,7 +78,13 @@ export function createProcessNode(options: ProcessNodeOptions): ProcessNode {
     project: (object) => object as Service,
     onChange: (change) => forwarders.changed(change.at),
   });
-  const forwarders = createServiceForwarders({ file: join(options.directory, "services.json"), addresses, service: (name) => services.get(name), targets, log });
+  const forwarders = createServiceForwarders({
+    file: join(options.directory, "services.json"),
+    addresses,
+    service: (name) => services.get(name),
+    targets,
+    log,
+  });
 
   function targets(service: Service, port: ServicePort): readonly Endpoint[] {
     const selector = Object.entries(service.spec.selector ?? {});
@@ -86,8 +92,13 @@ export function createProcessNode(options: ProcessNodeOptions): ProcessNode {
     if (selector.length === 0) return [];
     return pods.list(namespace).flatMap((pod) => {
       const runtime = runtimes.get(keyOf({ namespace, name: pod.metadata.name }));
-      const isTarget = runtime?.uid === pod.metadata.uid && selector.every(([label, value]) => pod.metadata.labels?.[label] === value) && runtime.views().every(({ isReady }) => isReady);
-      const to = isTarget ? pod.spec.containers.map((container) => portOf(port.targetPort ?? port.port, container)).find((found) => found !== undefined) : undefined;
+      const isTarget =
+        runtime?.uid === pod.metadata.uid &&
+        selector.every(([label, value]) => pod.metadata.labels?.[label] === value) &&
+        runtime.views().every(({ isReady }) => isReady);
+      const to = isTarget
+        ? pod.spec.containers.map((container) => portOf(port.targetPort ?? port.port, container)).find((found) => found !== undefined)
+        : undefined;
       return runtime === undefined || to === undefined ? [] : [{ host: runtime.ip, port: to }];
     });
   }
@@ -121,7 +132,13 @@ export function createProcessNode(options: ProcessNodeOptions): ProcessNode {
     const known = savedAddress(options.directory, pod.metadata.uid) ?? pod.status?.podIP;
     if (known !== undefined) addresses.keep(known);
     const onChange = () => queue.add(key, { group: pod.metadata.namespace });
-    const deps = { ...options, backoff: options.backoff ?? developmentBackoff, addressOf: forwarders.addressOf, nowMs: () => clock.now(), onChange };
+    const deps = {
+      ...options,
+      backoff: options.backoff ?? developmentBackoff,
+      addressOf: forwarders.addressOf,
+      nowMs: () => clock.now(),
+      onChange,
+    };
     const runtime = createPodRuntime(pod, known ?? addresses.take(), deps);
     runtimes.set(key, runtime);
     return runtime;
@@ -145,16 +162,24 @@ export function createProcessNode(options: ProcessNodeOptions): ProcessNode {
       pods.start(life.signal);
       services.start(life.signal);
       await Promise.all([pods.synced(signal), services.synced(signal)]);
-      await endStrangers(options.directory, new Set(pods.list().map(({ metadata }) => basename(podDirectory(options.directory, metadata.uid)))));
+      await endStrangers(
+        options.directory,
+        new Set(pods.list().map(({ metadata }) => basename(podDirectory(options.directory, metadata.uid)))),
+      );
       queue.start();
-      ticker = setInterval(() => runtimes.forEach((runtime) => runtime.containers().forEach((container) => container.checkMemory())), memoryCheckMs);
+      ticker = setInterval(
+        () => runtimes.forEach((runtime) => runtime.containers().forEach((container) => container.checkMemory())),
+        memoryCheckMs,
+      );
     },
-    processes: () => [...runtimes].flatMap(([key, runtime]) => processesOf(key, runtime)),
+    processes: () => [...runtimes].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([key, runtime]) => processesOf(key, runtime)),
     async stop(how = {}) {
       clearInterval(ticker);
       life.abort();
       await Promise.all([queue.stop(), pods.stopped(), services.stopped()]);
-      await Promise.all([...runtimes.values()].map((runtime) => (how.leaveProcesses === true ? runtime.detach() : runtime.end(lastGraceMs))));
+      await Promise.all(
+        [...runtimes.values()].map((runtime) => (how.leaveProcesses === true ? runtime.detach() : runtime.end(lastGraceMs))),
+      );
       await forwarders.close();
     },
   };

@@ -58,5 +58,14 @@ export function pretendRun(plan: { readonly runMs: number | undefined; readonly 
     end(code);
   };
   const detach = () => Promise.resolve(clearTimeout(timer));
-  return { id: `pretend://${randomUUID()}`, pid: undefined, ended, stop: () => finish(0), kill: () => finish(137), memory: () => undefined, share: () => undefined, detach };
+  return {
+    id: `pretend://${randomUUID()}`,
+    pid: undefined,
+    ended,
+    stop: () => finish(0),
+    kill: () => finish(137),
+    memory: () => undefined,
+    share: () => undefined,
+    detach,
+  };
 }

@@ -25,7 +25,9 @@ export interface ServiceForwarderOptions {
 }
 
 export function createServiceForwarders(options: ServiceForwarderOptions): ServiceForwarders {
-  const remembered: Record<string, string> = existsSync(options.file) ? (JSON.parse(readFileSync(options.file, "utf8")) as Record<string, string>) : {};
+  const remembered: Record<string, string> = existsSync(options.file)
+    ? (JSON.parse(readFileSync(options.file, "utf8")) as Record<string, string>)
+    : {};
   for (const address of Object.values(remembered)) options.addresses.keep(address);
   const open = new Map<string, { readonly port: number; readonly forwarder: Forwarder }[]>();
   let turn = 0;
@@ -45,8 +47,11 @@ export function createServiceForwarders(options: ServiceForwarderOptions): Servi
       if (!wanted.includes(port)) void forwarder.close();
       return wanted.includes(port);
     });
-    const added = wanted.filter((port) => !kept.some((one) => one.port === port)).map((port) => ({ port, forwarder: startForwarder({ host: address, port }, () => pick(name, port)) }));
-    for (const { port, forwarder } of added) void forwarder.ready.then((ready) => ready || options.log.error({ service: key, address, port }, "Listening for a Service failed"));
+    const added = wanted
+      .filter((port) => !kept.some((one) => one.port === port))
+      .map((port) => ({ port, forwarder: startForwarder({ host: address, port }, () => pick(name, port)) }));
+    for (const { port, forwarder } of added)
+      void forwarder.ready.then((ready) => ready || options.log.error({ service: key, address, port }, "Listening for a Service failed"));
     open.set(key, [...kept, ...added]);
   };
   for (const key of Object.keys(remembered)) update(nameOf(key));

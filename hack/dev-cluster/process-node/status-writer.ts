@@ -5,7 +5,12 @@ import { type ContainerView, renderStatus } from "./pod-status.ts";
 
 /** Reports pods to the API server, each status once. */
 export interface StatusWriter {
-  write(pod: Pod, facts: { readonly podIP: string; readonly startTime: string; readonly now: string }, views: readonly ContainerView[], signal: AbortSignal): Promise<void>;
+  write(
+    pod: Pod,
+    facts: { readonly podIP: string; readonly startTime: string; readonly now: string },
+    views: readonly ContainerView[],
+    signal: AbortSignal,
+  ): Promise<void>;
   forget(uid: string): void;
 }
 
@@ -17,7 +22,9 @@ export function createStatusWriter(client: KubeClient): StatusWriter {
       // What was written last may not have come back yet; without it a condition's time would move for nothing.
       const own = written.get(uid)?.conditions ?? [];
       const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !own.some((condition) => condition.type === type));
-      const status = renderStatus({ ...pod, status: { ...pod.status, conditions: [...foreign, ...own] } }, facts, views) as { readonly conditions: readonly PodCondition[] };
+      const status = renderStatus({ ...pod, status: { ...pod.status, conditions: [...foreign, ...own] } }, facts, views) as {
+        readonly conditions: readonly PodCondition[];
+      };
       const text = JSON.stringify(status);
       if (written.get(uid)?.text === text) return;
       try {

@@ -46,12 +46,21 @@ function sourcesOf(volume: Volume): readonly Source[] {
     if (source.downwardAPI) return [{ kind: "downward", items: source.downwardAPI.items ?? [] }];
     const token = source.serviceAccountToken;
     if (token === undefined) return [];
-    return [{ kind: "downward", items: [], token: { path: token.path, audience: token.audience, expirationSeconds: token.expirationSeconds ?? 3600 } }];
+    return [
+      {
+        kind: "downward",
+        items: [],
+        token: { path: token.path, audience: token.audience, expirationSeconds: token.expirationSeconds ?? 3600 },
+      },
+    ];
   });
 }
 
 /** The picked files, or a sentence naming what is missing. */
-function pick(source: Source & { readonly kind: "configmap" | "secret" }, references: References): Readonly<Record<string, string>> | string {
+function pick(
+  source: Source & { readonly kind: "configmap" | "secret" },
+  references: References,
+): Readonly<Record<string, string>> | string {
   const data = source.kind === "configmap" ? references.configMap(source.name) : references.secret(source.name);
   if (data === undefined) return source.from.optional === true ? {} : `${source.kind} "${source.name}" not found`;
   if (source.from.items === undefined) return data;

@@ -45,7 +45,8 @@ export function createVolumes(options: VolumesOptions): Volumes {
         const planned = filesOf(volume, { pod, podIP: options.podIP }, references);
         if (!planned.ok) return planned.missing;
         mkdirSync(directory(volume.name), { recursive: true });
-        if (hasFiles(volume)) writeVolume(directory(volume.name), { files: planned.files, others: planned.tokens.map(({ path }) => path) }, written);
+        if (hasFiles(volume))
+          writeVolume(directory(volume.name), { files: planned.files, others: planned.tokens.map(({ path }) => path) }, written);
         for (const token of planned.tokens) await writeToken(join(directory(volume.name), token.path), token, signal);
       }
       return undefined;
@@ -55,7 +56,9 @@ export function createVolumes(options: VolumesOptions): Volumes {
 
 /** Whether the files of a volume are this node's alone; in the others (emptyDir) the programs write. */
 function hasFiles(volume: Volume): boolean {
-  return volume.configMap !== undefined || volume.secret !== undefined || volume.projected !== undefined || volume.downwardAPI !== undefined;
+  return (
+    volume.configMap !== undefined || volume.secret !== undefined || volume.projected !== undefined || volume.downwardAPI !== undefined
+  );
 }
 
 /** File that holds the service account's token as `container` sees it, if it mounts one where clients look for it. */
@@ -75,8 +78,14 @@ async function readReferences(client: KubeClient, pod: Pod, signal: AbortSignal)
     const objects = await Promise.all(all.map((name) => client.get<DataObject>(type, { namespace: pod.metadata.namespace, name }, signal)));
     return new Map(all.map((name, at) => [name, objects[at]]));
   };
-  const configMaps = await read(configMapType, names([...mentioned.configMaps, ...env.map((from) => from?.configMapKeyRef?.name), ...envFrom.map((from) => from.configMapRef?.name)]));
-  const secrets = await read(secretType, names([...mentioned.secrets, ...env.map((from) => from?.secretKeyRef?.name), ...envFrom.map((from) => from.secretRef?.name)]));
+  const configMaps = await read(
+    configMapType,
+    names([...mentioned.configMaps, ...env.map((from) => from?.configMapKeyRef?.name), ...envFrom.map((from) => from.configMapRef?.name)]),
+  );
+  const secrets = await read(
+    secretType,
+    names([...mentioned.secrets, ...env.map((from) => from?.secretKeyRef?.name), ...envFrom.map((from) => from.secretRef?.name)]),
+  );
   return {
     configMap(name) {
       const found = configMaps.get(name);
@@ -94,12 +103,26 @@ function decoded(data: Readonly<Record<string, string>> | undefined): Readonly<R
 }
 
 /** Asks for a token of the pod's account that dies with the pod (authentication.k8s.io/v1, TokenRequest). */
-async function requestToken(ask: { readonly client: KubeClient; readonly pod: Pod; readonly token: TokenFile }, signal: AbortSignal): Promise<string> {
+async function requestToken(
+  ask: { readonly client: KubeClient; readonly pod: Pod; readonly token: TokenFile },
+  signal: AbortSignal,
+): Promise<string> {
   const { metadata, spec } = ask.pod;
-  const path = resourcePath(serviceAccountType, { namespace: metadata.namespace, name: spec.serviceAccountName ?? "default", subresource: "token" });
+  const path = resourcePath(serviceAccountType, {
+    namespace: metadata.namespace,
+    name: spec.serviceAccountName ?? "default",
+    subresource: "token",
+  });
   const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: metadata.name, uid: metadata.uid };
   const audiences = ask.token.audience === undefined ? {} : { audiences: [ask.token.audience] };
-  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { ...audiences, expirationSeconds: ask.token.expirationSeconds, boundObjectRef } };
-  const answer = await ask.client.request<{ readonly status: { readonly token: string } }>({ method: "POST", path, body, idempotent: true }, signal);
+  const body = {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { ...audiences, expirationSeconds: ask.token.expirationSeconds, boundObjectRef },
+  };
+  const answer = await ask.client.request<{ readonly status: { readonly token: string } }>(
+    { method: "POST", path, body, idempotent: true },
+    signal,
+  );
   return answer.status.token;
 }

@@ -60,7 +60,9 @@ export async function startProcess(spec: ProcessSpec): Promise<DevProcess> {
   });
   child.unref();
   (child.stdio[3] as { unref?: () => void } | null)?.unref?.();
-  const failed = new Promise<never>((_, reject) => child.once("error", (cause) => reject(new UnavailableError(`Starting ${spec.command}`, { code: "dev.spawn", cause }))));
+  const failed = new Promise<never>((_, reject) =>
+    child.once("error", (cause) => reject(new UnavailableError(`Starting ${spec.command}`, { code: "dev.spawn", cause }))),
+  );
   return await Promise.race([failed, whenStarted(spec, child)]);
 }
 
@@ -108,7 +110,11 @@ async function whenStarted(spec: ProcessSpec, child: ChildProcess): Promise<DevP
   throw new UnavailableError(`Starting ${spec.command}`, { code: "dev.spawn", context: { directory: spec.directory } });
 }
 
-function follow(directory: string, who: { readonly pid: number; readonly startTicks: number }, child: ChildProcess | undefined): DevProcess {
+function follow(
+  directory: string,
+  who: { readonly pid: number; readonly startTicks: number },
+  child: ChildProcess | undefined,
+): DevProcess {
   const isAlive = () => who.pid > 0 && startTicks(who.pid) === who.startTicks;
   return {
     pid: who.pid,

@@ -17,7 +17,8 @@ export function typeOf(object: KubeObject): ResourceType {
 
 /** Applies objects one after another, in the order given. */
 export async function applyAll(client: KubeClient, objects: readonly object[], signal: AbortSignal): Promise<void> {
-  for (const object of objects as readonly KubeObject[]) await client.apply(typeOf(object), object, { fieldManager: "development", decode: false }, signal);
+  for (const object of objects as readonly KubeObject[])
+    await client.apply(typeOf(object), object, { fieldManager: "development", decode: false }, signal);
 }
 
 /** Applies the CRDs in a folder; resolves when the API server serves them. */

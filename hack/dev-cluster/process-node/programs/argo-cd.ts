@@ -66,15 +66,24 @@ export function launchArgoCd(input: LaunchInput): Launch | undefined {
   };
 }
 
-function componentSettings(component: string, args: readonly string[], input: LaunchInput): Pick<Launch, "args" | "forwards" | "connectsTo"> {
+function componentSettings(
+  component: string,
+  args: readonly string[],
+  input: LaunchInput,
+): Pick<Launch, "args" | "forwards" | "connectsTo"> {
   const peer = (flag: string, variable: string) => flagValue(args, flag) ?? input.variables[variable] ?? addresses[variable] ?? "";
   const redis = peer("--redis", "REDIS_SERVER");
-  if (component === "argocd-repo-server") return { args: ["--address", input.podIP, "--metrics-address", input.podIP], forwards: [], connectsTo: [redis] };
+  if (component === "argocd-repo-server")
+    return { args: ["--address", input.podIP, "--metrics-address", input.podIP], forwards: [], connectsTo: [redis] };
   const identity = input.kubeconfig === undefined ? [] : ["--kubeconfig", input.kubeconfig, "--namespace", input.namespace];
   if (component !== "argocd-application-controller") return { args: identity, forwards: [], connectsTo: [] };
   const port = Number(flagValue(args, "--metrics-port") ?? "8082");
   const repoServer = peer("--repo-server", "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER");
-  return { args: [...identity, "--metrics-port", String(input.privatePort)], forwards: [{ port, to: input.privatePort }], connectsTo: [redis, repoServer] };
+  return {
+    args: [...identity, "--metrics-port", String(input.privatePort)],
+    forwards: [{ port, to: input.privatePort }],
+    connectsTo: [redis, repoServer],
+  };
 }
 
 /** Moves the value of `--flag=/path`, or a word that is a path itself. */
@@ -85,5 +94,8 @@ function moveArgument(word: string, move: (text: string) => string): string {
 
 /** Last value of a flag, written as one word or as two. */
 function flagValue(args: readonly string[], flag: string): string | undefined {
-  return args.reduce<string | undefined>((found, word, at) => (word === flag ? args[at + 1] : word.startsWith(`${flag}=`) ? word.slice(flag.length + 1) : found), undefined);
+  return args.reduce<string | undefined>(
+    (found, word, at) => (word === flag ? args[at + 1] : word.startsWith(`${flag}=`) ? word.slice(flag.length + 1) : found),
+    undefined,
+  );
 }
