@@ -1,0 +1,46 @@
+import { classOf, type FleetSpec, type WorkspacesSpec } from "../domain/fleet.ts";
+import { contentHash } from "../domain/hash.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { ObservedNamespace } from "./observed.ts";
+
+/** What the declared fleet means for the users' door. */
+export interface DoorPolicy {
+  /** Class of a workspace's first unit; absent while no pool is declared. */
+  readonly newUnit: { readonly class: string; readonly trustClass: string } | undefined;
+  readonly egress: FleetSpec["egress"];
+  readonly selector: WorkspacesSpec["selector"];
+  /** Deployments one workspace may have. */
+  readonly deployments: number;
+  readonly instanceNamespaces: ReadonlySet<string>;
+  /** Names that no user may ever read, longest first. */
+  readonly hidden: readonly string[];
+}
+
+/** Before anything is declared nothing is let in and nothing is known to hide. */
+export const closedDoor: DoorPolicy = { newUnit: undefined, egress: { allow: [], http: [] }, selector: {}, deployments: 0, instanceNamespaces: new Set(), hidden: [] };
+
+/** Derives the policy. New workspaces go to the class of the first pool. */
+export function doorPolicy(spec: FleetSpec, instances: readonly Instance[]): DoorPolicy {
+  const first = spec.pools[0];
+  const hidden = new Set(instances.flatMap(({ name, namespace }) => [name, namespace]));
+  return {
+    newUnit: first === undefined ? undefined : { class: classOf(first), trustClass: first.class.trust },
+    egress: spec.egress,
+    selector: spec.workspaces.selector,
+    deployments: spec.workspaces.quota.deployments,
+    instanceNamespaces: new Set(instances.map(({ namespace }) => namespace)),
+    hidden: [...hidden].sort((a, b) => b.length - a.length || (a < b ? -1 : 1)),
+  };
+}
+
+/** Whether two policies let in the same resources: what only hides names changes nothing about that. */
+export function admitsTheSame(a: DoorPolicy, b: DoorPolicy): boolean {
+  const admission = ({ newUnit, egress, selector, deployments }: DoorPolicy) => contentHash({ newUnit, egress, selector, deployments });
+  return admission(a) === admission(b);
+}
+
+/** Whether a namespace is a workspace: it carries the selector's labels and is not the cluster's, ours or an instance's. */
+export function isWorkspace({ name, labels }: Pick<ObservedNamespace, "name" | "labels">, policy: Pick<DoorPolicy, "selector" | "instanceNamespaces">): boolean {
+  if (name.startsWith("kube-") || name.startsWith("argosy-") || policy.instanceNamespaces.has(name)) return false;
+  return Object.entries(policy.selector).every(([label, value]) => labels[label] === value);
+}

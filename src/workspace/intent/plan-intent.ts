@@ -1,0 +1,89 @@
+import type { ApplicationSpec, Deletion } from "../../domain/workspace.ts";
+import { argoName } from "../argo-name.ts";
+import { type DoorPolicy, isWorkspace } from "../door-policy.ts";
+import type { ObservedDeployment, ObservedNamespace } from "../observed.ts";
+import { parseDeployment } from "../parse-deployment.ts";
+import { isWithinQuota } from "../quota.ts";
+import { wishOf } from "./plan-sweep.ts";
+
+export interface IntentFacts {
+  readonly resource: ObservedDeployment | undefined;
+  /** The resource's namespace; absent when it is gone or, while the resource is there, not seen yet. */
+  readonly namespace: ObservedNamespace | undefined;
+  /** Uids this name is known to have had; every one but the present one's is gone for certain. */
+  readonly knownUids: readonly string[];
+  /** All resources of the namespace, this one included. */
+  readonly siblings: readonly ObservedDeployment[];
+  /** Whether a row was made for the present resource already. */
+  readonly hasRow: boolean;
+  readonly policy: DoorPolicy;
+}
+
+export interface IntentPlan {
+  /** Rows of resources that are gone or going. */
+  readonly deletions: readonly { readonly uid: string; readonly deletion: Exclude<Deletion, "none"> }[];
+  /** What the resource asks for, to be recorded. */
+  readonly record: RecordedIntent | undefined;
+  /** When the user's finalizer may be taken away. */
+  readonly release: "never" | "when-row-is-gone" | "now";
+  /** When the user should hear of it: at once, once the instance had time to answer, or not at all. */
+  readonly tell: "now" | "soon" | "nothing";
+}
+
+export interface RecordedIntent {
+  readonly workspace: { readonly namespace: string; readonly namespaceUid: string; readonly trustClass: string };
+  readonly class: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly spec: ApplicationSpec;
+  readonly argoName: string;
+  /** The wish in short, see `wishOf`. */
+  readonly stamp: string;
+}
+
+/**
+ * What to do about one name in a namespace. Rows of other uids than the present one's go. A resource that is being deleted
+ * keeps the user's finalizer until its row is gone, unless the whole namespace is going: the account that deploys goes with
+ * it, as does everything that was deployed into it, so that there is nothing left to wait for. A valid resource is recorded; an
+ * invalid, paused or superfluous one is left as it was, and one in a namespace that is no workspace is not ours.
+ */
+export function planIntent(facts: IntentFacts): IntentPlan {
+  const { resource, namespace, knownUids, policy } = facts;
+  const nothing: IntentPlan = { deletions: [], record: undefined, release: "never", tell: "nothing" };
+  // Where there is a resource there is a namespace: the news of it comes by another way and is still on it.
+  if (resource !== undefined && namespace === undefined) return nothing;
+  const isNamespaceGoing = namespace?.isDeleting ?? true;
+  const deletion = isNamespaceGoing ? "orphan" : "cascade";
+  const gone = new Set(knownUids.filter((uid) => uid !== resource?.uid));
+  if (resource?.isDeleting === true) gone.add(resource.uid);
+  const plan = { ...nothing, deletions: [...gone].sort().map((uid) => ({ uid, deletion }) as const) };
+  if (resource === undefined || namespace === undefined) return plan;
+  if (resource.isDeleting) return { ...plan, release: releaseOf(resource, isNamespaceGoing), tell: "now" };
+  if (isNamespaceGoing || !isWorkspace(namespace, policy)) return plan;
+  if (resource.isPaused) return { ...plan, tell: "now" };
+  const record = planRecord(facts, resource, namespace);
+  return { ...plan, record, tell: record === undefined ? "now" : "soon" };
+}
+
+function releaseOf(resource: ObservedDeployment, isNamespaceGoing: boolean): IntentPlan["release"] {
+  if (!resource.isHeld) return "never";
+  return isNamespaceGoing ? "now" : "when-row-is-gone";
+}
+
+/** Absent where the resource asks for something that cannot be; the status says what. */
+function planRecord({ policy, siblings, hasRow }: IntentFacts, resource: ObservedDeployment, namespace: ObservedNamespace): RecordedIntent | undefined {
+  const parsed = parseDeployment(resource, policy.egress);
+  if (!parsed.ok || policy.newUnit === undefined) return undefined;
+  if (!hasRow && !isWithinQuota(resource, siblings, policy.deployments)) return undefined;
+  return {
+    workspace: { namespace: namespace.name, namespaceUid: namespace.uid, trustClass: policy.newUnit.trustClass },
+    class: policy.newUnit.class,
+    name: resource.name,
+    uid: resource.uid,
+    generation: resource.generation,
+    spec: parsed.spec,
+    argoName: argoName(resource),
+    stamp: wishOf(resource),
+  };
+}

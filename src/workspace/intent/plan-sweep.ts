@@ -1,0 +1,42 @@
+import type { ApplicationId } from "../../domain/ids.ts";
+import type { Millis } from "../../domain/clock.ts";
+import { deploymentKey, type ObservedDeployment } from "../observed.ts";
+
+export interface KnownRow {
+  readonly applicationId: ApplicationId;
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly deletedAt: Millis | undefined;
+}
+
+export interface SweepFacts {
+  readonly cluster: string;
+  readonly rows: readonly KnownRow[];
+  readonly resources: readonly ObservedDeployment[];
+  readonly isMine: (namespace: string) => boolean;
+  /** Whether exactly what the resource asks for was recorded. */
+  readonly isRecorded: (resource: ObservedDeployment) => boolean;
+}
+
+export interface SweepPlan {
+  /** Rows whose resource cannot be seen. A cache may be behind: each has to be asked for before it counts as gone. */
+  readonly suspects: readonly KnownRow[];
+  /** Keys of resources to look at again: deletions in progress, and wishes not recorded yet. */
+  readonly keys: readonly string[];
+}
+
+/** Compares all rows of an API cluster with all resources. */
+export function planSweep({ cluster, rows, resources, isMine, isRecorded }: SweepFacts): SweepPlan {
+  const present = new Set(resources.map(({ uid }) => uid));
+  const withRow = new Set(rows.map(({ uid }) => uid));
+  return {
+    suspects: rows.filter((row) => row.deletedAt === undefined && !present.has(row.uid) && isMine(row.namespace)),
+    keys: resources.filter((resource) => isMine(resource.namespace) && (resource.isDeleting || !withRow.has(resource.uid) || !isRecorded(resource))).map((resource) => deploymentKey(cluster, resource)),
+  };
+}
+
+/** What a resource asks for, in short: equal as long as nothing new has to be recorded. */
+export function wishOf({ generation, refreshedAt }: Pick<ObservedDeployment, "generation" | "refreshedAt">): string {
+  return `${generation}/${refreshedAt}`;
+}

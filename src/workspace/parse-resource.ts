@@ -1,0 +1,82 @@
+import { USER_FINALIZER } from "../domain/names.ts";
+import { ANNOTATION_PAUSED, ANNOTATION_REFRESHED_AT } from "./api/names.ts";
+import type { Condition } from "./api/schema.ts";
+import type { ObservedDeployment, ObservedNamespace } from "./observed.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Reduces a raw GitOpsDeployment; `undefined` for one without name or uid, which no API server sends. Its spec stays unread. */
+export function parseDeploymentResource(raw: unknown): ObservedDeployment | undefined {
+  const meta = asObject(asObject(raw)["metadata"]);
+  const status = asObject(asObject(raw)["status"]);
+  const name = asString(meta["name"]);
+  const uid = asString(meta["uid"]);
+  if (name === "" || uid === "") return undefined;
+  const annotations = asObject(meta["annotations"]);
+  const observedGeneration = status["observedGeneration"];
+  return {
+    namespace: asString(meta["namespace"]),
+    name,
+    uid,
+    generation: asNumber(meta["generation"]) ?? 0,
+    createdAt: asString(meta["creationTimestamp"]),
+    spec: asObject(raw)["spec"],
+    isPaused: annotations[ANNOTATION_PAUSED] === "true",
+    refreshedAt: asString(annotations[ANNOTATION_REFRESHED_AT]),
+    isDeleting: asString(meta["deletionTimestamp"]) !== "",
+    isHeld: finalizersOf(raw).includes(USER_FINALIZER),
+    conditions: asArray(status["conditions"]).flatMap(parseCondition),
+    observedGeneration: asNumber(observedGeneration),
+  };
+}
+
+export function parseNamespace(raw: unknown): ObservedNamespace | undefined {
+  const meta = asObject(asObject(raw)["metadata"]);
+  const name = asString(meta["name"]);
+  const uid = asString(meta["uid"]);
+  if (name === "" || uid === "") return undefined;
+  const labels = Object.entries(asObject(meta["labels"])).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return { name, uid, labels: Object.fromEntries(labels), isDeleting: asString(meta["deletionTimestamp"]) !== "" };
+}
+
+export function finalizersOf(raw: unknown): readonly string[] {
+  return asArray(asObject(asObject(raw)["metadata"])["finalizers"]).map(asString);
+}
+
+/** Whether something changed that a user did, as opposed to the status we write ourselves. A status that was wiped counts. */
+export function differsInWish(before: ObservedDeployment | undefined, now: ObservedDeployment): boolean {
+  return (
+    before === undefined ||
+    before.uid !== now.uid ||
+    before.generation !== now.generation ||
+    before.isDeleting !== now.isDeleting ||
+    before.isHeld !== now.isHeld ||
+    before.isPaused !== now.isPaused ||
+    before.refreshedAt !== now.refreshedAt ||
+    (before.conditions.length > 0 && now.conditions.length === 0)
+  );
+}
+
+function parseCondition(raw: unknown): readonly Condition[] {
+  const source = asObject(raw);
+  const [type, status] = [asString(source["type"]), asString(source["status"])];
+  if (type === "" || status === "") return [];
+  const texts = ["reason", "message", "lastTransitionTime", "lastProbeTime"].filter((field) => typeof source[field] === "string");
+  return [{ type, status, ...Object.fromEntries(texts.map((field) => [field, source[field]])) }];
+}
+
+function asObject(value: unknown): Json {
+  return value !== null && typeof value === "object" && !Array.isArray(value) ? (value as Json) : {};
+}
+
+function asArray(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function asString(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function asNumber(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) ? value : undefined;
+}

@@ -1,0 +1,68 @@
+import type { ApplicationId } from "../domain/ids.ts";
+
+/** Which rows there may be for which resource, as far as this process has seen. Lost on a restart and found again by the sweep. */
+export interface RowIndex {
+  /** A resource of this key had this uid: there may be a row. */
+  saw(key: string, uid: string): void;
+  /** There is a row; `wish` says what it was last made to hold (see `wishOf`), absent where only the row was seen. */
+  recorded(key: string, row: { readonly uid: string; readonly applicationId: ApplicationId; readonly wish?: string }): void;
+  hasRow(uid: string): boolean;
+  /** Whether this process has recorded exactly that wish. */
+  hasWish(uid: string, wish: string): boolean;
+  /** Sorted. */
+  uidsOf(key: string): readonly string[];
+  keyOf(applicationId: ApplicationId): string | undefined;
+  /** The resource is gone and its row marked. Its key stays known by the row's id until the row is gone too. */
+  departed(key: string, uid: string): void;
+  /** Forgets what is neither there (`isPresent`) nor has a row. */
+  keepOnly(rows: ReadonlyMap<ApplicationId, string>, isPresent: (key: string, uid: string) => boolean): void;
+}
+
+interface Row {
+  readonly key: string;
+  readonly uid: string;
+  readonly wish: string | undefined;
+  missed: number;
+}
+
+/** A list of rows is older than what was recorded while it was read: a row has to be missing from two in a row. */
+const LISTS = 2;
+
+export function createRowIndex(): RowIndex {
+  const uids = new Map<string, Set<string>>();
+  const rows = new Map<ApplicationId, Row>();
+  const byUid = new Map<string, ApplicationId>();
+  const rowOf = (uid: string): Row | undefined => rows.get(byUid.get(uid) ?? ("" as ApplicationId));
+
+  const departed = (key: string, uid: string): void => {
+    const known = uids.get(key);
+    known?.delete(uid);
+    if (known?.size === 0) uids.delete(key);
+  };
+  return {
+    saw(key, uid) {
+      const known = uids.get(key);
+      if (known === undefined) uids.set(key, new Set([uid]));
+      else known.add(uid);
+    },
+    recorded(key, { uid, applicationId, wish = rowOf(uid)?.wish }) {
+      rows.set(applicationId, { key, uid, wish, missed: 0 });
+      byUid.set(uid, applicationId);
+    },
+    hasRow: (uid) => byUid.has(uid),
+    hasWish: (uid, wish) => rowOf(uid)?.wish === wish,
+    uidsOf: (key) => [...(uids.get(key) ?? [])].sort(),
+    keyOf: (applicationId) => rows.get(applicationId)?.key,
+    departed,
+    keepOnly(listed, isPresent) {
+      for (const [id, row] of rows) {
+        row.missed = listed.has(id) ? 0 : row.missed + 1;
+        if (row.missed < LISTS) continue;
+        rows.delete(id);
+        byUid.delete(row.uid);
+      }
+      const withRow = new Set(listed.values());
+      for (const [key, known] of uids) for (const uid of known) if (!withRow.has(uid) && !byUid.has(uid) && !isPresent(key, uid)) departed(key, uid);
+    },
+  };
+}

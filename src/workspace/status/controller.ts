@@ -1,0 +1,72 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { ApplicationId } from "../../domain/ids.ts";
+import type { Rng } from "../../domain/rng.ts";
+import { createBatcher } from "../../runtime/batcher.ts";
+import { createKeyedQueue, type KeyedQueue } from "../../runtime/keyed-queue.ts";
+import type { IntentStore, UserView } from "../../store/intent/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import type { DoorPolicy } from "../door-policy.ts";
+import { parseKey } from "../observed.ts";
+import type { UserResources } from "../port.ts";
+import type { RowIndex } from "../row-index.ts";
+import { type ComposedStatus, composeStatus } from "./deployment-status.ts";
+import { whyPublish } from "./why-publish.ts";
+
+export interface StatusDeps {
+  readonly intents: IntentStore;
+  readonly resources: UserResources;
+  readonly rows: RowIndex;
+  readonly policy: () => DoorPolicy;
+  /** Applications that the store lists as not published yet; each is taken out when it is. */
+  readonly unpublished: Set<ApplicationId>;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Rows read, and publications recorded, in one statement. */
+const BATCH = 200;
+/** Status patches under way at once: what the client's connections carry. */
+const CONCURRENCY = 32;
+
+/** News out: makes the status of one resource say what its row and its instance say. Key: `cluster|namespace|name`. */
+export function createStatusController(deps: StatusDeps): KeyedQueue {
+  const { intents, resources, rows, unpublished, clock } = deps;
+  const views = createBatcher<string, UserView | undefined>({ maxSize: BATCH, key: (uid) => uid, flush: readViews });
+  const publish = createBatcher<{ readonly applicationId: ApplicationId; readonly hash: string }, undefined>({ maxSize: BATCH, key: ({ applicationId }) => applicationId, flush: recordPublished });
+
+  async function readViews(uids: readonly string[], signal: AbortSignal): Promise<readonly (UserView | undefined)[]> {
+    const found = new Map((await intents.readByUids(uids, signal)).map((view) => [view.application.uid, view]));
+    return uids.map((uid) => found.get(uid));
+  }
+
+  async function recordPublished(batch: readonly { readonly applicationId: ApplicationId; readonly hash: string }[], signal: AbortSignal): Promise<readonly undefined[]> {
+    await intents.recordPublished(batch, signal);
+    return batch.map(() => undefined);
+  }
+
+  async function work(key: string, signal: AbortSignal): Promise<void> {
+    const at = parseKey(key);
+    const seen = resources.deployment(at);
+    if (seen === undefined) return;
+    const view = await views.add(seen.uid, signal);
+    // Our own last write may have arrived while the row was read.
+    const resource = resources.deployment(at);
+    if (resource?.uid !== seen.uid) return;
+    if (view !== undefined) rows.recorded(key, { uid: resource.uid, applicationId: view.application.id });
+    const composed = composeStatus({ resource, siblings: resources.deployments(at.namespace), record: view, policy: deps.policy() }, clock.now());
+    const isListed = view !== undefined && unpublished.has(view.application.id);
+    const why = whyPublish({ resource, composed, publishedHash: view?.publishedHash });
+    if (why !== undefined) await resources.patchStatus(resource, composed.status, signal);
+    if (view !== undefined && (why !== undefined || isListed)) await recordView(view, composed, signal);
+  }
+
+  async function recordView({ application }: UserView, { hash }: ComposedStatus, signal: AbortSignal): Promise<void> {
+    await publish.add({ applicationId: application.id, hash }, signal);
+    unpublished.delete(application.id);
+  }
+
+  return createKeyedQueue({ ...deps, name: "workspace-status", concurrency: CONCURRENCY, work });
+}

@@ -1,0 +1,96 @@
+import { type Millis, rfc3339 } from "../../domain/clock.ts";
+import { contentHash } from "../../domain/hash.ts";
+import type { EngineStatus, ResourceStatus } from "../../domain/status.ts";
+import type { DeploymentStatus } from "../api/schema.ts";
+import type { ObservedDeployment, UserStatus } from "../observed.ts";
+import { datedConditions, errorStatements, mirroredStatements, sortedStatements, type Statement, verdictStatements } from "./conditions.ts";
+import { plainMessages, plainText, type TextScope } from "./engine-text.ts";
+import { judge, type StatusFacts, type Verdict } from "./verdict.ts";
+
+export interface ComposedStatus {
+  readonly status: UserStatus;
+  /** Of everything but times: equal hashes need not be written twice. */
+  readonly hash: string;
+  readonly verdict: Verdict;
+}
+
+/**
+ * What the user of a GitOpsDeployment is told. Sync and health are the engine's, as it last said them, whatever has become
+ * of the resource since; `observedGeneration` only names a generation they answer.
+ */
+export function composeStatus(facts: StatusFacts, now: Millis): ComposedStatus {
+  const { resource, record } = facts;
+  const scope = scopeOf(facts);
+  const engine = record?.status === undefined ? undefined : plainEngine(record.status.status, scope);
+  const judged = judge(facts);
+  const verdict = { ...judged, message: judged.error === undefined ? plainText(judged.message, scope) : judged.message };
+  const statements = sortedStatements([
+    ...verdictStatements(verdict),
+    ...errorStatements(verdict.error, resource.conditions),
+    ...mirroredStatements(engine?.conditions, resource.conditions),
+    ...pausedStatements(resource),
+    ...truncatedStatements(engine),
+  ]);
+  const body = { ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }), ...engineFields(engine) };
+  const conditions = datedConditions(statements, resource.conditions, rfc3339(now));
+  return { status: { ...body, conditions: [...conditions] }, hash: contentHash({ ...body, statements }), verdict };
+}
+
+/** Whether a resource shows what was composed, as far as its conditions tell: somebody may have edited or restored it. */
+export function isShown(resource: ObservedDeployment, { status }: ComposedStatus): boolean {
+  return (
+    resource.observedGeneration === status.observedGeneration &&
+    status.conditions.every((condition) =>
+      resource.conditions.some((shown) => shown.type === condition.type && shown.status === condition.status && shown.reason === condition.reason && (shown.message ?? "") === condition.message),
+    )
+  );
+}
+
+function scopeOf({ resource, record, policy }: StatusFacts): TextScope {
+  return { argoName: record?.application.argoName ?? "", name: resource.name, hidden: policy.hidden, own: record?.application.spec.source.repoUrl ?? "" };
+}
+
+function plainEngine(status: EngineStatus, scope: TextScope): EngineStatus {
+  return {
+    ...status,
+    health: { ...status.health, message: plainText(status.health.message, scope) },
+    conditions: status.conditions.map(({ type, message }) => ({ type, message: plainText(message, scope) })),
+    resources: plainMessages(status.resources, scope) as readonly ResourceStatus[],
+    operationState: plainMessages(status.operationState, scope) as EngineStatus["operationState"],
+  };
+}
+
+function pausedStatements({ isPaused }: ObservedDeployment): readonly Statement[] {
+  return isPaused ? [{ type: "Paused", status: "True", reason: "Paused", message: "Changes are not acted on while the annotation argosy.dev/paused is \"true\"" }] : [];
+}
+
+function truncatedStatements(engine: EngineStatus | undefined): readonly Statement[] {
+  if (engine === undefined || engine.resourceCount <= engine.resources.length) return [];
+  const message = `Only ${engine.resources.length} of ${engine.resourceCount} objects are listed`;
+  return [{ type: "ResourcesTruncated", status: "True", reason: "TooManyResources", message }];
+}
+
+type EngineFields = Omit<DeploymentStatus, "conditions" | "observedGeneration">;
+
+function engineFields(engine: EngineStatus | undefined): EngineFields {
+  if (engine === undefined) return { reconciledState: { source: { path: "", repoURL: "", branch: "" }, destination: { name: "", namespace: "" } } };
+  const { comparedTo, sync, health } = engine;
+  return {
+    sync: { status: sync.status, ...(sync.revision === "" ? {} : { revision: sync.revision }) },
+    health: { status: health.status, ...(health.message === "" ? {} : { message: health.message }) },
+    resources: engine.resources.map(resourceFields),
+    ...(engine.resourceCount > engine.resources.length ? { resourceCount: engine.resourceCount } : {}),
+    reconciledState: {
+      source: { path: comparedTo.path, repoURL: comparedTo.repoUrl, branch: comparedTo.targetRevision },
+      // Environments have names; the own namespace has none.
+      destination: { name: "", namespace: comparedTo.namespace },
+    },
+    ...(engine.operationState === undefined ? {} : { operationState: engine.operationState }),
+  };
+}
+
+/** Empty fields are left out, as they are where the API server itself writes such lists. */
+function resourceFields({ health, ...resource }: ResourceStatus): NonNullable<DeploymentStatus["resources"]>[number] {
+  const fields = Object.fromEntries(Object.entries(resource).filter(([, value]) => value !== ""));
+  return { ...fields, ...(health === undefined ? {} : { health: { ...health } }) };
+}

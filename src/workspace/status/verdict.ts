@@ -1,0 +1,123 @@
+import type { EngineStatus } from "../../domain/status.ts";
+import type { ApplicationSpec } from "../../domain/workspace.ts";
+import type { DoorPolicy } from "../door-policy.ts";
+import type { ObservedDeployment } from "../observed.ts";
+import { parseDeployment } from "../parse-deployment.ts";
+import { describeProblems } from "../problem.ts";
+import { isWithinQuota } from "../quota.ts";
+import type { DeploymentRecord } from "./record.ts";
+
+export interface StatusFacts {
+  readonly resource: ObservedDeployment;
+  /** All resources of the namespace, this one included. */
+  readonly siblings: readonly ObservedDeployment[];
+  /** The resource's row, absent until it is recorded. */
+  readonly record: DeploymentRecord | undefined;
+  readonly policy: DoorPolicy;
+}
+
+/**
+ * How a deployment is doing, in one word and a sentence.
+ * `ready`: as Git wants it; `moving`: something is being done about it; `stuck`: nothing more happens until somebody
+ * changes something; `resting`: not as Git wants it, and as it should be.
+ */
+export interface Verdict {
+  readonly kind: "ready" | "moving" | "stuck" | "resting";
+  readonly reason: string;
+  readonly message: string;
+  /** The user's resource is wrong, and how. */
+  readonly error?: string;
+  /** The generation this verdict is about; absent while the engine's answer to it is still to come. */
+  readonly generation: number | undefined;
+}
+
+/** Argo CD's own complaints that stop a deployment, the gravest first. */
+const STOPPING = ["InvalidSpecError", "ComparisonError", "UnknownError", "SyncError"];
+
+type Said = Omit<Verdict, "generation"> & { readonly generation?: number | undefined };
+
+/** Judges a deployment from its resource, its row and what the engine last said. */
+export function judge(facts: StatusFacts): Verdict {
+  const { generation } = facts.resource;
+  return { generation, ...(judgeResource(facts) ?? judgeRecord(facts)) };
+}
+
+/** What the resource itself says, whatever is deployed. */
+function judgeResource(facts: StatusFacts): Said | undefined {
+  const { resource, record, policy, siblings } = facts;
+  if (resource.isDeleting) return judgeDeletion(record?.status?.status);
+  if (resource.isPaused && record?.application.generation !== resource.generation) {
+    return { kind: "resting", reason: "Paused", message: "Changes are not acted on while the annotation argosy.dev/paused is \"true\"", generation: record?.application.generation };
+  }
+  const parsed = parseDeployment(resource, policy.egress);
+  if (!parsed.ok) {
+    const error = describeProblems(parsed.problems, record !== undefined);
+    return { kind: "stuck", reason: "InvalidSpec", message: error, error };
+  }
+  if (record === undefined && policy.newUnit !== undefined && !isWithinQuota(resource, siblings, policy.deployments)) {
+    const error = `This namespace may have at most ${policy.deployments} deployments: delete another one, or ask your administrator for more`;
+    return { kind: "stuck", reason: "QuotaExceeded", message: error, error };
+  }
+  return undefined;
+}
+
+function judgeDeletion(status: EngineStatus | undefined): Said {
+  const blocked = status?.conditions.find(({ type }) => type === "DeletionError");
+  if (blocked !== undefined) return { kind: "stuck", reason: "DeletionBlocked", message: blocked.message };
+  return { kind: "moving", reason: "Deleting", message: "Waiting until what was deployed is gone" };
+}
+
+function judgeRecord({ resource, record, policy }: StatusFacts): Said {
+  const isHomeless = record === undefined ? policy.newUnit === undefined : record.unit.owner === undefined && record.isUnplaceable;
+  if (isHomeless) return { kind: "moving", reason: "WaitingForCapacity", message: "There is no room for this deployment at the moment: it goes on as soon as there is" };
+  if (record?.status === undefined) return { kind: "moving", reason: "Reconciling", message: "Waiting for the first comparison with Git" };
+  const { status } = record.status;
+  const isAnswer = record.application.generation >= resource.generation && isAbout(status, record.application.spec);
+  return isAnswer || resource.isPaused ? judgeEngine(status, record.application.spec) : judgeStale(status, resource);
+}
+
+/**
+ * The status shown is still that of the generation before, so it may not pass for the new one's. A spec the engine refuses is
+ * never compared with Git at all: that complaint may well be about the new one.
+ */
+function judgeStale({ conditions }: EngineStatus, resource: ObservedDeployment): Said {
+  const invalid = conditions.find(({ type }) => type === "InvalidSpecError");
+  if (invalid !== undefined) return { kind: "stuck", reason: invalid.type, message: invalid.message, generation: resource.observedGeneration ?? resource.generation };
+  return { kind: "moving", reason: "Reconciling", message: "The latest change is being applied", generation: resource.observedGeneration };
+}
+
+/** Whether the engine compared with what the row wants now. */
+function isAbout({ comparedTo }: EngineStatus, { source }: ApplicationSpec): boolean {
+  return comparedTo.repoUrl === source.repoUrl && comparedTo.path === source.path && comparedTo.targetRevision === source.targetRevision;
+}
+
+function judgeEngine(status: EngineStatus, spec: ApplicationSpec): Said {
+  for (const type of STOPPING) {
+    const complaint = status.conditions.find((condition) => condition.type === type);
+    if (complaint !== undefined) return { kind: "stuck", reason: type, message: complaint.message };
+  }
+  return judgeSync(status, spec) ?? judgeHealth(status);
+}
+
+function judgeSync({ sync }: EngineStatus, spec: ApplicationSpec): Said | undefined {
+  if (sync.status === "Synced") return undefined;
+  if (sync.status === "Unknown") return { kind: "moving", reason: "Reconciling", message: "Comparing with Git" };
+  if (spec.type === "automated") return { kind: "moving", reason: "OutOfSync", message: "Deploying what Git says" };
+  return { kind: "resting", reason: "OutOfSync", message: "Git says something else than what is deployed: create a GitOpsDeploymentSyncRun to deploy it" };
+}
+
+function judgeHealth({ health }: EngineStatus): Said {
+  const message = (otherwise: string) => (health.message === "" ? otherwise : health.message);
+  switch (health.status) {
+    case "Healthy":
+      return { kind: "ready", reason: "Synced", message: "What Git says is deployed and healthy" };
+    case "Degraded":
+      return { kind: "resting", reason: "Degraded", message: message("Something that was deployed is not healthy") };
+    case "Suspended":
+      return { kind: "resting", reason: "Suspended", message: message("Something that was deployed is suspended") };
+    case "Progressing":
+    case "Missing":
+    case "Unknown":
+      return { kind: "moving", reason: health.status, message: message("Waiting until what was deployed is healthy") };
+  }
+}
