@@ -1,0 +1,41 @@
+import type { InstanceId } from "./ids.ts";
+
+/** A Kubernetes object as Argosy writes it: what it names, it owns. */
+export interface EngineObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    /** Absent for cluster-scoped objects. */
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+}
+
+/** One workload of an instance: whether all its pods run what was last asked for, and if not, why, for people. */
+export interface ObservedComponent {
+  readonly name: string;
+  readonly isReady: boolean;
+  readonly detail: string;
+}
+
+/** What was seen of an instance on its engine cluster. */
+export type ObservedInstance =
+  | { readonly namespace: "absent" }
+  /** The namespace is there and was not made for this instance; `owner` is the instance its label names. */
+  | { readonly namespace: "foreign"; readonly owner: InstanceId | undefined }
+  | { readonly namespace: "terminating" }
+  | { readonly namespace: "ours"; readonly components: readonly ObservedComponent[] }
+  /** The engine cluster did not answer, or is not known; `reason` says which, for people. */
+  | { readonly namespace: "unknown"; readonly reason: string };
+
+/** What holds certificates of the connection between an instance's components; PEM. */
+export interface EngineCertificates {
+  readonly authority: string;
+  readonly server: { readonly certificate: string; readonly key: string };
+  readonly client: { readonly certificate: string; readonly key: string };
+  /** When the first of them expires, epoch ms. */
+  readonly notAfter: number;
+}

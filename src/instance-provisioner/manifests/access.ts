@@ -1,0 +1,40 @@
+import type { EngineObject } from "../../domain/engine.ts";
+import { COMPONENTS, CONTROLLER } from "./names.ts";
+import type { InstanceIdentity } from "./object.ts";
+import { objectOf } from "./object.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+
+/** The namespace, in which only confined pods may run. */
+export function renderNamespace(instance: InstanceIdentity): EngineObject {
+  const levels = ["enforce", "audit", "warn"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "restricted"] as const);
+  const labels = { ...Object.fromEntries(levels), "argosy.dev/pool": instance.pool };
+  return objectOf(instance, { apiVersion: "v1", kind: "Namespace", name: instance.namespace, labels });
+}
+
+/** Accounts, and the one role: the controller's, over its own namespace. Nothing an instance runs has rights on the engine cluster as a whole. */
+export function renderAccess(instance: InstanceIdentity): readonly EngineObject[] {
+  const accounts = COMPONENTS.map((name) => objectOf(instance, { apiVersion: "v1", kind: "ServiceAccount", name, automountServiceAccountToken: false }));
+  return [
+    ...accounts,
+    objectOf(instance, { apiVersion: `${RBAC}/v1`, kind: "Role", name: CONTROLLER, component: "application-controller", rules: CONTROLLER_RULES }),
+    objectOf(instance, {
+      apiVersion: `${RBAC}/v1`,
+      kind: "RoleBinding",
+      name: CONTROLLER,
+      component: "application-controller",
+      roleRef: { apiGroup: RBAC, kind: "Role", name: CONTROLLER },
+      subjects: [{ kind: "ServiceAccount", name: CONTROLLER, namespace: instance.namespace }],
+    }),
+  ];
+}
+
+const CONTROLLER_RULES = [
+  { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["get", "list", "watch"] },
+  {
+    apiGroups: ["argoproj.io"],
+    resources: ["applications", "applicationsets", "appprojects"],
+    verbs: ["create", "get", "list", "watch", "update", "patch", "delete"],
+  },
+  { apiGroups: [""], resources: ["events"], verbs: ["create", "list"] },
+];

@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { someParameters } from "../testing/parameters.ts";
+import { renderManifests } from "./render.ts";
+
+/** Releases whose manifests are kept: the newest, and the newest of those that know no mutual TLS. */
+const VERSIONS = ["3.5.7", "3.4.7"];
+const DIRECTORY = join(import.meta.dirname, "../golden");
+const fileOf = (version: string): string => `argo-cd-${version}.yaml`;
+
+/** GOLDEN=write npm test … writes the files anew; what changed is then for review. */
+const isWriting = process.env["GOLDEN"] === "write";
+
+describe("the manifests of an instance", () => {
+  it.each(VERSIONS)("of Argo CD %s are those of the golden file", (version) => {
+    const text = renderManifests(someParameters(version))
+      .map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }))
+      .join("---\n");
+    const file = join(DIRECTORY, fileOf(version));
+    if (isWriting) writeFileSync(file, text);
+    expect(text).toBe(readFileSync(file, "utf8"));
+  });
+
+  it("have no golden file of a release that is not rendered any more", () => {
+    expect(readdirSync(DIRECTORY).sort()).toEqual(VERSIONS.map(fileOf).sort());
+  });
+});

@@ -1,0 +1,17 @@
+/** Names of an instance's parts. Components find each other by the Services' names, so these are also addresses. */
+export const CONTROLLER = "argocd-application-controller";
+export const REPO_SERVER = "argocd-repo-server";
+export const REDIS = "argocd-redis";
+export const COMPONENTS = [REDIS, REPO_SERVER, CONTROLLER] as const;
+
+export const SETTINGS = "argocd-cm";
+export const PROCESS_SETTINGS = "argocd-cmd-params-cm";
+export const REPO_SERVER_TLS = "argocd-repo-server-tls";
+export const REPO_SERVER_MTLS = "argocd-repo-server-mtls";
+
+export const PORTS = { controllerMetrics: 8082, repoServer: 8081, repoServerMetrics: 8084, redis: 6379 } as const;
+
+/** Names repo-server's certificate is valid for: its Service as anybody may write it, and itself for its own health check. */
+export function repoServerNames(namespace: string): readonly string[] {
+  return [REPO_SERVER, `${REPO_SERVER}.${namespace}`, `${REPO_SERVER}.${namespace}.svc`, "localhost"];
+}

@@ -1,0 +1,24 @@
+import type { EngineCertificates } from "../../domain/engine.ts";
+import type { CatalogueEntry, EngineSettings, PoolSpec } from "../../domain/fleet.ts";
+import type { InstanceIdentity } from "./object.ts";
+
+/** What an instance's components prove themselves to each other with; made once and kept, so that re-creation is stable. */
+export interface InstanceSecrets {
+  /** Key Argo CD's settings demand; nothing signs with it as long as no server runs. */
+  readonly serverSecretKey: string;
+  readonly redisPassword: string;
+  readonly certificates: EngineCertificates;
+}
+
+/** Everything the manifests of one instance are made from. */
+export interface ManifestParameters {
+  readonly instance: InstanceIdentity;
+  readonly release: Pick<CatalogueEntry, "version" | "image" | "redisImage">;
+  readonly resources: PoolSpec["resources"];
+  readonly engine: EngineSettings;
+  /** Address ranges (CIDR) that repo-server may reach although they are private. */
+  readonly egressAllow: readonly string[];
+  /** Namespace from which metrics may be read. */
+  readonly systemNamespace: string;
+  readonly secrets: InstanceSecrets;
+}

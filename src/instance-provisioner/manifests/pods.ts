@@ -1,0 +1,78 @@
+import { LABEL_INSTANCE } from "../../domain/names.ts";
+import type { ComponentResources } from "../../domain/fleet.ts";
+import type { InstanceIdentity, Labels } from "./object.ts";
+import { labelsOf } from "./object.ts";
+import { parseQuantity, renderCpu } from "./quantity.ts";
+
+/** Hash of all that reaches a process only when it starts: a change of it replaces the pods. */
+export const ANNOTATION_SETTINGS = "argosy.dev/settings-hash";
+
+export interface PodContent {
+  readonly name: string;
+  readonly component: string;
+  readonly settingsHash: string;
+  readonly mountsToken: boolean;
+  readonly container: Readonly<Record<string, unknown>>;
+  readonly volumes: readonly unknown[];
+  readonly securityContext?: Readonly<Record<string, unknown>>;
+}
+
+export function selectorOf(name: string): { readonly matchLabels: Labels } {
+  return { matchLabels: { "app.kubernetes.io/name": name } };
+}
+
+export function podTemplate(instance: InstanceIdentity, pod: PodContent): unknown {
+  return {
+    metadata: { labels: labelsOf(instance, pod.name, pod.component), annotations: { [ANNOTATION_SETTINGS]: pod.settingsHash } },
+    spec: {
+      serviceAccountName: pod.name,
+      automountServiceAccountToken: pod.mountsToken,
+      // Names of Services do not need the environment, and a namespace with many of them makes it large.
+      enableServiceLinks: false,
+      nodeSelector: { "kubernetes.io/os": "linux" },
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" }, ...pod.securityContext },
+      affinity: spread(instance, pod.name),
+      containers: [{ name: pod.name, imagePullPolicy: "IfNotPresent", securityContext: CONFINED, ...pod.container }],
+      volumes: pod.volumes,
+    },
+  };
+}
+
+const CONFINED = {
+  runAsNonRoot: true,
+  readOnlyRootFilesystem: true,
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ["ALL"] },
+  seccompProfile: { type: "RuntimeDefault" },
+};
+
+/** Rather not on one node with its equals, nor with other parts of the same instance. */
+function spread(instance: InstanceIdentity, name: string): unknown {
+  const term = (weight: number, matchLabels: Labels) => ({
+    weight,
+    podAffinityTerm: { labelSelector: { matchLabels }, topologyKey: "kubernetes.io/hostname" },
+  });
+  return {
+    podAntiAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [term(100, { "app.kubernetes.io/name": name }), term(5, { [LABEL_INSTANCE]: instance.id })],
+    },
+  };
+}
+
+/** Memory is asked for in full, so that a busy node does not end the pod; of the processor a quarter, the rest is shared. */
+export function resourcesOf({ cpu, memory }: ComponentResources): unknown {
+  return { requests: { cpu: renderCpu((parseQuantity(cpu) ?? 0) / 4), memory }, limits: { cpu, memory } };
+}
+
+export function httpProbe(path: string, port: number, times: Readonly<Record<string, number>>): unknown {
+  return { httpGet: { path, port }, ...times };
+}
+
+export const emptyDir = (name: string, sizeLimit: string): unknown => ({ name, emptyDir: { sizeLimit } });
+
+export const configMapVolume = (name: string, map: string): unknown => ({ name, configMap: { name: map } });
+
+/** A Secret's keys as files of the same names; a Secret that is not there is no reason to wait. */
+export function secretVolume(name: string, keys: readonly string[]): unknown {
+  return { name, secret: { secretName: name, optional: true, items: keys.map((key) => ({ key, path: key })) } };
+}

@@ -1,0 +1,108 @@
+import { CONTROLLER, PORTS, PROCESS_SETTINGS, REDIS, REPO_SERVER, SETTINGS } from "./names.ts";
+import type { ManifestParameters } from "./parameters.ts";
+import { parseQuantity } from "./quantity.ts";
+import { hasMutualTls } from "./version.ts";
+
+/** A setting a process reads from its environment when it starts: the variable, and the key of the config map it stands under. */
+export interface ProcessSetting {
+  readonly env: string;
+  readonly key: string;
+  readonly value: string;
+}
+
+export interface EnvVar {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: unknown;
+}
+
+const SHARED: readonly ProcessSetting[] = [
+  { env: "REDIS_SERVER", key: "redis.server", value: `${REDIS}:${PORTS.redis}` },
+  { env: "REDIS_COMPRESSION", key: "redis.compression", value: "gzip" },
+];
+
+/**
+ * What 3.2 to 3.5 understand together; an older binary ignores what it does not know. What differs is how the controller
+ * checks repo-server's certificate: since 3.5 by the path of an authority, before by a flag and a fixed path.
+ */
+export function controllerSettings({ engine, release }: ManifestParameters): readonly ProcessSetting[] {
+  const trust = hasMutualTls(release.version)
+    ? { env: "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_CA_CERT_PATH", key: "controller.repo.server.ca.cert.path", value: "/app/config/reposerver/mtls/server-ca.crt" }
+    : { env: "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_STRICT_TLS", key: "controller.repo.server.strict.tls", value: "true" };
+  return [
+    ...SHARED,
+    trust,
+    { env: "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER", key: "repo.server", value: `${REPO_SERVER}:${PORTS.repoServer}` },
+    { env: "ARGOCD_APPLICATION_CONTROLLER_STATUS_PROCESSORS", key: "controller.status.processors", value: String(engine.statusProcessors) },
+    { env: "ARGOCD_APPLICATION_CONTROLLER_OPERATION_PROCESSORS", key: "controller.operation.processors", value: String(engine.operationProcessors) },
+    { env: "ARGOCD_K8S_CLIENT_QPS", key: "controller.k8s.client.qps", value: String(engine.k8sClientQps) },
+    { env: "ARGOCD_K8S_CLIENT_BURST", key: "controller.k8s.client.burst", value: String(engine.k8sClientBurst) },
+    { env: "ARGOCD_APPLICATION_CONTROLLER_SERVER_SIDE_DIFF", key: "controller.diff.server.side", value: "false" },
+    { env: "ARGOCD_IGNORE_NORMALIZER_JQ_TIMEOUT", key: "controller.ignore.normalizer.jq.timeout", value: "1s" },
+    { env: "ARGOCD_HYDRATOR_ENABLED", key: "hydrator.enabled", value: "false" },
+    // Other namespaces would need rights over the whole engine cluster.
+    { env: "ARGOCD_APPLICATION_NAMESPACES", key: "application.namespaces", value: "" },
+    { env: "ARGOCD_APPLICATION_CONTROLLER_LOGFORMAT", key: "controller.log.format", value: "json" },
+    { env: "ARGOCD_APPLICATION_CONTROLLER_LOGLEVEL", key: "controller.log.level", value: "info" },
+  ];
+}
+
+/** What a rendering takes at most, in bytes: a guess on the safe side from the 10 MB a directory may hold. */
+const RENDER_BYTES = 128 * 2 ** 20;
+
+export function repoServerSettings({ resources }: ManifestParameters): readonly ProcessSetting[] {
+  const rendersAtOnce = Math.max(2, Math.floor((parseQuantity(resources.repoServer.memory) ?? 0) / RENDER_BYTES));
+  return [
+    ...SHARED,
+    { env: "ARGOCD_REPO_SERVER_PARALLELISM_LIMIT", key: "reposerver.parallelism.limit", value: String(rendersAtOnce) },
+    { env: "ARGOCD_REPO_SERVER_DISABLE_TLS", key: "reposerver.disable.tls", value: "false" },
+    { env: "ARGOCD_TLS_MIN_VERSION", key: "reposerver.tls.minversion", value: "1.3" },
+    // Submodules fetch from anywhere, whatever sources a project allows.
+    { env: "ARGOCD_GIT_MODULES_ENABLED", key: "reposerver.enable.git.submodule", value: "false" },
+    { env: "ARGOCD_GIT_REQUEST_TIMEOUT", key: "reposerver.git.request.timeout", value: "15s" },
+    { env: "ARGOCD_REPO_SERVER_ALLOW_OUT_OF_BOUNDS_SYMLINKS", key: "reposerver.allow.oob.symlinks", value: "false" },
+    // Parsing takes up to three hundred times the size of the file.
+    { env: "ARGOCD_REPO_SERVER_MAX_COMBINED_DIRECTORY_MANIFESTS_SIZE", key: "reposerver.max.combined.directory.manifests.size", value: "10M" },
+    { env: "ARGOCD_REPO_SERVER_STREAMED_MANIFEST_MAX_TAR_SIZE", key: "reposerver.streamed.manifest.max.tar.size", value: "100M" },
+    { env: "ARGOCD_REPO_SERVER_STREAMED_MANIFEST_MAX_EXTRACTED_SIZE", key: "reposerver.streamed.manifest.max.extracted.size", value: "1G" },
+    { env: "ARGOCD_REPO_SERVER_HELM_MANIFEST_MAX_EXTRACTED_SIZE", key: "reposerver.helm.manifest.max.extracted.size", value: "1G" },
+    { env: "ARGOCD_REPO_SERVER_OCI_MANIFEST_MAX_EXTRACTED_SIZE", key: "reposerver.oci.manifest.max.extracted.size", value: "1G" },
+    { env: "ARGOCD_REPO_SERVER_LOGFORMAT", key: "reposerver.log.format", value: "json" },
+    { env: "ARGOCD_REPO_SERVER_LOGLEVEL", key: "reposerver.log.level", value: "info" },
+  ];
+}
+
+/** Content of the config map: the settings of all processes, by key. */
+export function processSettings(parameters: ManifestParameters): Readonly<Record<string, string>> {
+  const all = [...controllerSettings(parameters), ...repoServerSettings(parameters)];
+  return Object.fromEntries(all.map(({ key, value }) => [key, value] as const).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+export function envOf(settings: readonly ProcessSetting[]): readonly EnvVar[] {
+  return settings.map(({ env, key }) => fromConfigMap(env, PROCESS_SETTINGS, key));
+}
+
+/** Of the live settings those that count only when a process starts. */
+export const CONTROLLER_TIMES: readonly EnvVar[] = [
+  fromConfigMap("ARGOCD_RECONCILIATION_TIMEOUT", SETTINGS, "timeout.reconciliation"),
+  fromConfigMap("ARGOCD_RECONCILIATION_JITTER", SETTINGS, "timeout.reconciliation.jitter"),
+  fromConfigMap("ARGOCD_HARD_RECONCILIATION_TIMEOUT", SETTINGS, "timeout.hard.reconciliation"),
+];
+export const REPO_SERVER_TIMES: readonly EnvVar[] = CONTROLLER_TIMES.slice(0, 1);
+
+export const REDIS_PASSWORD: EnvVar = { name: "REDIS_PASSWORD", valueFrom: { secretKeyRef: { name: REDIS, key: "auth" } } };
+
+function fromConfigMap(name: string, map: string, key: string): EnvVar {
+  return { name, valueFrom: { configMapKeyRef: { name: map, key, optional: true } } };
+}
+
+/**
+ * Go's soft limit of the heap: nine tenths of what the container may use, so that the collector works harder before the
+ * kernel ends the process.
+ */
+export function goMemoryLimit(memory: string): EnvVar {
+  return { name: "GOMEMLIMIT", value: `${Math.floor((parseQuantity(memory) ?? 0) * 0.9)}B` };
+}
+
+/** File names of programs in Argo CD's image; the image's one binary does what it is called. */
+export const PROGRAMS = { controller: `/usr/local/bin/${CONTROLLER}`, repoServer: `/usr/local/bin/${REPO_SERVER}` } as const;

@@ -1,0 +1,50 @@
+import type { EngineObject } from "../../domain/engine.ts";
+import { contentHash } from "../../domain/hash.ts";
+import { renderAccess, renderNamespace } from "./access.ts";
+import { renderLimits } from "./limits.ts";
+import { renderNetworkPolicies } from "./network.ts";
+import type { InstanceSecrets, ManifestParameters } from "./parameters.ts";
+import { processSettings } from "./process-settings.ts";
+import { renderSecrets } from "./secrets.ts";
+import { renderServices } from "./services.ts";
+import { engineSettings, renderSettings } from "./settings.ts";
+import { renderWorkloads } from "./workloads.ts";
+
+/**
+ * All objects of an instance in the order in which they must be applied: what confines pods and what they read before the
+ * pods themselves. Equal parameters give equal objects, byte for byte.
+ */
+export function renderManifests(parameters: ManifestParameters): readonly EngineObject[] {
+  const { instance } = parameters;
+  const settings = processSettings(parameters);
+  return [
+    renderNamespace(instance),
+    ...renderLimits(parameters),
+    ...renderNetworkPolicies(parameters),
+    ...renderAccess(instance),
+    ...renderSettings(parameters, settings),
+    ...renderSecrets(parameters),
+    ...renderServices(instance),
+    ...renderWorkloads(parameters, settingsHash(parameters, settings)),
+  ];
+}
+
+/** Covers all that reaches processes through variables and through files they read only once. */
+function settingsHash(parameters: ManifestParameters, settings: Readonly<Record<string, string>>): string {
+  const times = Object.entries(engineSettings(parameters)).filter(([key]) => key.startsWith("timeout."));
+  return contentHash({ settings, times, redisPassword: parameters.secrets.redisPassword, certificates: parameters.secrets.certificates });
+}
+
+const NO_SECRETS: InstanceSecrets = {
+  serverSecretKey: "",
+  redisPassword: "",
+  certificates: { authority: "", server: { certificate: "", key: "" }, client: { certificate: "", key: "" }, notAfter: 0 },
+};
+
+/**
+ * Says whether an instance is written as it should be now: changes with the pool's settings, the release and with the
+ * generator itself, but not with the instance's secrets.
+ */
+export function manifestHash(parameters: Omit<ManifestParameters, "secrets">): string {
+  return contentHash(renderManifests({ ...parameters, secrets: NO_SECRETS }));
+}

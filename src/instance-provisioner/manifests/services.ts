@@ -1,0 +1,25 @@
+import type { EngineObject } from "../../domain/engine.ts";
+import { CONTROLLER, PORTS, REDIS, REPO_SERVER } from "./names.ts";
+import type { InstanceIdentity } from "./object.ts";
+import { objectOf } from "./object.ts";
+
+interface ServiceContent {
+  readonly name: string;
+  readonly component: string;
+  readonly pods: string;
+  readonly ports: Readonly<Record<string, number>>;
+}
+
+const SERVICES: readonly ServiceContent[] = [
+  { name: REDIS, component: "redis", pods: REDIS, ports: { redis: PORTS.redis } },
+  { name: REPO_SERVER, component: "repo-server", pods: REPO_SERVER, ports: { grpc: PORTS.repoServer, metrics: PORTS.repoServerMetrics } },
+  { name: "argocd-metrics", component: "metrics", pods: CONTROLLER, ports: { metrics: PORTS.controllerMetrics } },
+];
+
+export function renderServices(instance: InstanceIdentity): readonly EngineObject[] {
+  return SERVICES.map(({ name, component, pods, ports }) => {
+    const entries = Object.entries(ports).map(([port, number]) => ({ name: port, protocol: "TCP", port: number, targetPort: number }));
+    const spec = { type: "ClusterIP", selector: { "app.kubernetes.io/name": pods }, ports: entries };
+    return objectOf(instance, { apiVersion: "v1", kind: "Service", name, component, spec });
+  });
+}

@@ -1,0 +1,126 @@
+import type { EngineObject } from "../../domain/engine.ts";
+import { CONTROLLER, PORTS, REDIS, REPO_SERVER, REPO_SERVER_MTLS, REPO_SERVER_TLS } from "./names.ts";
+import { objectOf } from "./object.ts";
+import type { ManifestParameters } from "./parameters.ts";
+import { configMapVolume, emptyDir, httpProbe, podTemplate, resourcesOf, secretVolume, selectorOf } from "./pods.ts";
+import type { EnvVar } from "./process-settings.ts";
+import { CONTROLLER_TIMES, controllerSettings, envOf, goMemoryLimit, PROGRAMS, REDIS_PASSWORD, REPO_SERVER_TIMES, repoServerSettings } from "./process-settings.ts";
+import { parseQuantity } from "./quantity.ts";
+import { hasMutualTls } from "./version.ts";
+
+/** The workloads in the order in which they should start: each needs those before it. */
+export function renderWorkloads(parameters: ManifestParameters, settingsHash: string): readonly EngineObject[] {
+  return [redis(parameters, settingsHash), repoServer(parameters, settingsHash), controller(parameters, settingsHash)];
+}
+
+function redis({ instance, release, resources }: ManifestParameters, settingsHash: string): EngineObject {
+  const bytes = parseQuantity(resources.redis.memory) ?? 0;
+  const container = {
+    image: release.redisImage,
+    // Every key can be computed again: nothing is saved, and what does not fit is dropped.
+    args: ["--save", "", "--appendonly", "no", "--maxmemory", String(Math.floor(bytes * 0.75)), "--maxmemory-policy", "allkeys-lru", "--requirepass $(REDIS_PASSWORD)"],
+    env: [REDIS_PASSWORD],
+    ports: [{ name: "redis", containerPort: PORTS.redis }],
+    readinessProbe: { tcpSocket: { port: PORTS.redis }, periodSeconds: 10 },
+    livenessProbe: { tcpSocket: { port: PORTS.redis }, initialDelaySeconds: 30, periodSeconds: 30, failureThreshold: 3 },
+    resources: resourcesOf(resources.redis),
+  };
+  const template = podTemplate(instance, { name: REDIS, component: "redis", settingsHash, mountsToken: false, container, volumes: [], securityContext: { runAsUser: 999 } });
+  // Two at once would each hold half of the cache.
+  const spec = { replicas: 1, strategy: { type: "Recreate" }, selector: selectorOf(REDIS), template };
+  return objectOf(instance, { apiVersion: "apps/v1", kind: "Deployment", name: REDIS, component: "redis", spec });
+}
+
+function repoServer(parameters: ManifestParameters, settingsHash: string): EngineObject {
+  const { instance, release, resources } = parameters;
+  const container = {
+    image: release.image,
+    args: [PROGRAMS.repoServer],
+    env: [REDIS_PASSWORD, ...REPO_SERVER_TIMES, ...envOf(repoServerSettings(parameters)), ...repoServerOnly(resources.repoServer.memory)],
+    ports: [
+      { name: "grpc", containerPort: PORTS.repoServer },
+      { name: "metrics", containerPort: PORTS.repoServerMetrics },
+    ],
+    livenessProbe: httpProbe("/healthz?full=true", PORTS.repoServerMetrics, { initialDelaySeconds: 30, periodSeconds: 30, failureThreshold: 3, timeoutSeconds: 5 }),
+    readinessProbe: httpProbe("/healthz", PORTS.repoServerMetrics, { periodSeconds: 10 }),
+    resources: resourcesOf(resources.repoServer),
+    volumeMounts: [
+      { name: "ssh-known-hosts", mountPath: "/app/config/ssh" },
+      { name: "tls-certs", mountPath: "/app/config/tls" },
+      { name: "gpg-keys", mountPath: "/app/config/gpg/source" },
+      { name: "gpg-keyring", mountPath: "/app/config/gpg/keys" },
+      { name: REPO_SERVER_TLS, mountPath: "/app/config/reposerver/tls" },
+      { name: REPO_SERVER_MTLS, mountPath: "/app/config/reposerver/mtls" },
+      { name: "tmp", mountPath: "/tmp" },
+      { name: "helm-working-dir", mountPath: "/helm-working-dir" },
+      { name: "plugins", mountPath: "/home/argocd/cmp-server/plugins" },
+    ],
+  };
+  const volumes = [
+    configMapVolume("ssh-known-hosts", "argocd-ssh-known-hosts-cm"),
+    configMapVolume("tls-certs", "argocd-tls-certs-cm"),
+    configMapVolume("gpg-keys", "argocd-gpg-keys-cm"),
+    emptyDir("gpg-keyring", "64Mi"),
+    secretVolume(REPO_SERVER_TLS, ["tls.crt", "tls.key", "ca.crt"]),
+    // Whoever holds no certificate of this authority is not answered. The private key stays with the controller.
+    secretVolume(REPO_SERVER_MTLS, ["client-ca.crt"]),
+    // Checkouts of all repositories.
+    emptyDir("tmp", "20Gi"),
+    emptyDir("helm-working-dir", "2Gi"),
+    // Stays empty: plugins run commands of the repository's choice.
+    emptyDir("plugins", "1Mi"),
+  ];
+  const template = podTemplate(instance, { name: REPO_SERVER, component: "repo-server", settingsHash, mountsToken: false, container, volumes });
+  const strategy = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+  const spec = { replicas: resources.repoServer.replicas, strategy, selector: selectorOf(REPO_SERVER), template };
+  return objectOf(instance, { apiVersion: "apps/v1", kind: "Deployment", name: REPO_SERVER, component: "repo-server", spec });
+}
+
+function repoServerOnly(memory: string): readonly EnvVar[] {
+  return [
+    goMemoryLimit(memory),
+    { name: "ARGOCD_EXEC_TIMEOUT", value: "90s" },
+    { name: "ARGOCD_GPG_ENABLED", value: "false" },
+    ...["HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"].map((name) => ({ name, value: "/helm-working-dir" })),
+  ];
+}
+
+function controller(parameters: ManifestParameters, settingsHash: string): EngineObject {
+  const { instance, release, resources } = parameters;
+  const isMutual = hasMutualTls(release.version);
+  const container = {
+    image: release.image,
+    args: [PROGRAMS.controller],
+    workingDir: "/home/argocd",
+    env: [REDIS_PASSWORD, ...CONTROLLER_TIMES, ...envOf(controllerSettings(parameters)), ...controllerOnly(resources.controller.memory)],
+    ports: [{ name: "metrics", containerPort: PORTS.controllerMetrics }],
+    readinessProbe: httpProbe("/healthz", PORTS.controllerMetrics, { periodSeconds: 10 }),
+    resources: resourcesOf(resources.controller),
+    volumeMounts: [
+      { name: "argocd-home", mountPath: "/home/argocd" },
+      { name: "tmp", mountPath: "/tmp" },
+      { name: REPO_SERVER_TLS, mountPath: "/app/config/controller/tls" },
+      ...(isMutual ? [{ name: REPO_SERVER_MTLS, mountPath: "/app/config/reposerver/mtls" }] : []),
+    ],
+  };
+  const volumes = [
+    emptyDir("argocd-home", "1Gi"),
+    emptyDir("tmp", "2Gi"),
+    secretVolume(REPO_SERVER_TLS, ["tls.crt", "ca.crt"]),
+    ...(isMutual ? [secretVolume(REPO_SERVER_MTLS, ["client.crt", "client.key", "server-ca.crt"])] : []),
+  ];
+  const template = podTemplate(instance, { name: CONTROLLER, component: "application-controller", settingsHash, mountsToken: true, container, volumes });
+  // Exactly one: there is no leader election in it, and a StatefulSet never runs two pods of one name.
+  const spec = { replicas: 1, serviceName: CONTROLLER, selector: selectorOf(CONTROLLER), template };
+  return objectOf(instance, { apiVersion: "apps/v1", kind: "StatefulSet", name: CONTROLLER, component: "application-controller", spec });
+}
+
+function controllerOnly(memory: string): readonly EnvVar[] {
+  return [
+    goMemoryLimit(memory),
+    { name: "ARGOCD_CONTROLLER_REPLICAS", value: "1" },
+    { name: "KUBECACHEDIR", value: "/tmp/kubecache" },
+    // An event for each refresh is a write nobody reads.
+    { name: "ARGOCD_ENABLE_K8S_EVENT", value: "none" },
+  ];
+}
