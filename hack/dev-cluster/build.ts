@@ -4,8 +4,8 @@ import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { InputError } from "../../src/domain/errors.ts";
 import { withFileLock } from "./file-lock.ts";
-import { findGo, type GoToolchain, isGoNewEnough, runGo } from "./go-toolchain.ts";
 import { type GoProgram, type GoSet, goSet } from "./go-sets.ts";
+import { findGo, type GoToolchain, isGoNewEnough, runGo } from "./go-toolchain.ts";
 
 /** A set of programs ready to run. */
 export interface BuiltSet {

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KubeObject } from "../../src/runtime/kube/resource.ts";
+import { type GitServer, startGitServer } from "../git-server/git-server.ts";
 import { type DevApi, type DevCluster, startDevCluster } from "./dev-cluster.ts";
 import { setCpuShare } from "./process-node/control.ts";
 import { annotation, type Pod, podType } from "./process-node/pod.ts";
@@ -10,8 +12,6 @@ import { readStat } from "./processes/proc.ts";
 import { applyAll, applyCrds, typeOf } from "./testing/apply.ts";
 import { argoCdInstance } from "./testing/argo-cd-instance.ts";
 import { until } from "./testing/until.ts";
-import { type GitServer, startGitServer } from "../git-server/git-server.ts";
-import type { KubeObject } from "../../src/runtime/kube/resource.ts";
 
 interface PodWithStates extends Pod {
   readonly status: Pod["status"] & {

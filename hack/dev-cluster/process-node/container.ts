@@ -14,20 +14,27 @@ export interface ContainerRecord {
   readonly last: Termination | undefined;
 }
 
+/** How to start a container, or why it cannot be started yet, in a kubelet's words. */
 export type Prepared =
   | { readonly ok: true; readonly start: (record: ContainerRecord) => Promise<Run> }
   | { readonly ok: false; readonly reason: string; readonly message?: string; readonly retryMs: number };
+
+/** A container a predecessor of this node left: its last run, and the process of it if it still goes on. */
+export interface FoundContainer {
+  readonly record: ContainerRecord;
+  readonly run: Run | undefined;
+  readonly exitCode: number;
+}
 
 export interface ContainerOptions {
   readonly podIP: string;
   readonly restartPolicy: string;
   readonly backoff: CrashBackoff;
   readonly nowMs: () => number;
-  /** Looks up what a start needs and says how to start, or why it cannot yet. */
+  /** Looks up everything a start needs. */
   readonly prepare: (container: Container, signal: AbortSignal) => Promise<Prepared>;
   readonly onChange: () => void;
-  /** From a predecessor of this node: the last run, and the process of it if it still goes on. */
-  readonly found?: { readonly record: ContainerRecord; readonly run: Run | undefined; readonly exitCode: number };
+  readonly found?: FoundContainer;
   readonly neverReady: boolean;
 }
 
@@ -45,136 +52,160 @@ export interface PodContainer {
   detach(): Promise<void>;
 }
 
-const rfc3339 = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
-
-export function createContainer(first: Container, options: ContainerOptions): PodContainer {
-  let spec = first;
-  let record: ContainerRecord | undefined = options.found?.record;
-  let run: Run | undefined;
-  let prober: Prober | undefined;
-  let state: ContainerState = { kind: "waiting", reason: "ContainerCreating" };
-  let dueMs = 0;
-  let killReason: string | undefined;
-  let isStopping = false;
-  let stopGrantedMs = 0;
-  let isReplacing = false;
-
-  const setState = (next: ContainerState) => {
-    const changed = JSON.stringify(next) !== JSON.stringify(state);
-    state = next;
-    if (changed) options.onChange();
-  };
-  const restarts = (exitCode: number) => options.restartPolicy === "Always" || (options.restartPolicy === "OnFailure" && exitCode !== 0);
-
-  const onEnd = (exitCode: number) => {
-    const nowMs = options.nowMs();
-    const before = record ?? { image: spec.image, startedAtMs: nowMs, restartCount: 0, crashes: 0, last: undefined };
-    const reason = killReason ?? (exitCode === 0 ? "Completed" : "Error");
-    const termination = { exitCode, reason, startedAt: rfc3339(before.startedAtMs), finishedAt: rfc3339(nowMs) };
-    const crashes = isReplacing ? 0 : crashesInARow(before.crashes, nowMs - before.startedAtMs, options.backoff);
-    prober?.stop();
-    [run, prober, killReason, isReplacing] = [undefined, undefined, undefined, false];
-    record = { ...before, crashes, last: termination };
-    const delayMs = restartDelayMs(crashes, options.backoff);
-    dueMs = nowMs + delayMs;
-    if (isStopping || !restarts(exitCode)) setState({ kind: "terminated", termination });
-    else if (delayMs === 0) setState({ kind: "waiting", reason: "ContainerCreating" });
-    else
-      setState({
-        kind: "waiting",
-        reason: "CrashLoopBackOff",
-        message: `back-off ${delayMs / 1000}s restarting failed container=${spec.name}`,
-      });
-  };
-  const follow = (started: Run, startedAtMs: number) => {
-    run = started;
-    void started.ended.then((code) => run === started && onEnd(code));
-    const watched = withoutProbesIfPretended(spec, started);
-    prober = options.neverReady
-      ? undefined
-      : startProber({
-          container: watched,
-          podIP: options.podIP,
-          onReadiness: options.onChange,
-          onUnhealthy: () => started.stop(stopGraceMs),
-        });
-    setState({ kind: "running", startedAt: rfc3339(startedAtMs) });
-  };
-  if (options.found?.run !== undefined) follow(options.found.run, options.found.record.startedAtMs);
-  else if (options.found !== undefined) onEnd(options.found.exitCode);
-
-  return {
-    view: () => ({
-      name: spec.name,
-      image: record?.image ?? spec.image,
-      state,
-      last: state.kind === "terminated" ? undefined : record?.last,
-      isReady: state.kind === "running" && (prober?.isReady() ?? false),
-      restartCount: record?.restartCount ?? 0,
-      id: run?.id,
-    }),
-    async step(wanted, signal) {
-      spec = wanted;
-      if (isStopping || state.kind === "terminated") return undefined;
-      if (run !== undefined) {
-        if (record?.image !== wanted.image && !isReplacing) {
-          isReplacing = true;
-          run.stop(stopGraceMs);
-        }
-        return undefined;
-      }
-      const waitMs = dueMs - options.nowMs();
-      if (waitMs > 0) return waitMs;
-      const prepared = await options.prepare(wanted, signal);
-      if (isStopping) return undefined;
-      if (!prepared.ok) {
-        setState({ kind: "waiting", reason: prepared.reason, ...(prepared.message === undefined ? {} : { message: prepared.message }) });
-        return prepared.retryMs;
-      }
-      record = nextRecord(record, wanted.image, options.nowMs());
-      follow(await prepared.start(record), record.startedAtMs);
-      return undefined;
-    },
-    stop(graceMs) {
-      // Asked again with less patience, as by a second deletion with a shorter grace.
-      if (isStopping && graceMs >= stopGrantedMs) return;
-      [isStopping, stopGrantedMs] = [true, graceMs];
-      prober?.stop();
-      run?.stop(graceMs);
-    },
-    isGone: () => run === undefined,
-    run: () => run,
-    checkMemory() {
-      const limit = parseQuantity(spec.resources?.limits?.["memory"] ?? "");
-      if (run === undefined || limit === undefined || (run.memory() ?? 0) <= limit) return;
-      killReason = "OOMKilled";
-      run.kill();
-    },
-    async detach() {
-      const left = run;
-      prober?.stop();
-      run = undefined;
-      await left?.detach();
-    },
-  };
+/** A container's present. `state` is what is reported; `run` what there is. */
+interface Life {
+  spec: Container;
+  record: ContainerRecord | undefined;
+  run: Run | undefined;
+  prober: Prober | undefined;
+  state: ContainerState;
+  /** When it may start again. */
+  dueMs: number;
+  /** Why we ended the run, if we did. */
+  killReason: string | undefined;
+  /** Grace that was granted when it was told to end for good. */
+  stopping: { readonly graceMs: number } | undefined;
+  isReplacing: boolean;
 }
 
 /** For runs ended because of a probe or a new image, in ms: shorter than a pod's own grace, since nobody waits for the old one. */
 const stopGraceMs = 5000;
 
-function nextRecord(before: ContainerRecord | undefined, image: string, startedAtMs: number): ContainerRecord {
+export function createContainer(first: Container, options: ContainerOptions): PodContainer {
+  const life: Life = {
+    ...{
+      spec: first,
+      record: options.found?.record,
+      run: undefined,
+      prober: undefined,
+      state: { kind: "waiting", reason: "ContainerCreating" },
+    },
+    ...{ dueMs: 0, killReason: undefined, stopping: undefined, isReplacing: false },
+  };
+  if (options.found?.run !== undefined) follow(life, options, options.found.run);
+  else if (options.found !== undefined) end(life, options, options.found.exitCode);
   return {
-    image,
-    startedAtMs,
-    restartCount: before === undefined ? 0 : before.restartCount + 1,
-    crashes: before?.crashes ?? 0,
-    last: before?.last,
+    view: () => viewOf(life),
+    async step(wanted, signal) {
+      life.spec = wanted;
+      if (life.stopping !== undefined || life.state.kind === "terminated") return undefined;
+      if (life.run === undefined) return await startWhenDue(life, options, signal);
+      replaceIfChanged(life, life.run);
+      return undefined;
+    },
+    stop(graceMs) {
+      // Told again with less patience, as by a second deletion with a shorter grace.
+      if (life.stopping !== undefined && graceMs >= life.stopping.graceMs) return;
+      life.stopping = { graceMs };
+      life.prober?.stop();
+      life.run?.stop(graceMs);
+    },
+    isGone: () => life.run === undefined,
+    run: () => life.run,
+    checkMemory: () => checkMemory(life),
+    async detach() {
+      const left = life.run;
+      life.prober?.stop();
+      life.run = undefined;
+      await left?.detach();
+    },
   };
 }
 
-/** There is nothing to ask where there is no process. */
-function withoutProbesIfPretended(container: Container, run: Run): Container {
-  if (run.pid !== undefined) return container;
+async function startWhenDue(life: Life, options: ContainerOptions, signal: AbortSignal): Promise<number | undefined> {
+  const waitMs = life.dueMs - options.nowMs();
+  if (waitMs > 0) return waitMs;
+  const prepared = await options.prepare(life.spec, signal);
+  if (life.stopping !== undefined) return undefined;
+  if (!prepared.ok) {
+    setState(life, options, {
+      kind: "waiting",
+      reason: prepared.reason,
+      ...(prepared.message === undefined ? {} : { message: prepared.message }),
+    });
+    return prepared.retryMs;
+  }
+  const { record } = life;
+  const restartCount = record === undefined ? 0 : record.restartCount + 1;
+  life.record = { image: life.spec.image, startedAtMs: options.nowMs(), restartCount, crashes: record?.crashes ?? 0, last: record?.last };
+  follow(life, options, await prepared.start(life.record));
+  return undefined;
+}
+
+function follow(life: Life, options: ContainerOptions, run: Run): void {
+  life.run = run;
+  void run.ended.then((code) => life.run === run && end(life, options, code));
+  const onUnhealthy = () => run.stop(stopGraceMs);
+  // There is nothing to ask where there is no process.
+  const container = run.pid === undefined ? withoutProbes(life.spec) : life.spec;
+  life.prober = options.neverReady
+    ? undefined
+    : startProber({ container, podIP: options.podIP, onReadiness: options.onChange, onUnhealthy });
+  setState(life, options, { kind: "running", startedAt: rfc3339(life.record?.startedAtMs ?? options.nowMs()) });
+  // Told to end while it was being started.
+  if (life.stopping !== undefined) run.stop(life.stopping.graceMs);
+}
+
+function end(life: Life, options: ContainerOptions, exitCode: number): void {
+  const nowMs = options.nowMs();
+  const before = life.record ?? { image: life.spec.image, startedAtMs: nowMs, restartCount: 0, crashes: 0, last: undefined };
+  const reason = life.killReason ?? (exitCode === 0 ? "Completed" : "Error");
+  const termination = { exitCode, reason, startedAt: rfc3339(before.startedAtMs), finishedAt: rfc3339(nowMs) };
+  const crashes = life.isReplacing ? 0 : crashesInARow(before.crashes, nowMs - before.startedAtMs, options.backoff);
+  life.prober?.stop();
+  [life.run, life.prober, life.killReason, life.isReplacing] = [undefined, undefined, undefined, false];
+  life.record = { ...before, crashes, last: termination };
+  const delayMs = restartDelayMs(crashes, options.backoff);
+  life.dueMs = nowMs + delayMs;
+  const isOver = life.stopping !== undefined || !restarts(options.restartPolicy, exitCode);
+  setState(life, options, isOver ? { kind: "terminated", termination } : pausing(delayMs, life.spec.name));
+}
+
+function replaceIfChanged(life: Life, run: Run): void {
+  if (life.record?.image === life.spec.image || life.isReplacing) return;
+  life.isReplacing = true;
+  run.stop(stopGraceMs);
+}
+
+function checkMemory(life: Life): void {
+  const limit = parseQuantity(life.spec.resources?.limits?.["memory"] ?? "");
+  if (life.run === undefined || limit === undefined || (life.run.memory() ?? 0) <= limit) return;
+  life.killReason = "OOMKilled";
+  life.run.kill();
+}
+
+function setState(life: Life, options: ContainerOptions, next: ContainerState): void {
+  const isNew = JSON.stringify(next) !== JSON.stringify(life.state);
+  life.state = next;
+  if (isNew) options.onChange();
+}
+
+function viewOf({ spec, record, state, prober, run }: Life): ContainerView {
+  return {
+    name: spec.name,
+    image: record?.image ?? spec.image,
+    state,
+    last: state.kind === "terminated" ? undefined : record?.last,
+    isReady: state.kind === "running" && (prober?.isReady() ?? false),
+    restartCount: record?.restartCount ?? 0,
+    id: run?.id,
+  };
+}
+
+function pausing(delayMs: number, name: string): ContainerState {
+  if (delayMs === 0) return { kind: "waiting", reason: "ContainerCreating" };
+  return { kind: "waiting", reason: "CrashLoopBackOff", message: `back-off ${delayMs / 1000}s restarting failed container=${name}` };
+}
+
+function restarts(policy: string, exitCode: number): boolean {
+  return policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
+}
+
+function withoutProbes(container: Container): Container {
   const { readinessProbe: _readiness, livenessProbe: _liveness, startupProbe: _startup, ...rest } = container;
   return rest;
+}
+
+function rfc3339(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -1,5 +1,5 @@
 import { expand } from "./expand.ts";
-import type { Container, EnvVar, Pod } from "./pod.ts";
+import type { Container, EnvFrom, EnvVar, Pod } from "./pod.ts";
 import { parseQuantity } from "./quantity.ts";
 
 /** Looks up config maps and secrets of the pod's namespace, already read and decoded. Undefined: there is no such object. */
@@ -25,19 +25,25 @@ export type Environment =
 export function resolveEnvironment(container: Container, facts: PodFacts, references: References): Environment {
   const variables: Record<string, string> = {};
   for (const source of container.envFrom ?? []) {
-    const ref = source.configMapRef ?? source.secretRef;
-    if (ref === undefined) continue;
-    const data = source.configMapRef ? references.configMap(ref.name) : references.secret(ref.name);
-    if (data === undefined && ref.optional !== true)
-      return { ok: false, missing: missingObject(source.configMapRef ? "configmap" : "secret", ref.name) };
-    for (const [key, value] of Object.entries(data ?? {})) variables[(source.prefix ?? "") + key] = value;
+    const all = allOf(source, references);
+    if (typeof all === "string") return { ok: false, missing: all };
+    for (const [key, value] of Object.entries(all)) variables[(source.prefix ?? "") + key] = value;
   }
   for (const variable of container.env ?? []) {
-    const value = valueOf(variable, { container, facts, references, variables });
+    const value = resolve(variable, { container, facts, references, variables });
     if (!value.ok) return value;
     if (value.value !== undefined) variables[variable.name] = value.value;
   }
   return { ok: true, variables };
+}
+
+/** Every key of the object an `envFrom` names, or a sentence naming what is missing. */
+function allOf(source: EnvFrom, references: References): Readonly<Record<string, string>> | string {
+  const ref = source.configMapRef ?? source.secretRef;
+  if (ref === undefined) return {};
+  const data = source.configMapRef ? references.configMap(ref.name) : references.secret(ref.name);
+  if (data === undefined && ref.optional !== true) return missingObject(source.configMapRef ? "configmap" : "secret", ref.name);
+  return data ?? {};
 }
 
 /** A field of the pod as `fieldRef` names it; undefined for fields that have no value or are not known. */
@@ -68,7 +74,7 @@ interface Scope {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-function valueOf(variable: EnvVar, scope: Scope): Value {
+function resolve(variable: EnvVar, scope: Scope): Value {
   const from = variable.valueFrom;
   if (from === undefined) return { ok: true, value: expand(variable.value ?? "", scope.variables) };
   if (from.fieldRef !== undefined) return { ok: true, value: podField(from.fieldRef.fieldPath, scope.facts) ?? "" };

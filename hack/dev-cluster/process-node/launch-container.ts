@@ -5,11 +5,12 @@ import type { BuiltSet } from "../build.ts";
 import { renderKubeconfig } from "../kubeconfig.ts";
 import { freePort } from "../ports.ts";
 import { type ProcessSpec, startProcess } from "../processes/process.ts";
-import { type ContainerRecord, type Prepared } from "./container.ts";
+import type { ContainerRecord, Prepared } from "./container.ts";
 import { addFolders, prepareRoot } from "./container-root.ts";
 import { type References, resolveEnvironment } from "./environment.ts";
 import { expand } from "./expand.ts";
 import type { Container, Pod } from "./pod.ts";
+import type { ContainerFolders } from "./pod-folders.ts";
 import type { Catalogue, KnownImage } from "./programs/catalogue.ts";
 import type { Launch, PortForward } from "./programs/launch.ts";
 import { processRun } from "./run.ts";
@@ -32,24 +33,16 @@ export interface LaunchDeps {
   readonly remember: (record: ContainerRecord, forwards: readonly PortForward[]) => void;
 }
 
-export interface ContainerFolders {
-  readonly own: string;
-  readonly run: string;
-  readonly root: string;
-  readonly sockets: string;
-  readonly log: string;
+interface Wanted {
+  readonly container: Container;
+  readonly image: KnownImage & { readonly kind: "program" };
 }
 
 /**
  * Prepares the start of a container whose image is a program known here: the program itself, variables, volumes, addresses. What is
  * missing is waited for, with the reason a kubelet would give.
  */
-export async function prepareProcess(
-  container: Container,
-  image: KnownImage & { readonly kind: "program" },
-  deps: LaunchDeps,
-  signal: AbortSignal,
-): Promise<Prepared> {
+export async function prepareProcess({ container, image }: Wanted, deps: LaunchDeps, signal: AbortSignal): Promise<Prepared> {
   const built = await obtained(image.set, deps, signal);
   if (!("bin" in built)) return built;
   const references = await deps.volumes.references(signal);

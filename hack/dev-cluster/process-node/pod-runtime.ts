@@ -1,17 +1,21 @@
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { exitCodeOf, findProcess } from "../processes/process.ts";
+import type { KubeClient } from "../../../src/runtime/kube/client.ts";
 import type { CrashBackoff } from "./backoff.ts";
-import { type ContainerOptions, type ContainerRecord, createContainer, type PodContainer } from "./container.ts";
-import { type ContainerFolders, type LaunchDeps, prepareProcess, refreshVolumes } from "./launch-container.ts";
+import { createContainer, type PodContainer, type Prepared } from "./container.ts";
+import { type LaunchDeps, prepareProcess, refreshVolumes } from "./launch-container.ts";
 import { annotation, type Container, type Pod } from "./pod.ts";
+import {
+  type ContainerFolders,
+  containerFolders,
+  findContainer,
+  forgetCrashes,
+  podDirectory,
+  removePodFiles,
+  saveContainer,
+} from "./pod-folders.ts";
 import type { ContainerView } from "./pod-status.ts";
-import type { Catalogue } from "./programs/catalogue.ts";
-import type { PortForward } from "./programs/launch.ts";
-import { pretendRun, processRun } from "./run.ts";
-import { createVolumes } from "./volumes.ts";
+import { pretendRun } from "./run.ts";
+import { createVolumes, type Volumes } from "./volumes.ts";
 
 /** One pod on this node. */
 export interface PodRuntime {
@@ -26,15 +30,14 @@ export interface PodRuntime {
   isGone(): boolean;
   /** Removes the pod's files; to be called when it is gone. */
   remove(): void;
-  /** Ends everything and keeps the files, for a node that will be started again: its pods then start as if it were the first time. */
+  /** Ends everything and keeps the files, for a node that will be started again. */
   end(graceMs: number): Promise<void>;
   /** Lets go of the pod without ending anything, so that a successor finds it. */
   detach(): Promise<void>;
 }
 
-export interface PodRuntimeDeps extends Pick<LaunchDeps, "addressOf" | "apiServer" | "endsWithUs"> {
-  readonly client: Parameters<typeof createVolumes>[0]["client"];
-  readonly catalogue: Catalogue;
+export interface PodRuntimeDeps extends Pick<LaunchDeps, "catalogue" | "addressOf" | "apiServer" | "endsWithUs"> {
+  readonly client: KubeClient;
   /** Folder of this node. */
   readonly directory: string;
   readonly backoff: CrashBackoff;
@@ -44,139 +47,94 @@ export interface PodRuntimeDeps extends Pick<LaunchDeps, "addressOf" | "apiServe
 
 /** How often volumes are compared with what they are made of, in ms; a kubelet takes about a minute. */
 const refreshMs = 20_000;
-
-interface SavedContainer {
-  readonly record: ContainerRecord;
-  readonly forwards: readonly PortForward[];
-}
+/** How often an image that cannot be had is asked for, in ms. */
+const pullMs = 60_000;
 
 export function createPodRuntime(first: Pod, ip: string, deps: PodRuntimeDeps): PodRuntime {
-  const directory = podDirectory(deps.directory, first.metadata.uid);
+  const { uid } = first.metadata;
   const startedAtMs = deps.nowMs();
-  const volumes = createVolumes({ client: deps.client, pod: first, podIP: ip, directory: join(directory, "volumes"), nowMs: deps.nowMs });
+  const volumes = createVolumes({ ...deps, pod: first, podIP: ip, directory: join(podDirectory(deps.directory, uid), "volumes") });
   let pod = first;
-  let refreshAtMs = 0;
-  const containers = new Map(first.spec.containers.map((container) => [container.name, containerOf(container)]));
-
-  function containerOf(container: Container): PodContainer {
-    const folders = foldersOf(deps.directory, directory, first, container.name);
-    const found = findRun(folders, ip);
-    const options: ContainerOptions = {
-      podIP: ip,
-      restartPolicy: first.spec.restartPolicy ?? "Always",
-      backoff: deps.backoff,
-      nowMs: deps.nowMs,
-      onChange: deps.onChange,
-      neverReady: first.metadata.annotations?.[annotation.ready] === "false",
-      prepare: async (wanted, signal) => {
-        const image = deps.catalogue.find(wanted.image);
-        if (image.kind === "absent")
-          return { ok: false, reason: "ImagePullBackOff", message: `Back-off pulling image "${wanted.image}"`, retryMs: 60_000 };
-        if (image.kind === "unknown") return { ok: true, start: () => Promise.resolve(pretendRun(pretence(pod))) };
-        return await prepareProcess(
-          wanted,
-          image,
-          {
-            ...deps,
-            pod,
-            podIP: ip,
-            folders,
-            volumes,
-            onReady: deps.onChange,
-            remember: (record, forwards) => save(folders, { record, forwards }),
-          },
-          signal,
-        );
-      },
-      ...(found === undefined ? {} : { found }),
-    };
-    return createContainer(container, options);
-  }
-
+  let refreshAtMs = startedAtMs + refreshMs;
+  const parts = { ...deps, ip, volumes, pod: () => pod };
+  const containers = new Map(first.spec.containers.map((container) => [container.name, containerOf(container, parts)]));
+  const all = [...containers.values()];
   return {
-    uid: first.metadata.uid,
-    ip,
-    startedAtMs,
-    views: () => [...containers.values()].map((container) => container.view()),
+    ...{ uid, ip, startedAtMs },
+    views: () => all.map((container) => container.view()),
     containers: () => containers,
     async step(next, signal) {
       pod = next;
       const waits = [refreshMs];
       for (const container of pod.spec.containers) waits.push((await containers.get(container.name)?.step(container, signal)) ?? refreshMs);
-      for (const container of containers.values()) container.run()?.share(shareOf(pod));
-      if (!existsSync(join(directory, "address")) && existsSync(directory)) writeFileSync(join(directory, "address"), ip);
-      const hasProcess = [...containers.values()].some((container) => container.run()?.pid !== undefined);
-      if (hasProcess && refreshAtMs < deps.nowMs()) {
+      for (const container of all) container.run()?.share(shareOf(pod));
+      const hasProcess = all.some((container) => container.run()?.pid !== undefined);
+      if (hasProcess && refreshAtMs <= deps.nowMs()) {
         refreshAtMs = deps.nowMs() + refreshMs;
         await refreshVolumes(volumes, signal);
       }
       return Math.min(...waits);
     },
-    stop: (graceMs) => containers.forEach((container) => container.stop(graceMs)),
-    isGone: () => [...containers.values()].every((container) => container.isGone()),
-    remove() {
-      for (const folder of [socketFolder(directory), directory]) rmSync(folder, { recursive: true, force: true });
-    },
+    stop: (graceMs) => all.forEach((container) => container.stop(graceMs)),
+    isGone: () => all.every((container) => container.isGone()),
+    remove: () => removePodFiles(deps.directory, uid),
     async end(graceMs) {
-      const runs = [...containers.values()].flatMap((container) => container.run() ?? []);
-      containers.forEach((container) => container.stop(graceMs));
+      const runs = all.flatMap((container) => container.run() ?? []);
+      all.forEach((container) => container.stop(graceMs));
       await Promise.all(runs.map((run) => run.ended));
-      for (const name of containers.keys()) forgetCrashes(join(directory, name, "record.json"));
+      for (const name of containers.keys()) forgetCrashes(containerFolders(deps.directory, first, name));
     },
     async detach() {
-      await Promise.all([...containers.values()].map((container) => container.detach()));
+      await Promise.all(all.map((container) => container.detach()));
     },
   };
 }
 
-/** Address a predecessor of this node gave the pod, which its processes listen on. */
-export function savedAddress(node: string, uid: string): string | undefined {
-  const file = join(podDirectory(node, uid), "address");
-  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+interface Parts extends PodRuntimeDeps {
+  readonly ip: string;
+  readonly volumes: Volumes;
+  readonly pod: () => Pod;
 }
 
-export function podDirectory(node: string, uid: string): string {
-  return join(node, "pods", createHash("sha256").update(uid).digest("hex").slice(0, 8));
+function containerOf(container: Container, parts: Parts): PodContainer {
+  const pod = parts.pod();
+  const folders = containerFolders(parts.directory, pod, container.name);
+  const found = findContainer(folders);
+  return createContainer(container, {
+    ...{ podIP: parts.ip, backoff: parts.backoff, nowMs: parts.nowMs, onChange: parts.onChange },
+    restartPolicy: pod.spec.restartPolicy ?? "Always",
+    neverReady: pod.metadata.annotations?.[annotation.ready] === "false",
+    prepare: (wanted, signal) => prepare(wanted, { parts, folders }, signal),
+    ...(found === undefined ? {} : { found }),
+  });
 }
 
-function foldersOf(node: string, pod: string, { metadata }: Pod, container: string): ContainerFolders {
-  const own = join(pod, container);
-  return {
-    own,
-    run: join(own, "run"),
-    root: join(own, "root"),
-    sockets: socketFolder(pod),
-    log: join(node, "logs", metadata.namespace, metadata.name, `${container}.log`),
-  };
+async function prepare(
+  container: Container,
+  { parts, folders }: { readonly parts: Parts; readonly folders: ContainerFolders },
+  signal: AbortSignal,
+): Promise<Prepared> {
+  const pod = parts.pod();
+  const image = parts.catalogue.find(container.image);
+  switch (image.kind) {
+    case "absent":
+      return { ok: false, reason: "ImagePullBackOff", message: `Back-off pulling image "${container.image}"`, retryMs: pullMs };
+    case "unknown":
+      return { ok: true, start: () => Promise.resolve(pretendRun(pretence(pod))) };
+    case "program":
+      return await prepareProcess(
+        { container, image },
+        {
+          ...{ ...parts, pod, podIP: parts.ip, folders },
+          onReady: parts.onChange,
+          remember: (record, forwards) => saveContainer(folders, { ip: parts.ip, record, forwards }),
+        },
+        signal,
+      );
+  }
 }
 
-/** A path short enough for sockets, which have 107 bytes: below the pod's folder if that leaves room, else in the system's one for such things. */
-function socketFolder(pod: string): string {
-  const own = join(pod, "s");
-  return own.length <= 90 ? own : join(tmpdir(), `argosy-${createHash("sha256").update(pod).digest("hex").slice(0, 12)}`);
-}
-
-function save(folders: ContainerFolders, saved: SavedContainer): void {
-  mkdirSync(folders.own, { recursive: true });
-  writeFileSync(join(folders.own, "record.json"), JSON.stringify(saved));
-}
-
-function forgetCrashes(file: string): void {
-  if (!existsSync(file)) return;
-  const saved = JSON.parse(readFileSync(file, "utf8")) as SavedContainer;
-  writeFileSync(file, JSON.stringify({ ...saved, record: { ...saved.record, crashes: 0 } }));
-}
-
-/** The run a predecessor of this node started, whether it goes on or has ended meanwhile. */
-function findRun(folders: ContainerFolders, ip: string): ContainerOptions["found"] {
-  const file = join(folders.own, "record.json");
-  if (!existsSync(file)) return undefined;
-  const saved = JSON.parse(readFileSync(file, "utf8")) as SavedContainer;
-  const process = findProcess(folders.run);
-  const run = process === undefined ? undefined : processRun(process, ip, saved.forwards);
-  return { record: saved.record, run, exitCode: exitCodeOf(folders.run) ?? 255 };
-}
-
+/** How long a container without a process goes on, and how it ends, as its pod asks for. */
 function pretence({ metadata, spec }: Pod): { readonly runMs: number | undefined; readonly exitCode: number } {
   const code = metadata.annotations?.[annotation.exitCode];
   const ends = code !== undefined || (spec.restartPolicy ?? "Always") !== "Always";

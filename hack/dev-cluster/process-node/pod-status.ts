@@ -24,6 +24,13 @@ export interface ContainerView {
   readonly id: string | undefined;
 }
 
+/** Times are RFC 3339. */
+export interface StatusFacts {
+  readonly podIP: string;
+  readonly now: string;
+  readonly startTime: string;
+}
+
 /** Phase of a pod from its containers, by the kubelet's rules. */
 export function phaseOf(containers: readonly ContainerView[], restartPolicy: string): "Pending" | "Running" | "Succeeded" | "Failed" {
   if (containers.some(({ state, last }) => state.kind === "waiting" && last === undefined)) return "Pending";
@@ -35,11 +42,7 @@ export function phaseOf(containers: readonly ContainerView[], restartPolicy: str
  * The status a node reports for a pod. Conditions the node does not own (PodScheduled) are kept, and a condition's time moves only when
  * its status does, so that equal facts give an equal status.
  */
-export function renderStatus(
-  pod: Pod,
-  facts: { readonly podIP: string; readonly now: string; readonly startTime: string },
-  containers: readonly ContainerView[],
-): object {
+export function renderStatus(pod: Pod, facts: StatusFacts, containers: readonly ContainerView[]): object {
   const phase = phaseOf(containers, pod.spec.restartPolicy ?? "Always");
   const over = phase === "Succeeded" || phase === "Failed";
   const unready = containers.filter((container) => !container.isReady).map((container) => container.name);

@@ -1,28 +1,23 @@
 import { GoneError, StaleError } from "../../../src/domain/errors.ts";
 import type { KubeClient } from "../../../src/runtime/kube/client.ts";
 import { type Pod, type PodCondition, podType } from "./pod.ts";
-import { type ContainerView, renderStatus } from "./pod-status.ts";
+import { type ContainerView, renderStatus, type StatusFacts } from "./pod-status.ts";
 
 /** Reports pods to the API server, each status once. */
 export interface StatusWriter {
-  write(
-    pod: Pod,
-    facts: { readonly podIP: string; readonly startTime: string; readonly now: string },
-    views: readonly ContainerView[],
-    signal: AbortSignal,
-  ): Promise<void>;
+  write(pod: Pod, facts: StatusFacts & { readonly views: readonly ContainerView[] }, signal: AbortSignal): Promise<void>;
   forget(uid: string): void;
 }
 
 export function createStatusWriter(client: KubeClient): StatusWriter {
   const written = new Map<string, { readonly text: string; readonly conditions: readonly PodCondition[] }>();
   return {
-    async write(pod, facts, views, signal) {
+    async write(pod, facts, signal) {
       const { uid, namespace, name } = pod.metadata;
       // What was written last may not have come back yet; without it a condition's time would move for nothing.
       const own = written.get(uid)?.conditions ?? [];
       const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !own.some((condition) => condition.type === type));
-      const status = renderStatus({ ...pod, status: { ...pod.status, conditions: [...foreign, ...own] } }, facts, views) as {
+      const status = renderStatus({ ...pod, status: { ...pod.status, conditions: [...foreign, ...own] } }, facts, facts.views) as {
         readonly conditions: readonly PodCondition[];
       };
       const text = JSON.stringify(status);

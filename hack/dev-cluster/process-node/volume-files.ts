@@ -1,4 +1,4 @@
-import { podField, type PodFacts, type References } from "./environment.ts";
+import { type PodFacts, podField, type References } from "./environment.ts";
 import type { DownwardItem, FilesOf, Volume } from "./pod.ts";
 
 /** A token that the file at `path` must hold; asking for it needs the API server. */

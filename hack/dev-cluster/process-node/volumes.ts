@@ -1,10 +1,10 @@
-import { writeFileSync, mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { KubeClient } from "../../../src/runtime/kube/client.ts";
 import { type ResourceType, resourcePath } from "../../../src/runtime/kube/resource.ts";
 import { writeVolume } from "./container-root.ts";
 import type { References } from "./environment.ts";
-import { configMapType, type Container, type DataObject, type Pod, secretType, serviceAccountType, type Volume } from "./pod.ts";
+import { type Container, configMapType, type DataObject, type Pod, secretType, serviceAccountType, type Volume } from "./pod.ts";
 import { filesOf, referredBy, type TokenFile } from "./volume-files.ts";
 
 /** Keeps a pod's volumes on disk equal to what they are made of. */

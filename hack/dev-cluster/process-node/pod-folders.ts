@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exitCodeOf, findProcess } from "../processes/process.ts";
+import type { ContainerRecord, FoundContainer } from "./container.ts";
+import type { Pod } from "./pod.ts";
+import type { PortForward } from "./programs/launch.ts";
+import { processRun } from "./run.ts";
+
+/** Where the files of one container are. */
+export interface ContainerFolders {
+  readonly own: string;
+  readonly run: string;
+  /** Stands for the container's `/`. */
+  readonly root: string;
+  readonly sockets: string;
+  readonly log: string;
+}
+
+/** What must be known to go on with a container that somebody else started. */
+export interface SavedContainer {
+  readonly ip: string;
+  readonly record: ContainerRecord;
+  readonly forwards: readonly PortForward[];
+}
+
+/** Folder of a pod below the folder of its node. */
+export function podDirectory(node: string, uid: string): string {
+  return join(node, "pods", hash(uid, 8));
+}
+
+export function containerFolders(node: string, { metadata }: Pod, container: string): ContainerFolders {
+  const pod = podDirectory(node, metadata.uid);
+  const own = join(pod, container);
+  const log = join(node, "logs", metadata.namespace, metadata.name, `${container}.log`);
+  return { own, run: join(own, "run"), root: join(own, "root"), sockets: socketFolder(pod), log };
+}
+
+export function removePodFiles(node: string, uid: string): void {
+  const pod = podDirectory(node, uid);
+  for (const folder of [socketFolder(pod), pod]) rmSync(folder, { recursive: true, force: true });
+}
+
+/** Address a predecessor of this node gave the pod, which its processes listen on. */
+export function savedAddress(node: string, uid: string): string | undefined {
+  const file = join(podDirectory(node, uid), "address");
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+}
+
+/** To be called before the process is started: afterwards nobody may be left to do it. */
+export function saveContainer(folders: ContainerFolders, saved: SavedContainer): void {
+  mkdirSync(folders.own, { recursive: true });
+  writeFileSync(join(folders.own, "..", "address"), saved.ip);
+  writeFileSync(join(folders.own, "record.json"), JSON.stringify(saved));
+}
+
+/** The run a predecessor of this node started, whether it goes on or has ended meanwhile. */
+export function findContainer(folders: ContainerFolders): FoundContainer | undefined {
+  const saved = readSaved(folders);
+  if (saved === undefined) return undefined;
+  const process = findProcess(folders.run);
+  const run = process === undefined ? undefined : processRun(process, saved.ip, saved.forwards);
+  return { record: saved.record, run, exitCode: exitCodeOf(folders.run) ?? 255 };
+}
+
+/** Ending a container together with its node is no crash: the next node starts it at once. */
+export function forgetCrashes(folders: ContainerFolders): void {
+  const saved = readSaved(folders);
+  if (saved !== undefined) saveContainer(folders, { ...saved, record: { ...saved.record, crashes: 0 } });
+}
+
+function readSaved(folders: ContainerFolders): SavedContainer | undefined {
+  const file = join(folders.own, "record.json");
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as SavedContainer) : undefined;
+}
+
+/** A path short enough for sockets, which have 107 bytes: below the pod's folder if that leaves room, else in the system's one for such things. */
+function socketFolder(pod: string): string {
+  const own = join(pod, "s");
+  return own.length <= 90 ? own : join(tmpdir(), `argosy-${hash(pod, 12)}`);
+}
+
+function hash(text: string, length: number): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, length);
+}

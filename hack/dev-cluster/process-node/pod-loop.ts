@@ -1,0 +1,96 @@
+import { type Clock, millis, rfc3339 } from "../../../src/domain/clock.ts";
+import type { WorkResult } from "../../../src/runtime/keyed-queue.ts";
+import type { KubeClient } from "../../../src/runtime/kube/client.ts";
+import type { ObjectName } from "../../../src/runtime/kube/resource.ts";
+import type { Addresses } from "./addresses.ts";
+import { type Pod, podType } from "./pod.ts";
+import { savedAddress } from "./pod-folders.ts";
+import { createPodRuntime, type PodRuntime, type PodRuntimeDeps } from "./pod-runtime.ts";
+import { createStatusWriter } from "./status-writer.ts";
+
+/** Makes each pod of this node what the API server says it should be. */
+export interface PodLoop {
+  /** Work on one key (`namespace/name`). */
+  work(key: string, signal: AbortSignal): Promise<WorkResult | undefined>;
+  /** Pods that are here, in the order of their keys. */
+  runtimes(): readonly (readonly [key: string, runtime: PodRuntime])[];
+  runtime(at: ObjectName): PodRuntime | undefined;
+}
+
+export interface PodLoopOptions extends Omit<PodRuntimeDeps, "onChange" | "nowMs"> {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly addresses: Addresses;
+  readonly pod: (at: ObjectName) => Pod | undefined;
+  /** Asks for another run of the work for this key. */
+  readonly again: (key: string, namespace: string) => void;
+}
+
+/** For processes that nobody grants a time any more, in ms. */
+export const lastGraceMs = 3000;
+/** How soon to look again whether something has ended, in ms, in case nobody says so. */
+const lookAgain: WorkResult = { requeueAfterMs: 1000 };
+
+export function createPodLoop(options: PodLoopOptions): PodLoop {
+  const { client, clock, addresses } = options;
+  const runtimes = new Map<string, PodRuntime>();
+  const statuses = createStatusWriter(client);
+
+  const create = (key: string, pod: Pod): PodRuntime => {
+    const known = savedAddress(options.directory, pod.metadata.uid) ?? pod.status?.podIP;
+    if (known !== undefined) addresses.keep(known);
+    const onChange = () => options.again(key, pod.metadata.namespace);
+    const runtime = createPodRuntime(pod, known ?? addresses.take(), { ...options, nowMs: () => clock.now(), onChange });
+    runtimes.set(key, runtime);
+    return runtime;
+  };
+  const advance = async (key: string, pod: Pod, signal: AbortSignal): Promise<WorkResult> => {
+    const runtime = runtimes.get(key) ?? create(key, pod);
+    const requeueAfterMs = await runtime.step(pod, signal);
+    const facts = { podIP: runtime.ip, startTime: rfc3339(millis(runtime.startedAtMs)), now: rfc3339(clock.now()) };
+    await statuses.write(pod, { ...facts, views: runtime.views() }, signal);
+    return { requeueAfterMs };
+  };
+  /** Ends what a pod runs; true once there is nothing left of it. */
+  const finish = (key: string, runtime: PodRuntime, graceMs: number): boolean => {
+    runtime.stop(graceMs);
+    if (!runtime.isGone()) return false;
+    runtime.remove();
+    runtimes.delete(key);
+    addresses.release(runtime.ip);
+    statuses.forget(runtime.uid);
+    return true;
+  };
+  const remove = async (key: string, pod: Pod, signal: AbortSignal): Promise<WorkResult | undefined> => {
+    const runtime = runtimes.get(key);
+    const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 30) * 1000;
+    if (runtime !== undefined && !finish(key, runtime, graceMs)) return lookAgain;
+    await client.delete(podType, pod.metadata, { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } }, signal);
+    return undefined;
+  };
+  return {
+    async work(key, signal) {
+      const pod = options.pod(nameOf(key));
+      const runtime = runtimes.get(key);
+      // Gone, or another pod of that name, as a StatefulSet makes them.
+      if (runtime !== undefined && runtime.uid !== pod?.metadata.uid && !finish(key, runtime, lastGraceMs)) return lookAgain;
+      if (pod === undefined) return undefined;
+      if (pod.metadata.deletionTimestamp !== undefined) return await remove(key, pod, signal);
+      if (!runtimes.has(key) && isOver(pod)) return undefined;
+      return await advance(key, pod, signal);
+    },
+    runtimes: () => [...runtimes].sort(([a], [b]) => (a < b ? -1 : 1)),
+    runtime: (at) => runtimes.get(keyOf(at)),
+  };
+}
+
+export const keyOf = (at: ObjectName): string => `${at.namespace}/${at.name}`;
+
+export function nameOf(key: string): ObjectName {
+  const [namespace = "", name = ""] = key.split("/");
+  return { namespace, name };
+}
+
+function isOver(pod: Pod): boolean {
+  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+}
