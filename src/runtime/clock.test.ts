@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { sleep, systemClock } from "./clock.ts";
 import { createVirtualClock } from "./testing/virtual-clock.ts";
@@ -44,6 +45,7 @@ describe("sleep", () => {
     expect(isAwake).toBe(false);
     await clock.advance(1);
     expect(isAwake).toBe(true);
+    expect(getEventListeners(never, "abort")).toEqual([]);
   });
 
   it("ends with the signal's reason and leaves no timer behind", async () => {

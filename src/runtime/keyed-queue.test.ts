@@ -133,6 +133,25 @@ describe("keyed queue", () => {
     expect(bench.runs).toHaveLength(2);
   });
 
+  it.each([
+    [{ requeueAfterMs: 700 }, 300],
+    [{ requeueAfterMs: 300 }, 700],
+  ])("takes the earlier of what its work asked for (%j) and what was added meanwhile (%d ms)", async (result, afterMs) => {
+    const bench = aQueue();
+    bench.queue.start();
+    bench.queue.add("a");
+    await settle();
+    bench.queue.add("a", { afterMs });
+    await bench.end("a", result);
+    await bench.clock.advance(299);
+    expect(bench.runs).toHaveLength(1);
+    await bench.clock.advance(1);
+    expect(bench.runs).toHaveLength(2);
+    await bench.end("a");
+    await bench.clock.advance(10_000);
+    expect(bench.runs).toHaveLength(2);
+  });
+
   it("backs off twice as long with every failure in a row, up to the maximum, and starts over after a success", async () => {
     const bench = aQueue();
     bench.queue.start();

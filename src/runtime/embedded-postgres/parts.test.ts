@@ -1,10 +1,12 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { stateDirError } from "./layout.ts";
 import { createHolders, withLock } from "./lock.ts";
 import { parsePostmasterPid } from "./postmaster-pid.ts";
@@ -77,6 +79,15 @@ describe("processes", () => {
     expect(self?.pid).toBe(process.pid);
     expect(self).toEqual(await identify(process.pid));
     expect(await identify(999_999_999)).toBeUndefined();
+  });
+
+  it.skipIf(process.platform !== "linux")("are gone although nobody has collected what remains of them", async () => {
+    // The shell becomes a program that never asks after its child.
+    const parent = spawn("/bin/sh", ["-c", "/bin/true & echo $!; exec /bin/sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+    const [pid] = (await once(createInterface(parent.stdout), "line")) as [string];
+    await vi.waitFor(async () => expect(await readFile(`/proc/${pid}/stat`, "utf8")).toContain(") Z "), 20_000);
+    expect(await identify(Number(pid))).toBeUndefined();
+    parent.kill("SIGKILL");
   });
 
   it("are servers of a data directory by their command line alone", () => {
