@@ -10,6 +10,12 @@ export function rfc3339(at: Millis): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
+/** Reads a time in that form, with or without fractions of a second; `undefined` for anything else. */
+export function parseRfc3339(text: string): Millis | undefined {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : millis(at);
+}
+
 /**
  * Time as a value. Core functions are given `now`; only controllers, adapters and the toolkit hold a clock.
  * The simulation's clock is virtual: nothing but `after` makes time pass there.

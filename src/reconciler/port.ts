@@ -54,7 +54,9 @@ export interface ApiCluster {
 
 /** The role that registers bind, and what it is made from. */
 export interface DeployerRole {
-  read(signal: AbortSignal): Promise<{ readonly uid: string; readonly resourceVersion: string; readonly rules: readonly PolicyRule[] } | undefined>;
+  read(
+    signal: AbortSignal,
+  ): Promise<{ readonly uid: string; readonly resourceVersion: string; readonly rules: readonly PolicyRule[] } | undefined>;
   /** Replaces the rules of that very version; `StaleError` if it has changed. */
   replaceRules(version: Preconditions, rules: readonly PolicyRule[], signal: AbortSignal): Promise<void>;
   discover(signal: AbortSignal): Promise<Discovery>;

@@ -21,10 +21,18 @@ export function routeApplication(change: ObjectChange<ObservedApplication>): App
 }
 
 /** Whom a change of any other object concerns: the units it was made for, else the instances. */
-export function routeObject(change: ObjectChange<ObservedObject>): { readonly units: readonly UnitId[]; readonly instances: readonly InstanceId[] } {
+export function routeObject(change: ObjectChange<ObservedObject>): {
+  readonly units: readonly UnitId[];
+  readonly instances: readonly InstanceId[];
+} {
   const sides = sidesOf(change);
   const units = new Set(sides.map(unitOf).filter((id) => id !== undefined));
-  const instances = new Set(sides.filter((side) => unitOf(side) === undefined).map(holderOf).filter((id) => id !== undefined));
+  const instances = new Set(
+    sides
+      .filter((side) => unitOf(side) === undefined)
+      .map(holderOf)
+      .filter((id) => id !== undefined),
+  );
   return { units: [...units], instances: [...instances] };
 }
 

@@ -30,7 +30,7 @@ export type ObjectAction<T extends ObservedObject> =
   /** It was written under newer rows than ours: we are late, and must read them. */
   | { readonly kind: "fenced"; readonly by: Fence };
 
-export type Difference = "content" | "labels" | "annotations" | "finalizers";
+type Difference = "content" | "labels" | "annotations" | "finalizers";
 
 /**
  * Compares an object with what it should be, by its real content and not only by the hash it claims. A difference of the
@@ -62,7 +62,7 @@ export function newerFence(ours: Fence | undefined, observed: Pick<ObservedObjec
   return observed.epoch > ours.epoch || revision > ours.revision ? { epoch: observed.epoch, revision } : undefined;
 }
 
-export function preconditionsOf(observed: Pick<ObservedObject, "uid" | "resourceVersion">): Preconditions {
+function preconditionsOf(observed: Pick<ObservedObject, "uid" | "resourceVersion">): Preconditions {
   return { uid: observed.uid, resourceVersion: observed.resourceVersion };
 }
 
@@ -72,7 +72,9 @@ export function guards(observed: ObservedObject): readonly PatchOperation[] {
   return [
     { op: "test", path: "/metadata/uid", value: observed.uid },
     { op: "test", path: "/metadata/resourceVersion", value: observed.resourceVersion },
-    ...(epoch === undefined ? [] : [{ op: "test", path: `/metadata/annotations/${escapePointer(ANNOTATION_EPOCH)}`, value: epoch } as const]),
+    ...(epoch === undefined
+      ? []
+      : [{ op: "test", path: `/metadata/annotations/${escapePointer(ANNOTATION_EPOCH)}`, value: epoch } as const]),
   ];
 }
 
@@ -104,7 +106,11 @@ function changes(desired: DesiredObject, observed: ObservedObject): readonly Pat
  * missing map nor make one only if it is missing: it is then written whole. What others had put in such a map is lost;
  * nobody else has a claim on these objects.
  */
-export function mapChanges(field: "labels" | "annotations", observed: Readonly<Record<string, string>>, desired: Readonly<Record<string, string>>): readonly PatchOperation[] {
+export function mapChanges(
+  field: "labels" | "annotations",
+  observed: Readonly<Record<string, string>>,
+  desired: Readonly<Record<string, string>>,
+): readonly PatchOperation[] {
   const wrong = Object.entries(desired).filter(([name, value]) => observed[name] !== value);
   if (wrong.length === 0) return [];
   if (Object.keys(observed).length === 0) return [{ op: "add", path: `/metadata/${field}`, value: desired }];

@@ -23,7 +23,10 @@ export function mirrorOperationState(raw: unknown): Json | undefined {
   const whole = pickBounded(source, STATE_FIELDS);
   if (isSmall(whole)) return whole;
   const result = asObject(whole["syncResult"]);
-  const trimmed = { ...pickBounded(source, OUTCOME_FIELDS), ...(Object.keys(result).length === 0 ? {} : { syncResult: { ...result, resources: asArray(result["resources"]).slice(0, 50) } }) };
+  const trimmed = {
+    ...pickBounded(source, OUTCOME_FIELDS),
+    ...(Object.keys(result).length === 0 ? {} : { syncResult: { ...result, resources: asArray(result["resources"]).slice(0, 50) } }),
+  };
   return isSmall(trimmed) ? trimmed : pickBounded(source, OUTCOME_FIELDS);
 }
 
@@ -32,7 +35,9 @@ function isSmall(value: Json): boolean {
 }
 
 function pickBounded(source: Json, fields: readonly string[]): Json {
-  return Object.fromEntries(fields.filter((field) => isPresent(source[field])).map((field) => [field, bounded(source[field], DEPTH_LIMIT)]));
+  return Object.fromEntries(
+    fields.filter((field) => isPresent(source[field])).map((field) => [field, bounded(source[field], DEPTH_LIMIT)]),
+  );
 }
 
 function isPresent(value: unknown): boolean {
@@ -45,5 +50,12 @@ function bounded(value: unknown, depth: number): unknown {
   if (depth === 0) return undefined;
   if (Array.isArray(value)) return value.slice(0, LIST_LIMIT).map((entry) => bounded(entry, depth - 1));
   const entries = Object.entries(value).filter(([field, entry]) => field !== "manifests" && isPresent(entry));
-  return Object.fromEntries(entries.map(([field, entry]) => [field, field === "resources" && Array.isArray(entry) ? entry.slice(0, RESOURCE_LIMIT).map((one) => bounded(one, depth - 1)) : bounded(entry, depth - 1)]));
+  return Object.fromEntries(
+    entries.map(([field, entry]) => [
+      field,
+      field === "resources" && Array.isArray(entry)
+        ? entry.slice(0, RESOURCE_LIMIT).map((one) => bounded(one, depth - 1))
+        : bounded(entry, depth - 1),
+    ]),
+  );
 }

@@ -1,5 +1,5 @@
-import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
 import type { Millis } from "../domain/clock.ts";
+import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
 import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_UNIT } from "../domain/names.ts";
 import type { EngineStatus } from "../domain/status.ts";
 import type { ObservedObject } from "./managed-object.ts";
@@ -58,11 +58,12 @@ export function differsInContent(before: ObservedObject | undefined, now: Observ
 
 /** Whether Argo CD reports something else, or has looked again. */
 export function differsInReport(before: ObservedApplication | undefined, now: ObservedApplication): boolean {
-  return now.report?.hash !== before?.report?.hash || now.report?.reconciledAt !== before?.report?.reconciledAt || now.epoch !== before?.epoch;
+  return (
+    now.report?.hash !== before?.report?.hash || now.report?.reconciledAt !== before?.report?.reconciledAt || now.epoch !== before?.epoch
+  );
 }
 
 function sameEntries(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
   const names = Object.keys(a);
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 }
-

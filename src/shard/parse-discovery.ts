@@ -10,10 +10,17 @@ export function parseDiscovery(answers: readonly unknown[]): Discovery | undefin
   const lists = answers.map(asObject);
   if (lists.some((list) => list["kind"] !== "APIGroupDiscoveryList")) return undefined;
   const groups = lists.flatMap((list) => asArray(list["items"])).map(parseGroup);
-  return { resources: groups.flatMap((group) => group.resources), silentGroups: groups.filter((group) => group.isSilent).map((group) => group.name) };
+  return {
+    resources: groups.flatMap((group) => group.resources),
+    silentGroups: groups.filter((group) => group.isSilent).map((group) => group.name),
+  };
 }
 
-function parseGroup(raw: unknown): { readonly name: string; readonly isSilent: boolean; readonly resources: readonly DiscoveredResource[] } {
+function parseGroup(raw: unknown): {
+  readonly name: string;
+  readonly isSilent: boolean;
+  readonly resources: readonly DiscoveredResource[];
+} {
   const name = asString(asObject(asObject(raw)["metadata"])["name"]);
   const versions = asArray(asObject(raw)["versions"]).map(asObject);
   return {

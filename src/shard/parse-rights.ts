@@ -30,7 +30,12 @@ export function parseToken(raw: unknown): ObservedToken | undefined {
 export function parseRules(raw: unknown): readonly (PolicyRule & { readonly resourceNames: readonly string[] })[] {
   return asArray(raw).map((entry) => {
     const rule = asObject(entry);
-    return { apiGroups: strings(rule["apiGroups"]), resources: strings(rule["resources"]), verbs: strings(rule["verbs"]), resourceNames: strings(rule["resourceNames"]) };
+    return {
+      apiGroups: strings(rule["apiGroups"]),
+      resources: strings(rule["resources"]),
+      verbs: strings(rule["verbs"]),
+      resourceNames: strings(rule["resourceNames"]),
+    };
   });
 }
 

@@ -71,7 +71,10 @@ function markFence(fence: Fence | undefined): Fence | undefined {
 
 function mark(fence: Fence | undefined, observed: ObservedApplication): readonly PatchOperation[] {
   if (fence === undefined) return [];
-  return mapChanges("annotations", observed.annotations, { [ANNOTATION_EPOCH]: String(fence.epoch), [ANNOTATION_REVISION]: String(fence.revision) });
+  return mapChanges("annotations", observed.annotations, {
+    [ANNOTATION_EPOCH]: String(fence.epoch),
+    [ANNOTATION_REVISION]: String(fence.revision),
+  });
 }
 
 function change(observed: ObservedApplication, patch: readonly PatchOperation[]): ApplicationAction {

@@ -1,5 +1,5 @@
 import type { Millis } from "../domain/clock.ts";
-import { millis } from "../domain/clock.ts";
+import { parseRfc3339 } from "../domain/clock.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { EngineCondition, EngineStatus, ResourceStatus } from "../domain/status.ts";
 import { HEALTH_STATES, RESOURCE_LIMIT, SYNC_STATES } from "../domain/status.ts";
@@ -41,8 +41,7 @@ export function projectStatus(raw: unknown): Report | undefined {
 
 /** A Kubernetes time (RFC 3339) in ms; `undefined` for anything else. */
 export function parseTime(raw: unknown): Millis | undefined {
-  const at = Date.parse(asString(raw));
-  return Number.isNaN(at) ? undefined : millis(at);
+  return parseRfc3339(asString(raw));
 }
 
 function oneOf<State extends string>(states: readonly State[], raw: unknown): State | "Unknown" {

@@ -1,7 +1,7 @@
-import type { InstanceId, UnitId } from "../domain/ids.ts";
 import { canonicalJson } from "../domain/hash.ts";
+import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
-import { LABEL_INSTANCE, READER_ROLE } from "../domain/names.ts";
+import { READER_ROLE } from "../domain/names.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { accountName, clusterEntryName, readAccountName, readerBindingName } from "./names.ts";
 import type { Destination, OwnNamespaces } from "./seat.ts";
@@ -55,7 +55,9 @@ export function renderImpersonation(instanceId: InstanceId, units: readonly Unit
     labels: instanceLabels(instanceId),
     annotations: {},
     fence: undefined,
-    content: { rules: resourceNames.length === 0 ? [] : [{ apiGroups: [""], resources: ["serviceaccounts"], verbs: ["impersonate"], resourceNames }] },
+    content: {
+      rules: resourceNames.length === 0 ? [] : [{ apiGroups: [""], resources: ["serviceaccounts"], verbs: ["impersonate"], resourceNames }],
+    },
   };
 }
 
@@ -79,11 +81,6 @@ export function renderClusterEntry(instance: Pick<Instance, "id" | "namespace">,
       data: { name: base64("api"), server: base64(destination.server), config: base64(canonicalJson(config)) },
     },
   };
-}
-
-/** Whose instance an object is, as its label says. */
-export function instanceOf(labels: Readonly<Record<string, string>>): InstanceId | undefined {
-  return labels[LABEL_INSTANCE] as InstanceId | undefined;
 }
 
 function base64(text: string): string {

@@ -26,10 +26,17 @@ export function judgeStrays(
   rows: { readonly belonging: ReadonlySet<ApplicationId>; readonly existing: ReadonlySet<ApplicationId> },
   seenBefore: ReadonlySet<string>,
 ): readonly Stray[] {
-  const strays = findStrays(observed, rows.belonging).map((one) => ({ observed: one.observed, reason: rows.existing.has(one.id) ? "owned-elsewhere" : "no-row" }) as const);
+  const strays = findStrays(observed, rows.belonging).map(
+    (one) => ({ observed: one.observed, reason: rows.existing.has(one.id) ? "owned-elsewhere" : "no-row" }) as const,
+  );
   const isPlausible = strays.filter((stray) => stray.reason === "no-row").length <= REMOVAL_LIMIT;
   return strays
-    .map((stray): Stray => ({ ...stray, isRemovable: stray.reason === "no-row" && isPlausible && seenBefore.has(stray.observed.uid) && !stray.observed.isDeleting }))
+    .map(
+      (stray): Stray => ({
+        ...stray,
+        isRemovable: stray.reason === "no-row" && isPlausible && seenBefore.has(stray.observed.uid) && !stray.observed.isDeleting,
+      }),
+    )
     .sort((a, b) => (a.observed.at.name < b.observed.at.name ? -1 : 1));
 }
 

@@ -1,19 +1,11 @@
-import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
 import { differsInContent, holderOf } from "../../shard/parse-application.ts";
 import type { ObservedToken } from "../../shard/parse-rights.ts";
 import type { ApiCluster, EngineShard, ManagedObjects } from "../port.ts";
+import type { Queues } from "../queues/controller.ts";
 import { routeApplication, routeObject } from "../route.ts";
 import { statusKey } from "../status/controller.ts";
-
-/** Where keys go. */
-export interface Requests {
-  application(id: ApplicationId, unit: UnitId | undefined): void;
-  unit(id: UnitId): void;
-  instance(id: InstanceId): void;
-  status(key: string, unit: UnitId | undefined): void;
-}
 
 /** Turns what the watches see into keys; nothing is decided here but whom it concerns. */
 export interface Events {
@@ -22,14 +14,24 @@ export interface Events {
   followApiCluster(apiCluster: ApiCluster): () => void;
 }
 
-export function createEvents({ requests, partition }: { readonly requests: Requests; readonly partition: Partition }): Events {
+export interface EventsDeps {
+  /** Where keys go. */
+  readonly requests: Pick<Queues, "requestApplication" | "requestUnit" | "requestInstance" | "requestStatus">;
+  readonly partition: Partition;
+}
+
+export function createEvents({ requests, partition }: EventsDeps): Events {
   /** Until everything is listed each object is news, and the sweep that follows the listing covers them at less cost. */
-  const follow = <T extends ObservedObject>(objects: ManagedObjects<T>, isSynced: () => boolean, isNews: (before: T | undefined, now: T) => boolean = differsInContent): (() => void) =>
+  const follow = <T extends ObservedObject>(
+    objects: ManagedObjects<T>,
+    isSynced: () => boolean,
+    isNews: (before: T | undefined, now: T) => boolean = differsInContent,
+  ): (() => void) =>
     objects.subscribe((change) => {
       if (!isSynced() || (change.kind === "upsert" && !isNews(change.before, change.now))) return;
       const route = routeObject(change);
-      route.units.forEach(requests.unit);
-      route.instances.forEach(requests.instance);
+      route.units.forEach(requests.requestUnit);
+      route.instances.forEach(requests.requestInstance);
     });
 
   const followApplications = (engine: EngineShard): (() => void) =>
@@ -37,8 +39,8 @@ export function createEvents({ requests, partition }: { readonly requests: Reque
       const holder = holderOf(change.kind === "delete" ? change.before : change.now);
       if (holder !== undefined && !partition.isMine(holder)) return;
       const route = routeApplication(change);
-      if (engine.isSynced()) for (const { id, unit } of route.applications) requests.application(id, unit);
-      if (route.isReport) requests.status(statusKey(engine.cluster, change.at), route.applications[0]?.unit);
+      if (engine.isSynced()) route.applications.forEach(({ id, unit }) => requests.requestApplication(id, unit));
+      if (route.isReport) requests.requestStatus(statusKey(engine.cluster, change.at), route.applications[0]?.unit);
     });
 
   return {
@@ -47,7 +49,13 @@ export function createEvents({ requests, partition }: { readonly requests: Reque
       return () => ends.forEach((end) => end());
     },
     followApiCluster({ accounts, bindings, roles, readers, tokens, isSynced }) {
-      const ends = [follow(accounts, isSynced), follow(bindings, isSynced), follow(roles, isSynced), follow(readers, isSynced), follow(tokens, isSynced, isNewToken)];
+      const ends = [
+        follow(accounts, isSynced),
+        follow(bindings, isSynced),
+        follow(roles, isSynced),
+        follow(readers, isSynced),
+        follow(tokens, isSynced, isNewToken),
+      ];
       return () => ends.forEach((end) => end());
     },
   };

@@ -1,7 +1,7 @@
+import { StaleError } from "../../domain/errors.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Batcher } from "../../runtime/batcher.ts";
 import { createBatcher } from "../../runtime/batcher.ts";
-import type { InstanceId, UnitId } from "../../domain/ids.ts";
-import { StaleError } from "../../domain/errors.ts";
 import { diffObject } from "../../shard/diff-object.ts";
 import { accountName, readAccountName } from "../../shard/names.ts";
 import type { ObservedRole } from "../../shard/parse-rights.ts";
@@ -34,7 +34,11 @@ export function createImpersonationController({ shards, apiCluster, namespaces }
   const alignOnce = async (instanceId: InstanceId, seen: ObservedRole | undefined, signal: AbortSignal): Promise<void> => {
     // The Role was looked at before the rows are read: whoever wrote it after newer rows makes this write fail.
     const units = await shards.listOwned(instanceId, signal);
-    const desired = renderImpersonation(instanceId, units.map((unit) => unit.unitId), namespaces);
+    const desired = renderImpersonation(
+      instanceId,
+      units.map((unit) => unit.unitId),
+      namespaces,
+    );
     const action = diffObject(desired, seen);
     if (action.kind === "create") await roles.create(action.manifest, signal);
     if (action.kind === "change") await roles.patch(action.at, action.patch, signal);

@@ -33,7 +33,12 @@ const UNSYNCED_RETRY_MS = 250;
 export function createInstanceController(deps: InstanceControllerDeps): InstanceController {
   const { apiCluster, carrier, destination, namespaces } = deps;
 
-  const put = <T extends ObservedObject>(name: string, objects: ManagedObjects<T>, desired: DesiredObject, signal: AbortSignal): Promise<Settlement<T>> =>
+  const put = <T extends ObservedObject>(
+    name: string,
+    objects: ManagedObjects<T>,
+    desired: DesiredObject,
+    signal: AbortSignal,
+  ): Promise<Settlement<T>> =>
     carrier.carryOut({ objects, at: desired.at, plan: (observed: T | undefined) => diffObject(desired, observed), name }, signal);
 
   /** The read account's token; `undefined` until the cluster has made one, which is seen as a change of the Secret. */

@@ -1,14 +1,14 @@
 import { GoneError, StaleError } from "../../domain/errors.ts";
-import type { Log } from "../../telemetry/log.ts";
-import type { Metrics } from "../../telemetry/metrics.ts";
 import type { ObjectAction } from "../../shard/diff-object.ts";
 import type { ObjectAt, ObservedObject } from "../../shard/managed-object.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
 import type { ManagedObjects } from "../port.ts";
 
 /** Where an object was brought to. */
 export type Settlement<T extends ObservedObject> = Extract<ObjectAction<T>, { kind: "settled" | "gone" | "await-end" }>;
 
-export interface Task<T extends ObservedObject> {
+interface Task<T extends ObservedObject> {
   readonly objects: ManagedObjects<T>;
   readonly at: ObjectAt;
   /** Decides the next step from what is there. */
@@ -32,31 +32,47 @@ export interface Carrier {
 const STEP_LIMIT = 8;
 
 export function createCarrier(deps: { readonly log: Log; readonly metrics: Metrics }): Carrier {
-  const writes = deps.metrics.counter("argosy_reconciler_writes_total", "Objects written to clusters by kind of object and step.", ["object", "step"]);
+  const writes = deps.metrics.counter("argosy_reconciler_writes_total", "Objects written, by what they are and the kind of write.", [
+    "object",
+    "step",
+  ]);
+  const tell = <T extends ObservedObject>({ name, at }: Task<T>, action: ObjectAction<T>): void => {
+    if (action.kind === "gone") return;
+    deps.log.debug({ object: name, at, step: action.kind, ...(action.kind === "change" ? { why: action.why } : {}) }, "Writing an object");
+    writes.add(1, { object: name, step: action.kind });
+  };
   return {
     async carryOut<T extends ObservedObject>(task: Task<T>, signal: AbortSignal): Promise<Settlement<T>> {
-      const { objects, at } = task;
-      let observed = objects.get(at);
-      let isFresh = false;
+      let observed = task.objects.get(task.at);
       for (let step = 0; step < STEP_LIMIT; step += 1) {
         const action = task.plan(observed);
-        if (action.kind === "settled" || action.kind === "await-end") return action;
-        if (action.kind === "gone" && isFresh) return action;
-        if (action.kind === "fenced") throw fenced(task, action.by.epoch);
-        if (action.kind === "create" || action.kind === "change" || action.kind === "delete") {
-          deps.log.debug({ object: task.name, at, step: action.kind, ...(action.kind === "change" ? { why: action.why } : {}) }, "Writing an object");
-          writes.add(1, { object: task.name, step: action.kind });
-        }
-        observed = (await write(objects, action, signal)) ?? (await objects.read(at, signal));
-        isFresh = true;
+        const settlement = settlementOf(task, action, step > 0);
+        if (settlement !== undefined) return settlement;
+        tell(task, action);
+        observed = (await write(task.objects, action, signal)) ?? (await task.objects.read(task.at, signal));
       }
-      throw new StaleError("bringing an object to what it should be", { code: "reconciler.contested", context: { object: task.name, ...at } });
+      const context = { object: task.name, ...task.at };
+      throw new StaleError("bringing an object to what it should be", { code: "reconciler.contested", context });
     },
   };
 }
 
+/** Where this leaves the object; `undefined` when there is a step to take. `isFresh`: the cluster itself was asked. */
+function settlementOf<T extends ObservedObject>(task: Task<T>, action: ObjectAction<T>, isFresh: boolean): Settlement<T> | undefined {
+  if (action.kind === "settled" || action.kind === "await-end") return action;
+  // The watch may be behind a creation; what is forgotten on its word would stay for ever.
+  if (action.kind === "gone") return isFresh ? action : undefined;
+  if (action.kind !== "fenced") return undefined;
+  const context = { object: task.name, ...task.at, epoch: action.by.epoch, revision: action.by.revision };
+  throw new StaleError("writing an object that newer rows were written to", { code: "reconciler.fenced", context });
+}
+
 /** The object as written; `undefined` when the cluster has to be asked. */
-async function write<T extends ObservedObject>(objects: ManagedObjects<T>, action: ObjectAction<T>, signal: AbortSignal): Promise<T | undefined> {
+async function write<T extends ObservedObject>(
+  objects: ManagedObjects<T>,
+  action: ObjectAction<T>,
+  signal: AbortSignal,
+): Promise<T | undefined> {
   try {
     if (action.kind === "create") return await objects.create(action.manifest, signal);
     if (action.kind === "change") return await objects.patch(action.at, action.patch, signal);
@@ -68,10 +84,6 @@ async function write<T extends ObservedObject>(objects: ManagedObjects<T>, actio
     if (error instanceof GoneError && action.kind !== "create") return undefined;
     throw error;
   }
-}
-
-function fenced<T extends ObservedObject>(task: Task<T>, epoch: number): StaleError {
-  return new StaleError("writing an object under a placement that has moved on", { code: "reconciler.fenced", context: { object: task.name, ...task.at, epoch } });
 }
 
 /**

@@ -1,7 +1,7 @@
-import { createBatcher } from "../../runtime/batcher.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
 import type { ShardObject } from "../../domain/shard-object.ts";
 import type { RecordedStatus } from "../../domain/status.ts";
+import { createBatcher } from "../../runtime/batcher.ts";
 import type { Store } from "../../store/port.ts";
 import type { DesiredApplication } from "../../store/shard/port.ts";
 

@@ -1,9 +1,9 @@
 import type { Clock, Millis } from "../../domain/clock.ts";
 import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
-import { findStrays, judgeStrays } from "../../shard/strays.ts";
-import type { Stray } from "../../shard/strays.ts";
 import { planRelease } from "../../shard/plan-application.ts";
 import { whyRevisit } from "../../shard/revisit.ts";
+import type { Stray } from "../../shard/strays.ts";
+import { findStrays, judgeStrays } from "../../shard/strays.ts";
 import type { ShardStore } from "../../store/shard/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
@@ -38,24 +38,38 @@ export function createSweepController(deps: SweepDeps): SweepController {
   const strays = new Map<InstanceId, readonly Stray[]>();
   deps.metrics
     .gauge("argosy_reconciler_stray_applications", "Applications of ours that do not belong where they stand.", ["reason"])
-    .collect(() => (["no-row", "owned-elsewhere"] as const).map((reason) => ({ value: [...strays.values()].flat().filter((stray) => stray.reason === reason).length, labels: { reason } })));
+    .collect(() =>
+      (["no-row", "owned-elsewhere"] as const).map((reason) => ({
+        value: [...strays.values()].flat().filter((stray) => stray.reason === reason).length,
+        labels: { reason },
+      })),
+    );
 
   const compare = async ({ instance, engine }: Host, signal: AbortSignal): Promise<void> => {
     const observed = engine.applications.list(instance.namespace);
     const rows = await shards.listApplications(instance.id, signal);
     const belonging = new Set(rows.map((row) => row.applicationId));
     const unknown = findStrays(observed, belonging).map((stray) => stray.id);
-    const existing = new Set(unknown.length === 0 ? [] : (await shards.readApplications([...new Set(unknown)], signal)).map((row) => row.application.id));
+    const existing = new Set(
+      unknown.length === 0 ? [] : (await shards.readApplications([...new Set(unknown)], signal)).map((row) => row.application.id),
+    );
     const before = new Set((strays.get(instance.id) ?? []).map((stray) => stray.observed.uid));
     const found = judgeStrays(observed, { belonging, existing }, before);
     strays.set(instance.id, found);
-    deps.requestApplications(rows.filter((row) => whyRevisit(row, engine.applications.get({ namespace: instance.namespace, name: row.argoName })) !== undefined).map((row) => row.applicationId));
+    deps.requestApplications(
+      rows
+        .filter((row) => whyRevisit(row, engine.applications.get({ namespace: instance.namespace, name: row.argoName })) !== undefined)
+        .map((row) => row.applicationId),
+    );
     for (const stray of found) await dispose({ instance, engine }, stray, signal);
   };
 
   const dispose = async ({ instance, engine }: Host, stray: Stray, signal: AbortSignal): Promise<void> => {
     const { at, uid } = stray.observed;
-    log.warn({ instance: instance.name, at, uid, epoch: stray.observed.epoch, reason: stray.reason, isRemovable: stray.isRemovable }, "Finding an Application that does not belong here");
+    log.warn(
+      { instance: instance.name, at, uid, epoch: stray.observed.epoch, reason: stray.reason, isRemovable: stray.isRemovable },
+      "Finding an Application that does not belong here",
+    );
     if (!stray.isRemovable) return;
     // Only this very object: another of its name may be wanted by now.
     const plan = (observed: typeof stray.observed | undefined) => planRelease(observed?.uid === uid ? observed : undefined);

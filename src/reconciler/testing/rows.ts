@@ -38,7 +38,12 @@ export interface TestRows {
   setAway(isAway: boolean): void;
 }
 
-const SPEC: ApplicationSpec = { source: { repoUrl: "https://git.example/team/app", path: "deploy", targetRevision: "main" }, destination: {}, type: "automated", createNamespace: false };
+const SPEC: ApplicationSpec = {
+  source: { repoUrl: "https://git.example/team/app", path: "deploy", targetRevision: "main" },
+  destination: {},
+  type: "automated",
+  createNamespace: false,
+};
 const UNIT_KINDS = ["account", "register", "project"] as const;
 
 export function createTestRows(): TestRows {
@@ -55,7 +60,10 @@ export function createTestRows(): TestRows {
   let isMuted = false;
   let isAway = false;
 
-  const next = <Id extends string>(what: string): Id => `${what}-${(count += 1)}` as Id;
+  const next = <Id extends string>(what: string): Id => {
+    count += 1;
+    return `${what}-${count}` as Id;
+  };
   const tell = (...changes: readonly Change[]): void => {
     if (!isMuted) queueMicrotask(() => listeners.forEach((listener) => listener(changes)));
   };
@@ -69,7 +77,8 @@ export function createTestRows(): TestRows {
     if (value === undefined) throw new DefectError("finding a row in a test", { code: "test.row", context: { key: String(key) } });
     return value;
   };
-  const keyOf = (object: Pick<ShardObject, "instanceId" | "kind" | "subject">): string => `${object.instanceId}|${object.kind}|${object.subject}`;
+  const keyOf = (object: Pick<ShardObject, "instanceId" | "kind" | "subject">): string =>
+    `${object.instanceId}|${object.kind}|${object.subject}`;
   const applicationsOf = (unitId: UnitId): readonly Application[] => [...applications.values()].filter((one) => one.unitId === unitId);
   const unitAck = (unit: PlacementUnit): number => Math.min(...UNIT_KINDS.map((kind) => ackOf(unit, kind, unit.id)?.appliedRevision ?? 0));
   const ackOf = (unit: PlacementUnit, kind: ShardObject["kind"], subject: string): ShardObject | undefined => {
@@ -83,7 +92,9 @@ export function createTestRows(): TestRows {
   };
   const owned = (instanceId: InstanceId): readonly PlacementUnit[] => [...units.values()].filter((unit) => unit.owner === instanceId);
   const unitOfObject = (object: ShardObject): PlacementUnit | undefined =>
-    object.kind === "application" ? units.get(applications.get(object.subject as ApplicationId)?.unitId as UnitId) : units.get(object.subject as UnitId);
+    object.kind === "application"
+      ? units.get(applications.get(object.subject as ApplicationId)?.unitId as UnitId)
+      : units.get(object.subject as UnitId);
 
   const shards: ShardStore = {
     async readApplications(ids) {
@@ -92,7 +103,15 @@ export function createTestRows(): TestRows {
         const application = applications.get(id);
         if (application === undefined) return [];
         const unit = need(units, application.unitId);
-        return [{ application, unit, workspace: need(workspaces, application.workspaceId), unitAppliedRevision: unitAck(unit), acknowledged: ackOf(unit, "application", id) }];
+        return [
+          {
+            application,
+            unit,
+            workspace: need(workspaces, application.workspaceId),
+            unitAppliedRevision: unitAck(unit),
+            acknowledged: ackOf(unit, "application", id),
+          },
+        ];
       });
     },
     async readUnit(id) {
@@ -101,7 +120,13 @@ export function createTestRows(): TestRows {
       if (unit === undefined) return undefined;
       const own = applicationsOf(id);
       const acknowledged = [...objects.values()].filter((object) => object.subject === id);
-      return { unit, workspace: need(workspaces, unit.workspaceId), repoUrls: [...new Set(own.map((one) => one.spec.source.repoUrl))].sort(), applications: own.length, acknowledged };
+      return {
+        unit,
+        workspace: need(workspaces, unit.workspaceId),
+        repoUrls: [...new Set(own.map((one) => one.spec.source.repoUrl))].sort(),
+        applications: own.length,
+        acknowledged,
+      };
     },
     async listOwned(instanceId) {
       await statement("listOwned");
@@ -109,18 +134,30 @@ export function createTestRows(): TestRows {
     },
     async listApplications(instanceId) {
       await statement("listApplications");
-      return owned(instanceId).flatMap((unit) => applicationsOf(unit.id).map((one) => ({ applicationId: one.id, argoName: one.argoName, epoch: unit.epoch })));
+      return owned(instanceId).flatMap((unit) =>
+        applicationsOf(unit.id).map((one) => ({ applicationId: one.id, argoName: one.argoName, epoch: unit.epoch })),
+      );
     },
     async listLagging(instanceId, limit) {
       await statement("listLagging");
       const lagging = owned(instanceId).flatMap((unit) =>
-        applicationsOf(unit.id).filter((one) => one.deletedAt !== undefined || (ackOf(unit, "application", one.id)?.appliedRevision ?? 0) < one.desiredRevision),
+        applicationsOf(unit.id).filter(
+          (one) => one.deletedAt !== undefined || (ackOf(unit, "application", one.id)?.appliedRevision ?? 0) < one.desiredRevision,
+        ),
       );
-      return { applications: lagging.map((one) => one.id).slice(0, limit), units: owned(instanceId).filter((unit) => unitAck(unit) < unit.desiredRevision).map((unit) => unit.id) };
+      return {
+        applications: lagging.map((one) => one.id).slice(0, limit),
+        units: owned(instanceId)
+          .filter((unit) => unitAck(unit) < unit.desiredRevision)
+          .map((unit) => unit.id),
+      };
     },
     async acknowledge(batch) {
       await statement("acknowledge");
-      const taken = batch.filter((object) => unitOfObject(object)?.epoch === object.epoch && (objects.get(keyOf(object))?.appliedRevision ?? 0) <= object.appliedRevision);
+      const taken = batch.filter(
+        (object) =>
+          unitOfObject(object)?.epoch === object.epoch && (objects.get(keyOf(object))?.appliedRevision ?? 0) <= object.appliedRevision,
+      );
       for (const object of taken) objects.set(keyOf(object), object);
       return taken.length;
     },
@@ -169,22 +206,58 @@ export function createTestRows(): TestRows {
       isConnected: () => true,
     },
     addInstance(name, over = {}) {
-      const base = { engineCluster: "engine", namespace: `argocd-${name}`, pool: "standard", class: "eu/shared/public", version: "3.5.7", desiredVersion: "3.5.7" };
-      const life = { state: "ACTIVE", stateSince: millis(0), reason: "", attempt: 0, capacity: ZERO_LOAD, weight: 1, appliedHash: "", revision: 1 } as const;
+      const base = {
+        engineCluster: "engine",
+        namespace: `argocd-${name}`,
+        pool: "standard",
+        class: "eu/shared/public",
+        version: "3.5.7",
+        desiredVersion: "3.5.7",
+      };
+      const life = {
+        state: "ACTIVE",
+        stateSince: millis(0),
+        reason: "",
+        attempt: 0,
+        capacity: ZERO_LOAD,
+        weight: 1,
+        appliedHash: "",
+        revision: 1,
+      } as const;
       const instance: Instance = { id: next<InstanceId>("instance"), name, ...base, ...life, ...over };
       instances.set(instance.id, instance);
       tell({ kind: "instance", id: instance.id });
       return instance;
     },
     addUnit(namespace) {
-      const workspace: Workspace = { id: next<WorkspaceId>("workspace"), plane: "kubernetes", apiCluster: "api", namespace, namespaceUid: next("uid"), trustClass: "public", state: "active" };
+      const workspace: Workspace = {
+        id: next<WorkspaceId>("workspace"),
+        plane: "kubernetes",
+        apiCluster: "api",
+        namespace,
+        namespaceUid: next("uid"),
+        trustClass: "public",
+        state: "active",
+      };
       workspaces.set(workspace.id, workspace);
-      const unit: PlacementUnit = { id: next<UnitId>("unit"), workspaceId: workspace.id, bucket: 0, class: "eu/shared/public", owner: undefined, epoch: 0, phase: "UNPLACED", load: ZERO_LOAD, desiredRevision: 1, rowVersion: 1 };
+      const unit: PlacementUnit = {
+        id: next<UnitId>("unit"),
+        workspaceId: workspace.id,
+        bucket: 0,
+        class: "eu/shared/public",
+        owner: undefined,
+        epoch: 0,
+        phase: "UNPLACED",
+        load: ZERO_LOAD,
+        desiredRevision: 1,
+        rowVersion: 1,
+      };
       units.set(unit.id, unit);
       return unit;
     },
     place(unitId, owner) {
-      const unit: PlacementUnit = { ...need(units, unitId), owner, epoch: (epochs += 1), phase: "IDLE" };
+      epochs += 1;
+      const unit: PlacementUnit = { ...need(units, unitId), owner, epoch: epochs, phase: "IDLE" };
       units.set(unitId, unit);
       tell({ kind: "unit", id: unitId }, ...applicationsOf(unitId).map((one) => ({ kind: "application", id: one.id }) as const));
       return unit;
@@ -194,7 +267,20 @@ export function createTestRows(): TestRows {
       const id = next<ApplicationId>("application");
       const spec = { ...SPEC, ...over };
       const isNewRepository = !applicationsOf(unitId).some((one) => one.spec.source.repoUrl === spec.source.repoUrl);
-      const application: Application = { id, workspaceId: unit.workspaceId, unitId, name, uid: `uid-${id}`, generation: 1, spec, environmentId: undefined, argoName: `${need(workspaces, unit.workspaceId).namespace}-${name}-${id}`, desiredRevision: 1, deletion: "none", deletedAt: undefined };
+      const application: Application = {
+        id,
+        workspaceId: unit.workspaceId,
+        unitId,
+        name,
+        uid: `uid-${id}`,
+        generation: 1,
+        spec,
+        environmentId: undefined,
+        argoName: `${need(workspaces, unit.workspaceId).namespace}-${name}-${id}`,
+        desiredRevision: 1,
+        deletion: "none",
+        deletedAt: undefined,
+      };
       applications.set(id, application);
       if (isNewRepository) raise(unitId);
       tell({ kind: "application", id });
@@ -221,7 +307,11 @@ export function createTestRows(): TestRows {
     status: (id) => statuses.get(id),
     statements: () => ({ ...counts }),
     missHints: () => listeners.forEach((listener) => listener("missed")),
-    mute: (muted) => void (isMuted = muted),
-    setAway: (away) => void (isAway = away),
+    mute(muted) {
+      isMuted = muted;
+    },
+    setAway(away) {
+      isAway = away;
+    },
   };
 }

@@ -62,7 +62,16 @@ export async function startWorld(): Promise<World> {
     async startReconciler(partition = EVERYTHING_IS_MINE) {
       const { apiCluster, engine } = await world.watch();
       const engines = { get: async (cluster: string) => (cluster === "engine" ? engine : undefined) };
-      const reconciler = createReconciler({ ...common, store: rows, apiCluster, engines, partition, destination: DESTINATION, namespaces: NAMESPACES, rng: createSeededRng("reconciler") });
+      const reconciler = createReconciler({
+        ...common,
+        store: rows,
+        apiCluster,
+        engines,
+        partition,
+        destination: DESTINATION,
+        namespaces: NAMESPACES,
+        rng: createSeededRng("reconciler"),
+      });
       reconciler.start(abort.signal);
       reconcilers.push(reconciler);
       return reconciler;
@@ -76,7 +85,11 @@ export async function startWorld(): Promise<World> {
   };
   playTokenController(hands.api, abort.signal);
   const argo = playArgo(hands.engine, abort.signal);
-  await hands.api.create({ group: "rbac.authorization.k8s.io", version: "v1", plural: "clusterroles", kind: "ClusterRole", namespaced: false }, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "argosy-deployer" } }, abort.signal);
+  await hands.api.create(
+    { group: "rbac.authorization.k8s.io", version: "v1", plural: "clusterroles", kind: "ClusterRole", namespaced: false },
+    { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "argosy-deployer" } },
+    abort.signal,
+  );
   return world;
 }
 
@@ -90,7 +103,9 @@ function playTokenController(client: KubeClient, signal: AbortSignal): void {
     }
     return secret;
   };
-  createReflector({ ...common, client, type: SECRETS, rng: createSeededRng("tokens"), project: seen, onChange: () => undefined }).start(signal);
+  createReflector({ ...common, client, type: SECRETS, rng: createSeededRng("tokens"), project: seen, onChange: () => undefined }).start(
+    signal,
+  );
 }
 
 const CASCADE = "resources-finalizer.argocd.argoproj.io";
@@ -101,7 +116,9 @@ function playArgo(client: KubeClient, signal: AbortSignal): { freeze(isFrozen: b
   const waiting = new Map<string, KubeObject>();
   const finish = ({ metadata }: KubeObject): void => {
     const finalizers = (metadata.finalizers ?? []).filter((finalizer) => !finalizer.startsWith(CASCADE));
-    void client.mergePatch(APPLICATIONS, { namespace: metadata.namespace ?? "", name: metadata.name }, { metadata: { finalizers } }, signal).catch(() => undefined);
+    void client
+      .mergePatch(APPLICATIONS, { namespace: metadata.namespace ?? "", name: metadata.name }, { metadata: { finalizers } }, signal)
+      .catch(() => undefined);
   };
   const seen = (application: KubeObject): KubeObject => {
     const { deletionTimestamp, finalizers = [], uid = "" } = application.metadata;
@@ -110,7 +127,9 @@ function playArgo(client: KubeClient, signal: AbortSignal): { freeze(isFrozen: b
     else finish(application);
     return application;
   };
-  createReflector({ ...common, client, type: APPLICATIONS, rng: createSeededRng("argo"), project: seen, onChange: () => undefined }).start(signal);
+  createReflector({ ...common, client, type: APPLICATIONS, rng: createSeededRng("argo"), project: seen, onChange: () => undefined }).start(
+    signal,
+  );
   return {
     freeze(frozen) {
       isFrozen = frozen;

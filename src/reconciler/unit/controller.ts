@@ -1,16 +1,16 @@
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
-import type { ShardKind, ShardObject } from "../../domain/shard-object.ts";
+import type { ShardKind } from "../../domain/shard-object.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
+import { acknowledgementOf } from "../../shard/acknowledge.ts";
 import { diffObject, planRemoval } from "../../shard/diff-object.ts";
 import type { DesiredObject, ObservedObject } from "../../shard/managed-object.ts";
-import { hashOfContent } from "../../shard/managed-object.ts";
 import { clusterEntryName } from "../../shard/names.ts";
 import type { UnitObjects } from "../../shard/render-unit.ts";
 import { renderUnit } from "../../shard/render-unit.ts";
 import type { Destination, OwnNamespaces } from "../../shard/seat.ts";
 import type { DesiredUnit, ShardStore } from "../../store/shard/port.ts";
 import type { ImpersonationController } from "../impersonation/controller.ts";
-import type { Carrier, Settlement } from "../object/controller.ts";
+import type { Carrier } from "../object/controller.ts";
 import { allOrFirstFailure } from "../object/controller.ts";
 import type { ApiCluster, ManagedObjects } from "../port.ts";
 import type { Rows } from "../rows/controller.ts";
@@ -55,17 +55,27 @@ export function createUnitController(deps: UnitControllerDeps): UnitController {
 
   const raise = async (row: DesiredUnit, host: Host, parts: readonly Part[], signal: AbortSignal): Promise<void> => {
     const { unit } = row;
-    const put = (part: Part) => carrier.carryOut({ objects: part.objects, at: part.desired.at, plan: (observed) => diffObject(part.desired, observed), name: part.kind }, signal);
+    const put = (part: Part) =>
+      carrier.carryOut(
+        { objects: part.objects, at: part.desired.at, plan: (observed) => diffObject(part.desired, observed), name: part.kind },
+        signal,
+      );
     const [ends] = await allOrFirstFailure([allOrFirstFailure(parts.map(put)), impersonation.grant(host.instance.id, unit.id, signal)]);
     if (ends.some((end) => end.kind !== "settled")) return;
     deps.onStanding(unit.id, unit.desiredRevision);
-    const objects = parts.map((part, index) => acknowledgement(row, host, part, ends[index]));
-    await allOrFirstFailure(objects.filter((object) => object !== undefined).map((object) => deps.rows.acknowledge(object, signal)));
+    const seat = { unit, workspace: row.workspace, instance: host.instance };
+    const news = parts.flatMap(({ kind, desired }, index) => {
+      const end = ends[index];
+      if (end?.kind !== "settled") return [];
+      return acknowledgementOf(seat, { kind, subject: unit.id, desired, observed: end.observed }, row.acknowledged) ?? [];
+    });
+    await allOrFirstFailure(news.map((object) => deps.rows.acknowledge(object, signal)));
   };
 
   /** The namespace went and nothing of it is left: first what stands for it, then the rows. */
   const raze = async (row: DesiredUnit, host: Host, parts: readonly Part[], signal: AbortSignal): Promise<WorkResult | void> => {
-    const take = (part: Part) => carrier.carryOut({ objects: part.objects, at: part.desired.at, plan: planRemoval, name: part.kind }, signal);
+    const take = (part: Part) =>
+      carrier.carryOut({ objects: part.objects, at: part.desired.at, plan: planRemoval, name: part.kind }, signal);
     await allOrFirstFailure(parts.map(take));
     if (!(await shards.forgetWorkspace(row.workspace.id, signal))) return { requeueAfterMs: UNSYNCED_RETRY_MS };
     await impersonation.align(host.instance.id, signal);
@@ -86,16 +96,4 @@ export function createUnitController(deps: UnitControllerDeps): UnitController {
       await raise(row, host, parts, signal);
     },
   };
-}
-
-/** What to record about one of a unit's objects; `undefined` when the very same is recorded already. */
-function acknowledgement(row: DesiredUnit, host: Host, part: Part, end: Settlement<ObservedObject> | undefined): ShardObject | undefined {
-  if (end?.kind !== "settled") return undefined;
-  const { kind, desired } = part;
-  const { epoch, desiredRevision: appliedRevision, id: subject } = row.unit;
-  const object: ShardObject = { instanceId: host.instance.id, kind, subject, appliedRevision, epoch, uid: end.observed.uid, hash: hashOfContent(desired) };
-  const isKnown = row.acknowledged.some(
-    (known) => known.instanceId === object.instanceId && known.kind === kind && known.epoch === epoch && known.appliedRevision >= appliedRevision && known.uid === object.uid,
-  );
-  return isKnown ? undefined : object;
 }

@@ -36,7 +36,12 @@ export function createEngineShard(options: ClusterOptions): EngineShard & Watchi
   const applications = createManagedObjects({ ...common, type: APPLICATIONS, parse: parseApplication });
   const projects = createManagedObjects({ ...common, type: PROJECTS, parse: (raw) => parseObject("project", raw) });
   // Other Secrets of ours stand in the same namespaces; they are none of a shard's content.
-  const entries = createManagedObjects({ ...common, labelSelector: `${OURS},argocd.argoproj.io/secret-type=cluster`, type: SECRETS, parse: (raw) => parseObject("entry", raw) });
+  const entries = createManagedObjects({
+    ...common,
+    labelSelector: `${OURS},argocd.argoproj.io/secret-type=cluster`,
+    type: SECRETS,
+    parse: (raw) => parseObject("entry", raw),
+  });
   return { cluster: options.client.cluster, applications, projects, entries, ...together([applications, projects, entries]) };
 }
 
@@ -66,7 +71,7 @@ function together(parts: readonly Lifecycle[]): Lifecycle {
   };
 }
 
-export interface EnginesOptions extends Omit<ClusterOptions, "client"> {
+interface EnginesOptions extends Omit<ClusterOptions, "client"> {
   /** A client of the engine cluster of that name; `undefined` for one that is not declared or whose credentials are not there. */
   readonly clientOf: (cluster: string) => Promise<KubeClient | undefined>;
   /** Ends all watches. */

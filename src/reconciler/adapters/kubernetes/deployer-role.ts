@@ -2,8 +2,8 @@ import { RefusedError, StaleError } from "../../../domain/errors.ts";
 import { DEPLOYER_ROLE } from "../../../domain/names.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
-import { parseDiscovery, parseGroups, parseLegacyResources } from "../../../shard/parse-discovery.ts";
 import type { Discovery } from "../../../shard/deployer-rules.ts";
+import { parseDiscovery, parseGroups, parseLegacyResources } from "../../../shard/parse-discovery.ts";
 import { parseRules } from "../../../shard/parse-rights.ts";
 import type { DeployerRole } from "../../port.ts";
 import { CLUSTER_ROLES } from "./types.ts";
@@ -22,7 +22,11 @@ export function createDeployerRole(client: KubeClient): DeployerRole {
     for (const path of versions) {
       const group = path.split("/")[2] === "v1" ? "" : (path.split("/")[2] ?? "");
       const answer = await get(path, signal).catch((error: unknown) => (signal.aborted ? Promise.reject(error) : undefined));
-      found.push(answer === undefined ? { resources: [], silentGroups: [group] } : { resources: parseLegacyResources(group, answer), silentGroups: [] });
+      found.push(
+        answer === undefined
+          ? { resources: [], silentGroups: [group] }
+          : { resources: parseLegacyResources(group, answer), silentGroups: [] },
+      );
     }
     return { resources: found.flatMap((one) => one.resources), silentGroups: found.flatMap((one) => one.silentGroups) };
   };

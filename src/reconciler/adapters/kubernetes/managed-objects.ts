@@ -38,7 +38,11 @@ export function createManagedObjects<T extends ObservedObject>(options: ManagedO
 
   const parsed = (at: ObjectAt, raw: unknown): T => {
     const observed = parse(raw);
-    if (observed === undefined) throw new DefectError("reading an object that was just written", { code: "reconciler.unreadable", context: { kind: type.kind, ...at } });
+    if (observed === undefined)
+      throw new DefectError("reading an object that was just written", {
+        code: "reconciler.unreadable",
+        context: { kind: type.kind, ...at },
+      });
     return observed;
   };
 
@@ -77,6 +81,10 @@ async function tested<R>(answer: Promise<R>): Promise<R> {
     return await answer;
   } catch (error) {
     if (!(error instanceof RefusedError) || error.code !== "kube.testFailed") throw error;
-    throw new StaleError("changing an object that has changed meanwhile", { code: "reconciler.testFailed", context: error.context, cause: error });
+    throw new StaleError("changing an object that has changed meanwhile", {
+      code: "reconciler.testFailed",
+      context: error.context,
+      cause: error,
+    });
   }
 }

@@ -28,7 +28,13 @@ interface Written<T> {
   readonly atMs: number;
 }
 
-export function createOwnWrites<T extends ObservedObject>({ clock, deliver }: { readonly clock: Clock; readonly deliver: (change: ObjectChange<T>) => void }): OwnWrites<T> {
+export function createOwnWrites<T extends ObservedObject>({
+  clock,
+  deliver,
+}: {
+  readonly clock: Clock;
+  readonly deliver: (change: ObjectChange<T>) => void;
+}): OwnWrites<T> {
   const written = new Map<string, Written<T>>();
   /** Changes seen of objects that are being written: whether one is a write's echo is known when the answer is. */
   const underWay = new Map<string, UnderWay<T>>();
@@ -63,7 +69,8 @@ export function createOwnWrites<T extends ObservedObject>({ clock, deliver }: { 
         const object = await run();
         flight.echoes.add(object.resourceVersion);
         const shown = cached(at);
-        if (shown === undefined || isNewerVersion(object.resourceVersion, shown.resourceVersion)) written.set(key, { object, atMs: clock.monotonicMs() });
+        if (shown === undefined || isNewerVersion(object.resourceVersion, shown.resourceVersion))
+          written.set(key, { object, atMs: clock.monotonicMs() });
         return object;
       } finally {
         end(key, flight);

@@ -11,4 +11,9 @@ export const SERVICE_ACCOUNTS: ResourceType = { ...CORE, plural: "serviceaccount
 export const ROLES: ResourceType = { ...RBAC, plural: "roles", kind: "Role", namespaced: true };
 export const ROLE_BINDINGS: ResourceType = { ...RBAC, plural: "rolebindings", kind: "RoleBinding", namespaced: true };
 export const CLUSTER_ROLES: ResourceType = { ...RBAC, plural: "clusterroles", kind: "ClusterRole", namespaced: false };
-export const CLUSTER_ROLE_BINDINGS: ResourceType = { ...RBAC, plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false };
+export const CLUSTER_ROLE_BINDINGS: ResourceType = {
+  ...RBAC,
+  plural: "clusterrolebindings",
+  kind: "ClusterRoleBinding",
+  namespaced: false,
+};

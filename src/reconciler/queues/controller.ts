@@ -1,0 +1,77 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
+import type { Rng } from "../../domain/rng.ts";
+import type { KeyedQueue, WorkResult } from "../../runtime/keyed-queue.ts";
+import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+
+type Work<Key extends string> = (key: Key, signal: AbortSignal) => Promise<WorkResult | void>;
+
+interface Works {
+  readonly application: Work<ApplicationId>;
+  readonly unit: Work<UnitId>;
+  readonly instance: Work<InstanceId>;
+  readonly status: Work<string>;
+  /** Looks which instances are ours. */
+  readonly fleet: (signal: AbortSignal) => Promise<WorkResult | void>;
+  readonly deployer: (signal: AbortSignal) => Promise<WorkResult | void>;
+}
+
+export interface Queues {
+  requestApplication(id: ApplicationId, unit?: UnitId): void;
+  requestUnit(id: UnitId): void;
+  requestInstance(id: InstanceId): void;
+  requestStatus(key: string, unit?: UnitId): void;
+  requestFleet(): void;
+  requestDeployer(): void;
+  start(): void;
+  stop(): Promise<void>;
+  idle(): Promise<void>;
+}
+
+export interface QueuesDeps {
+  readonly works: Works;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Writes under way at once, as many as a cluster gets connections for: more would only stand in front of other workspaces. */
+const WRITES_AT_ONCE = 32;
+/** Runs of the status queue only wait for one common statement, so this bounds the size of that statement. */
+const STATUSES_AT_ONCE = 1000;
+const INSTANCES_AT_ONCE = 4;
+const FLEET_KEY = "fleet";
+const DEPLOYER_KEY = "deployer";
+
+/** One queue per kind of key; applications and statuses take turns by unit. */
+export function createQueues(deps: QueuesDeps): Queues {
+  const { works } = deps;
+  const queue = <Key extends string>(name: string, concurrency: number, work: Work<Key>): KeyedQueue =>
+    createKeyedQueue({ ...deps, name, concurrency, work: (key, signal) => work(key as Key, signal), rng: deps.rng.fork(name) });
+  const applications = queue("applications", WRITES_AT_ONCE, works.application);
+  const units = queue("units", WRITES_AT_ONCE / 2, works.unit);
+  const instances = queue<InstanceId>("instances", INSTANCES_AT_ONCE, (key, signal) => {
+    if (key === FLEET_KEY) return works.fleet(signal);
+    return key === DEPLOYER_KEY ? works.deployer(signal) : works.instance(key, signal);
+  });
+  const statuses = queue("statuses", STATUSES_AT_ONCE, works.status);
+  const all = [applications, units, instances, statuses];
+  return {
+    requestApplication: (id, unit) => applications.add(id, groupOf(unit)),
+    requestUnit: (id) => units.add(id),
+    requestInstance: (id) => instances.add(id),
+    requestStatus: (key, unit) => statuses.add(key, groupOf(unit)),
+    requestFleet: () => instances.add(FLEET_KEY),
+    requestDeployer: () => instances.add(DEPLOYER_KEY),
+    start: () => all.forEach((each) => each.start()),
+    stop: async () => void (await Promise.all(all.map((each) => each.stop()))),
+    idle: async () => void (await Promise.all(all.map((each) => each.idle()))),
+  };
+}
+
+function groupOf(unit: UnitId | undefined): { readonly group?: string } {
+  return unit === undefined ? {} : { group: unit };
+}

@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { StaleError, UnavailableError } from "../domain/errors.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { Application, PlacementUnit } from "../domain/workspace.ts";
+import { systemClock } from "../runtime/clock.ts";
+import type { KubeObject } from "../runtime/kube/resource.ts";
+import { projectName } from "../shard/names.ts";
+import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { noMetrics } from "../telemetry/metrics.ts";
+import { APPLICATIONS, PROJECTS, ROLE_BINDINGS } from "./adapters/kubernetes/types.ts";
+import { createApplicationController } from "./application/controller.ts";
+import { createEndWatch } from "./ends/controller.ts";
+import { createImpersonationController } from "./impersonation/controller.ts";
+import { createInstanceController } from "./instance/controller.ts";
+import { createCarrier } from "./object/controller.ts";
+import type { ApiCluster, EngineShard } from "./port.ts";
+import { createRows } from "./rows/controller.ts";
+import { createHosts } from "./seats/controller.ts";
+import type { FaultMode } from "./testing/faults.ts";
+import { createFaultPoints, FAULT_MODES } from "./testing/faults.ts";
+import { eventually } from "./testing/until.ts";
+import type { World } from "./testing/world.ts";
+import { DESTINATION, EVERYTHING_IS_MINE, NAMESPACES, startWorld } from "./testing/world.ts";
+import { createUnitController } from "./unit/controller.ts";
+
+const common = { log: silentLog, metrics: noMetrics, clock: systemClock, destination: DESTINATION, namespaces: NAMESPACES };
+let world: World;
+let instance: Instance;
+let work: ReturnType<typeof build>;
+const faults = createFaultPoints();
+let count = 0;
+
+beforeAll(async () => {
+  world = await startWorld();
+  const { apiCluster, engine } = await world.watch();
+  work = build(apiCluster, engine);
+  instance = world.rows.addInstance("one");
+  await eventually("the instance is ready", async () => {
+    await work.instances.reconcile(instance.id, world.signal);
+    return engine.entries.list(instance.namespace).length === 1;
+  });
+});
+afterAll(() => world.close());
+
+/** The controllers, over ports of which any call may break. */
+function build(plainApi: ApiCluster, plainEngine: EngineShard) {
+  const { wrap } = faults;
+  const { accounts, bindings, roles } = plainApi;
+  const apiCluster = { ...plainApi, accounts: wrap(accounts), bindings: wrap(bindings), roles: wrap(roles) };
+  const engine = { ...plainEngine, applications: wrap(plainEngine.applications), projects: wrap(plainEngine.projects) };
+  const { rows: store } = world;
+  const shards = wrap(store.shards);
+  const rows = createRows({ shards, statuses: store.statuses });
+  const hosts = createHosts({ fleet: wrap(store.fleet), engines: { get: async () => engine }, partition: EVERYTHING_IS_MINE });
+  const carrier = createCarrier(common);
+  const impersonation = createImpersonationController({ ...common, shards, apiCluster });
+  const sweep = { sweep: async () => undefined, distrust: () => undefined };
+  return {
+    engine,
+    instances: createInstanceController({ ...common, hosts, carrier, apiCluster, impersonation, sweep }),
+    applications: createApplicationController({
+      ...common,
+      rows,
+      hosts,
+      carrier,
+      endWatch: createEndWatch(common),
+      requestUnit: () => undefined,
+    }),
+    units: createUnitController({
+      ...common,
+      shards,
+      rows,
+      hosts,
+      carrier,
+      apiCluster,
+      impersonation,
+      requestInstance: () => undefined,
+      onStanding: () => undefined,
+    }),
+  };
+}
+
+/** Runs a key until it ends well, as the queue does. */
+async function insist(run: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    try {
+      return void (await run());
+    } catch (error) {
+      if (!(error instanceof UnavailableError || error instanceof StaleError)) throw error;
+    }
+  }
+  throw new Error("does not get anywhere");
+}
+
+interface Seated {
+  readonly unit: PlacementUnit;
+  readonly application: Application;
+}
+
+async function seat(isUnitStanding: boolean): Promise<Seated> {
+  count += 1;
+  const { id } = world.rows.addUnit(`team-${count}`);
+  const application = world.rows.addApplication(id, "web");
+  world.rows.place(id, instance.id);
+  if (isUnitStanding) await insist(() => work.units.reconcile(id, world.signal));
+  return { unit: world.rows.unit(id), application };
+}
+
+const readApplication = ({ application }: Seated) =>
+  world.hands.engine.get<KubeObject & { readonly spec?: unknown }>(
+    APPLICATIONS,
+    { namespace: instance.namespace, name: application.argoName },
+    world.signal,
+  );
+
+/**
+ * Runs a scenario once for each call it makes, with that call broken, until none is left to break. `check` looks at the end
+ * of each. Returns the names of the calls that were broken.
+ */
+async function breakEach(mode: FaultMode, scenario: () => Promise<{ run: () => Promise<unknown>; check: () => Promise<void> }>) {
+  const names: string[] = [];
+  for (let index = 0; ; index += 1) {
+    const { run, check } = await scenario();
+    faults.arm(index, mode);
+    await insist(run);
+    const name = faults.broke();
+    faults.arm(-1, mode);
+    await check();
+    if (name === undefined) return names;
+    names.push(name);
+  }
+}
+
+describe.each(FAULT_MODES)("an application converges when any one call %s", (mode) => {
+  const reconcile = ({ application }: Seated) => work.applications.reconcile(application.id, world.signal);
+  const isSettled = async (seated: Seated, revision: number) => {
+    const raw = await readApplication(seated);
+    const { application } = seated;
+    expect(world.rows.acknowledged("application", application.id)).toMatchObject({ appliedRevision: revision, uid: raw?.metadata.uid });
+    return raw;
+  };
+
+  test("while it is created", async () => {
+    const broken = await breakEach(mode, async () => {
+      const seated = await seat(true);
+      return { run: () => reconcile(seated), check: async () => void (await isSettled(seated, 1)) };
+    });
+    expect(broken).toEqual(["readApplications", "create", "acknowledge"]);
+  });
+
+  test("while it is changed, and what was there has been edited and lost its labels", async () => {
+    const broken = await breakEach(mode, async () => {
+      const seated = await seat(true);
+      await insist(() => reconcile(seated));
+      const at = { namespace: instance.namespace, name: seated.application.argoName };
+      await world.hands.engine.mergePatch(APPLICATIONS, at, { metadata: { labels: null }, spec: { project: "default" } }, world.signal);
+      await eventually("the edit is seen", () => work.engine.applications.get(at) === undefined);
+      world.rows.changeSpec(seated.application.id, { type: "manual" });
+      const check = async () => {
+        const raw = await isSettled(seated, 2);
+        expect(raw?.spec).toMatchObject({ project: projectName(seated.unit.id) });
+        expect(raw?.spec).not.toHaveProperty("syncPolicy.automated");
+      };
+      return { run: () => reconcile(seated), check };
+    });
+    expect(broken).toEqual(["readApplications", "create", "read", "patch", "acknowledge"]);
+  });
+
+  test.each(["cascade", "orphan"] as const)("while it is deleted (%s)", async (deletion) => {
+    await breakEach(mode, async () => {
+      const seated = await seat(true);
+      await insist(() => reconcile(seated));
+      world.rows.deleteApplication(seated.application.id, deletion);
+      const check = async () => {
+        await eventually("the row is forgotten", async () => {
+          await insist(() => reconcile(seated));
+          return world.rows.application(seated.application.id) === undefined;
+        });
+        expect(await readApplication(seated)).toBeUndefined();
+        const path = `/${seated.application.argoName}`;
+        const patches = world.engineServer.requests().filter(({ method, url }) => method === "PATCH" && url.endsWith(path));
+        expect(
+          patches.some(({ body, headers }) => body.includes(CASCADE_FINALIZER) && String(headers["content-type"]).includes("json-patch")),
+        ).toBe(deletion === "cascade");
+      };
+      return { run: () => reconcile(seated), check };
+    });
+  });
+});
+
+describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
+  const readRegister = (seated: Seated) =>
+    world.hands.api
+      .get<KubeObject & { readonly roleRef?: unknown }>(
+        ROLE_BINDINGS,
+        { namespace: `team-${count}`, name: "argosy-deployer" },
+        world.signal,
+      )
+      .then((raw) => ({ raw, seated }));
+  const readProject = ({ unit }: Seated) =>
+    world.hands.engine.get(PROJECTS, { namespace: instance.namespace, name: projectName(unit.id) }, world.signal);
+  const isStanding = async (seated: Seated) => {
+    const { raw } = await readRegister(seated);
+    expect(raw).toMatchObject({ roleRef: { name: "argosy-deployer" } });
+    expect(await readProject(seated)).toBeDefined();
+    const { desiredRevision: appliedRevision, epoch } = world.rows.unit(seated.unit.id);
+    for (const kind of ["account", "register", "project"] as const) {
+      expect(world.rows.acknowledged(kind, seated.unit.id)).toMatchObject({ appliedRevision, epoch });
+    }
+  };
+
+  test("while its objects are made", async () => {
+    const broken = await breakEach(mode, async () => {
+      const seated = await seat(false);
+      return { run: () => work.units.reconcile(seated.unit.id, world.signal), check: () => isStanding(seated) };
+    });
+    expect(broken).toEqual(expect.arrayContaining(["readUnit", "create", "listOwned", "patch", "acknowledge"]));
+  });
+
+  test("while a register that binds another role is replaced", async () => {
+    const broken = await breakEach(mode, async () => {
+      const seated = await seat(false);
+      const foreign = {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "RoleBinding",
+        metadata: { name: "argosy-deployer", namespace: `team-${count}` },
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
+      };
+      await world.hands.api.create(ROLE_BINDINGS, foreign, world.signal);
+      return { run: () => work.units.reconcile(seated.unit.id, world.signal), check: () => isStanding(seated) };
+    });
+    expect(broken).toContain("delete");
+  });
+
+  test("while it is taken down", async () => {
+    const broken = await breakEach(mode, async () => {
+      const seated = await seat(true);
+      world.rows.deleteApplication(seated.application.id, "cascade");
+      await insist(() => work.applications.reconcile(seated.application.id, world.signal));
+      world.rows.endWorkspace(seated.unit.id);
+      const check = async () => {
+        expect((await readRegister(seated)).raw).toBeUndefined();
+        expect(await readProject(seated)).toBeUndefined();
+        expect(await world.rows.shards.readUnit(seated.unit.id, world.signal)).toBeUndefined();
+      };
+      return { run: () => work.units.reconcile(seated.unit.id, world.signal), check };
+    });
+    expect(broken).toEqual(expect.arrayContaining(["readUnit", "delete", "read", "forgetWorkspace"]));
+  });
+});

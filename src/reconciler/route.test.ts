@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import type { ApplicationId } from "../domain/ids.ts";
+import type { ObservedApplication } from "../shard/parse-application.ts";
+import { parseApplication } from "../shard/parse-application.ts";
+import { renderApplication } from "../shard/render-application.ts";
+import { anApplication, aSeat, DESTINATION, stored } from "../shard/testing/builders.ts";
+import { routeApplication, routeObject } from "./route.ts";
+import { isNewerVersion } from "./version.ts";
+
+function observed(id: string, status?: object): ObservedApplication {
+  const parsed = parseApplication({
+    ...stored(renderApplication(aSeat(), anApplication({ id: id as ApplicationId }), DESTINATION)),
+    ...(status === undefined ? {} : { status }),
+  });
+  if (parsed === undefined) throw new Error("unreadable");
+  return parsed;
+}
+const at = { namespace: "argocd-1", name: "a" };
+
+describe("a change of an Application", () => {
+  test("concerns whom it named before as well as whom it names now", () => {
+    const route = routeApplication({ kind: "upsert", at, before: observed("one"), now: observed("two") });
+    expect(route.applications.map(({ id }) => id)).toEqual(["one", "two"]);
+    expect(route.applications[0]?.unit).toBe("unit-1");
+  });
+
+  test("that only reports concerns the status alone", () => {
+    const route = routeApplication({ kind: "upsert", at, before: observed("one"), now: observed("one", { sync: { status: "Synced" } }) });
+    expect(route).toEqual({ applications: [], isReport: true });
+  });
+
+  test("that ends it concerns both", () => {
+    expect(routeApplication({ kind: "delete", at, before: observed("one") })).toMatchObject({
+      applications: [{ id: "one" }],
+      isReport: true,
+    });
+  });
+
+  test("that nobody of ours is named by concerns nobody", () => {
+    const nameless = { ...observed("one"), labels: {} };
+    expect(routeApplication({ kind: "upsert", at, before: undefined, now: nameless }).applications).toEqual([]);
+  });
+});
+
+test("a change of another object concerns its unit, else its instance", () => {
+  const object = observed("one");
+  expect(routeObject({ kind: "delete", at, before: object })).toEqual({ units: ["unit-1"], instances: [] });
+  expect(routeObject({ kind: "delete", at, before: { ...object, labels: { "argosy.dev/instance": "i" } } })).toEqual({
+    units: [],
+    instances: ["i"],
+  });
+  expect(routeObject({ kind: "upsert", at, before: object, now: { ...object, labels: {} } })).toEqual({ units: ["unit-1"], instances: [] });
+});
+
+test("versions are compared as numbers, and what is none counts as newer when it differs", () => {
+  expect(isNewerVersion("100", "99")).toBe(true);
+  expect(isNewerVersion("99", "100")).toBe(false);
+  expect(isNewerVersion("99", "99")).toBe(false);
+  expect(isNewerVersion("90071992547409930", "90071992547409929")).toBe(true);
+  expect(isNewerVersion("x1", "5")).toBe(true);
+  expect(isNewerVersion("x1", "x1")).toBe(false);
+});

@@ -1,0 +1,56 @@
+import type { Change } from "../../domain/change.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { ApplicationId, UnitId } from "../../domain/ids.ts";
+import type { Partition } from "../../domain/partition.ts";
+import type { ChangeFeed } from "../../store/port.ts";
+import type { Intake } from "../intake/controller.ts";
+import type { Queues } from "../queues/controller.ts";
+
+/** What makes the reconciler look: hints of changed rows, a new share of the instances, and the passing of time. */
+export interface Triggers {
+  start(): void;
+  stop(): void;
+}
+
+export interface TriggersDeps {
+  readonly changes: ChangeFeed;
+  readonly partition: Partition;
+  readonly intake: Intake;
+  readonly queues: Pick<Queues, "requestFleet" | "requestUnit">;
+  /** Looks at everything of ours, thoroughly. */
+  readonly resync: () => void;
+  readonly recheckStatuses: () => void;
+  readonly clock: Clock;
+}
+
+/** Rows that lag are looked for this often, so a lost hint costs no more. */
+const SWEEP_EVERY_MS = 15_000;
+
+export function createTriggers(deps: TriggersDeps): Triggers {
+  const { queues, resync, clock } = deps;
+  const ends: (() => void)[] = [];
+
+  const onHints = (hints: readonly Change[] | "missed"): void => {
+    if (hints === "missed") return resync();
+    deps.intake.take(hints.filter((hint) => hint.kind === "application").map((hint) => hint.id as ApplicationId));
+    for (const hint of hints) if (hint.kind === "unit") queues.requestUnit(hint.id as UnitId);
+    if (hints.some((hint) => hint.kind === "instance")) queues.requestFleet();
+  };
+  const onNewShare = (): void => {
+    resync();
+    deps.recheckStatuses();
+  };
+  let cancelTick = (): void => undefined;
+  const tick = (): void => {
+    queues.requestFleet();
+    cancelTick = clock.after(SWEEP_EVERY_MS, tick);
+  };
+
+  return {
+    start() {
+      ends.push(deps.changes.subscribe(onHints), deps.partition.onChange(onNewShare), () => cancelTick());
+      tick();
+    },
+    stop: () => ends.splice(0).forEach((end) => end()),
+  };
+}

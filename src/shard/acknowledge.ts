@@ -1,0 +1,33 @@
+import type { ShardKind, ShardObject } from "../domain/shard-object.ts";
+import type { DesiredObject, ObservedObject } from "./managed-object.ts";
+import { hashOfContent } from "./managed-object.ts";
+import type { Seat } from "./seat.ts";
+
+/** An object that stands as its row wants it. */
+export interface Standing {
+  readonly kind: ShardKind;
+  /** Id of the application or unit it was made for. */
+  readonly subject: string;
+  readonly desired: DesiredObject;
+  readonly observed: ObservedObject;
+}
+
+/** What to record about an object that stands; `undefined` when the very same is among what is recorded (`known`). */
+export function acknowledgementOf(seat: Seat, standing: Standing, known: readonly ShardObject[]): ShardObject | undefined {
+  const { kind, subject, desired, observed } = standing;
+  const object: ShardObject = {
+    instanceId: seat.instance.id,
+    kind,
+    subject,
+    appliedRevision: desired.fence?.revision ?? 0,
+    epoch: seat.unit.epoch,
+    uid: observed.uid,
+    hash: hashOfContent(desired),
+  };
+  return known.some((one) => covers(one, object)) ? undefined : object;
+}
+
+function covers(known: ShardObject, object: ShardObject): boolean {
+  const isSame = known.instanceId === object.instanceId && known.kind === object.kind && known.subject === object.subject;
+  return isSame && known.epoch === object.epoch && known.uid === object.uid && known.appliedRevision >= object.appliedRevision;
+}

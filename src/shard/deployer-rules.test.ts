@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import type { DiscoveredResource } from "./deployer-rules.ts";
+import { deployerRules, sameRules } from "./deployer-rules.ts";
+import { parseDiscovery, parseGroups, parseLegacyResources } from "./parse-discovery.ts";
+import { parseRole, parseRules, parseToken } from "./parse-rights.ts";
+
+const kind = (group: string, name: string, over: Partial<DiscoveredResource> = {}): DiscoveredResource => ({
+  group,
+  name,
+  namespaced: true,
+  verbs: ["create", "get", "list"],
+  ...over,
+});
+const rulesOf = (...resources: readonly DiscoveredResource[]) => deployerRules({ resources, silentGroups: [] }, []);
+
+describe("the role that deployments are made under", () => {
+  test("holds everything that can be created in a namespace, one sorted rule a group", () => {
+    const rules = rulesOf(
+      kind("apps", "deployments"),
+      kind("", "services"),
+      kind("", "configmaps"),
+      kind("apps", "deployments/scale"),
+      kind("apps", "deployments"),
+    );
+    expect(rules.map(({ apiGroups, resources }) => [apiGroups, resources])).toEqual([
+      [[""], ["configmaps", "services"]],
+      [["apps"], ["deployments", "deployments/scale"]],
+    ]);
+    expect(rules[0]?.verbs).toEqual(["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]);
+  });
+
+  test("holds nothing that could widen rights, lift limits, or steer Argosy and Argo CD", () => {
+    const forbidden = [
+      kind("rbac.authorization.k8s.io", "rolebindings"),
+      kind("", "serviceaccounts/token"),
+      kind("", "resourcequotas"),
+      kind("", "limitranges"),
+      kind("", "bindings"),
+      kind("", "pods/exec"),
+      kind("", "pods/binding"),
+      kind("", "pods/ephemeralcontainers"),
+      kind("apps", "deployments/status"),
+      kind("a", "b/scale/deeper"),
+      kind("argoproj.io", "applications"),
+      kind("managed-gitops.redhat.com", "gitopsdeployments"),
+      kind("argosy.dev", "anything"),
+      kind("authorization.k8s.io", "localsubjectaccessreviews"),
+      kind("", "nodes", { namespaced: false }),
+      kind("metrics.k8s.io", "pods", { verbs: ["get", "list"] }),
+    ];
+    expect(rulesOf(...forbidden)).toEqual([]);
+    expect(rulesOf(kind("", "serviceaccounts"))).toHaveLength(1);
+  });
+
+  test("never names everything at once", () => {
+    const present = [
+      { apiGroups: ["*"], resources: ["*"], verbs: ["*"] },
+      { apiGroups: ["silent"], resources: ["*", "things"], verbs: ["*"] },
+      { apiGroups: [], resources: [], verbs: [] },
+    ];
+    const rules = deployerRules({ resources: [], silentGroups: ["silent", "*"] }, present);
+    expect(JSON.stringify(rules)).not.toContain("*");
+    expect(rules).toMatchObject([{ apiGroups: ["silent"], resources: ["things"] }]);
+  });
+
+  test("keeps what it held of a group whose server is silent, unless that is forbidden", () => {
+    const present = [
+      kind("metrics.example", "things"),
+      kind("gone.example", "others"),
+      kind("argoproj.io", "applications"),
+      kind("", "resourcequotas"),
+    ].map(({ group, name }) => ({ apiGroups: [group], resources: [name], verbs: [] }));
+    const rules = deployerRules(
+      { resources: [kind("metrics.example", "new")], silentGroups: ["metrics.example", "argoproj.io", ""] },
+      present,
+    );
+    expect(rules).toMatchObject([{ apiGroups: ["metrics.example"], resources: ["new", "things"] }]);
+  });
+
+  test("is what it was until something differs", () => {
+    const rules = rulesOf(kind("", "pods"));
+    expect(sameRules(rules, parseRules(structuredClone(rules)))).toBe(true);
+    expect(sameRules(rules, rulesOf(kind("", "pods"), kind("", "secrets")))).toBe(false);
+    expect(
+      sameRules(
+        rules,
+        rules.map((rule) => ({ ...rule, resourceNames: ["only-this"] })),
+      ),
+    ).toBe(false);
+  });
+});
+
+describe("discovery", () => {
+  const list = (...items: readonly unknown[]) => ({ kind: "APIGroupDiscoveryList", items });
+
+  test("is read in the aggregated form, with subresources, and with groups that are out of date", () => {
+    const apps = {
+      metadata: { name: "apps" },
+      versions: [
+        {
+          version: "v1",
+          freshness: "Current",
+          resources: [
+            { resource: "deployments", scope: "Namespaced", verbs: ["create"], subresources: [{ subresource: "scale", verbs: ["get"] }] },
+          ],
+        },
+      ],
+    };
+    const stale = { metadata: { name: "late.example" }, versions: [{ version: "v1", freshness: "Stale" }] };
+    const core = { metadata: {}, versions: [{ version: "v1", resources: [{ resource: "nodes", scope: "Cluster", verbs: ["create"] }] }] };
+    expect(parseDiscovery([list(core), list(apps, stale)])).toEqual({
+      resources: [
+        { group: "", name: "nodes", namespaced: false, verbs: ["create"] },
+        { group: "apps", name: "deployments", namespaced: true, verbs: ["create"] },
+        { group: "apps", name: "deployments/scale", namespaced: true, verbs: ["get"] },
+      ],
+      silentGroups: ["late.example"],
+    });
+    expect(parseDiscovery([list(core), { kind: "APIGroupList" }])).toBeUndefined();
+  });
+
+  test("is read in the old form", () => {
+    expect(parseGroups({ groups: [{ name: "apps", versions: [{ groupVersion: "apps/v1" }, { groupVersion: 3 }] }] })).toEqual(["apps/v1"]);
+    expect(parseLegacyResources("apps", { resources: [{ name: "deployments", namespaced: true, verbs: ["create", 1] }, 7] })).toEqual([
+      { group: "apps", name: "deployments", namespaced: true, verbs: ["create"] },
+      { group: "apps", name: "", namespaced: false, verbs: [] },
+    ]);
+  });
+});
+
+describe("rights that were seen", () => {
+  const metadata = { name: "n", namespace: "a", uid: "u", resourceVersion: "1" };
+
+  test("a role names the accounts it is about", () => {
+    expect(parseRole({ metadata, rules: [{ resourceNames: ["u-1", "u-2"] }, 3] })?.resourceNames).toEqual(new Set(["u-1", "u-2"]));
+    expect(parseRole({})).toBeUndefined();
+  });
+
+  test("a token is there once the cluster has made one", () => {
+    expect(parseToken({ metadata })?.token).toBeUndefined();
+    expect(parseToken({ metadata, data: { token: Buffer.from("t").toString("base64") } })?.token).toBe("t");
+    expect(parseToken(undefined)).toBeUndefined();
+  });
+});

@@ -1,0 +1,186 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Deletion } from "../domain/workspace.ts";
+import { applyJsonPatch } from "../runtime/kube/testing/json-patch.ts";
+import type { DesiredObject } from "./managed-object.ts";
+import { parseApplication } from "./parse-application.ts";
+import type { ApplicationAction } from "./plan-application.ts";
+import { CASCADE_FINALIZER, deletionOf, planApplication, planRelease } from "./plan-application.ts";
+import { renderApplication } from "./render-application.ts";
+import type { Stored } from "./testing/builders.ts";
+import { anApplication, aSeat, DESTINATION, deleted, stored } from "./testing/builders.ts";
+
+const wish = (revision = 2, epoch = 7, path = "deploy"): DesiredObject =>
+  renderApplication(
+    aSeat({ epoch }),
+    anApplication({ desiredRevision: revision }, { source: { repoUrl: "https://git.example/a", path, targetRevision: "main" } }),
+    DESTINATION,
+  );
+const OTHER = "post-delete-finalizer.argocd.argoproj.io";
+
+/** An API server with one place for an Application, as far as deletion and versions go. */
+function createPlace(initial?: Stored) {
+  let raw = initial;
+  let version = 100;
+  const settle = (next: Stored | undefined): void => {
+    version += 1;
+    const finalizers = (next?.metadata["finalizers"] as string[] | undefined) ?? [];
+    const isEnded = next?.metadata["deletionTimestamp"] !== undefined && finalizers.length === 0;
+    raw = next === undefined || isEnded ? undefined : { ...next, metadata: { ...next.metadata, resourceVersion: String(version) } };
+  };
+  const remove = (): void =>
+    raw === undefined ? undefined : settle({ ...raw, metadata: { ...raw.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } });
+  return {
+    raw: () => raw,
+    observed: () => parseApplication(raw),
+    remove,
+    /** Argo CD finishes a cascade: the finalizer goes. */
+    cascade(): boolean {
+      const finalizers = (raw?.metadata["finalizers"] as string[] | undefined) ?? [];
+      if (raw?.metadata["deletionTimestamp"] === undefined || !finalizers.includes(CASCADE_FINALIZER)) return false;
+      settle({ ...raw, metadata: { ...raw.metadata, finalizers: finalizers.filter((one) => one !== CASCADE_FINALIZER) } });
+      return true;
+    },
+    carryOut(action: ApplicationAction): void {
+      if (action.kind === "create")
+        settle({
+          ...(action.manifest as unknown as Stored),
+          metadata: { ...action.manifest.metadata, uid: `uid-${version}`, resourceVersion: "0" },
+        });
+      if (action.kind === "delete") remove();
+      if (action.kind !== "change") return;
+      const next = applyJsonPatch(raw as never, action.patch) as Stored | undefined;
+      if (next === undefined) throw new Error(`refused: ${JSON.stringify(action.patch)}`);
+      settle(next);
+    },
+  };
+}
+
+function drive(place: ReturnType<typeof createPlace>, desired: DesiredObject, deletion: Deletion): ApplicationAction {
+  for (let step = 0; step < 8; step += 1) {
+    const action = planApplication(desired, deletion, place.observed());
+    if (["settled", "gone", "await-end", "fenced"].includes(action.kind)) return action;
+    place.carryOut(action);
+  }
+  throw new Error("never settles");
+}
+
+const somePlace = fc.record({
+  exists: fc.boolean(),
+  path: fc.constantFrom("deploy", "other"),
+  finalizers: fc.subarray([CASCADE_FINALIZER, OTHER, "resources-finalizer.argocd.argoproj.io"]),
+  isPaused: fc.boolean(),
+  isDeleting: fc.boolean(),
+  hasLabels: fc.boolean(),
+  hasAnnotations: fc.boolean(),
+});
+
+function placeOf(shape: typeof somePlace extends fc.Arbitrary<infer S> ? S : never): ReturnType<typeof createPlace> {
+  if (!shape.exists) return createPlace();
+  const raw = stored(wish(2, 7, shape.path));
+  raw.metadata["finalizers"] = shape.finalizers;
+  if (shape.isPaused)
+    raw.metadata["annotations"] = { ...(raw.metadata["annotations"] as object), "argocd.argoproj.io/skip-reconcile": "true" };
+  if (!shape.hasLabels) delete raw.metadata["labels"];
+  if (!shape.hasAnnotations) delete raw.metadata["annotations"];
+  const place = createPlace(raw);
+  if (shape.isDeleting) place.remove();
+  return place;
+}
+
+describe("an Application that is wanted", () => {
+  test("ends settled from anywhere, or waits for another's finalizer, and never cascades", () => {
+    fc.assert(
+      fc.property(somePlace, (shape) => {
+        const place = placeOf(shape);
+        const end = drive(place, wish(), "none");
+        expect(["settled", "await-end"]).toContain(end.kind);
+        expect(place.cascade()).toBe(false);
+        if (end.kind === "await-end") expect(place.raw()?.metadata["finalizers"]).toEqual([OTHER]);
+        else expect(place.raw()?.["spec"]).toEqual(wish().content["spec"]);
+      }),
+    );
+  });
+
+  test("is settled by what it settled to", () => {
+    const place = createPlace();
+    drive(place, wish(), "none");
+    const before = place.raw();
+    expect(drive(place, wish(), "none").kind).toBe("settled");
+    expect(place.raw()).toBe(before);
+  });
+
+  test("keeps finalizers that Argo CD put on for hooks", () => {
+    const raw = stored(wish());
+    raw.metadata["finalizers"] = [OTHER];
+    expect(planApplication(wish(), "none", parseApplication(raw)).kind).toBe("settled");
+  });
+
+  test("is left alone by rows of an older epoch or revision, whatever they want", () => {
+    for (const newer of [wish(1, 8), wish(4, 7)]) {
+      for (const deletion of ["none", "cascade"] as const)
+        expect(planApplication(wish(2, 7, "other"), deletion, parseApplication(stored(newer))).kind).toBe("fenced");
+    }
+  });
+});
+
+describe("an Application that was deleted by its user", () => {
+  test("goes from anywhere, with its workloads if it was not on its way already", () => {
+    fc.assert(
+      fc.property(somePlace, (shape) => {
+        const place = placeOf(shape);
+        const wasWanted = place.raw() !== undefined && place.raw()?.metadata["deletionTimestamp"] === undefined;
+        const end = drive(place, wish(), "cascade");
+        if (wasWanted) expect(place.cascade() || shape.finalizers.includes("resources-finalizer.argocd.argoproj.io")).toBe(true);
+        else expect(["gone", "await-end"]).toContain(end.kind);
+      }),
+    );
+  });
+
+  test("gets its finalizer before it is deleted, not after", () => {
+    const place = createPlace(stored(wish()));
+    const first = planApplication(wish(), "cascade", place.observed());
+    expect(first.kind).toBe("change");
+    place.carryOut(first);
+    expect(place.raw()?.metadata["finalizers"]).toEqual([CASCADE_FINALIZER]);
+    expect(planApplication(wish(), "cascade", place.observed())).toMatchObject({
+      kind: "delete",
+      preconditions: { uid: "object-1", resourceVersion: "101" },
+    });
+  });
+
+  test("is not taken for a wanted one by somebody who read the row before it was marked", () => {
+    const place = createPlace(stored(wish()));
+    place.carryOut(planApplication(wish(), "cascade", place.observed()));
+    expect(planApplication(wish(), "none", place.observed()).kind).toBe("fenced");
+    place.remove();
+    expect(planApplication(wish(), "none", place.observed()).kind).toBe("fenced");
+  });
+
+  test("leaves its workloads where they are to stay, even if a cascade had begun", () => {
+    fc.assert(
+      fc.property(somePlace, (shape) => {
+        const place = placeOf(shape);
+        expect(["gone", "await-end"]).toContain(drive(place, wish(), "orphan").kind);
+        expect(place.cascade()).toBe(false);
+      }),
+    );
+  });
+
+  test("without any say about its workloads leaves them", () => {
+    const application = anApplication();
+    expect(deletionOf(application)).toBe("none");
+    expect(deletionOf(deleted(application, "cascade"))).toBe("cascade");
+    expect(deletionOf({ ...deleted(application, "cascade"), deletion: "none" })).toBe("orphan");
+  });
+});
+
+test("an Application of nobody loses its cascade before it is deleted", () => {
+  const raw = stored(wish());
+  raw.metadata["finalizers"] = [CASCADE_FINALIZER];
+  const place = createPlace(raw);
+  place.carryOut(planRelease(place.observed()));
+  expect(place.raw()?.metadata["finalizers"]).toEqual([]);
+  expect(planRelease(place.observed()).kind).toBe("delete");
+  expect(planRelease(undefined).kind).toBe("gone");
+});

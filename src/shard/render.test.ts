@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { stringify } from "yaml";
+import type { InstanceId, UnitId } from "../domain/ids.ts";
+import { manifestOf } from "./managed-object.ts";
+import { renderApplication } from "./render-application.ts";
+import { renderClusterEntry, renderIdentity, renderImpersonation } from "./render-instance.ts";
+import { renderUnit } from "./render-unit.ts";
+import { anApplication, aSeat, DESTINATION, NAMESPACES } from "./testing/builders.ts";
+
+const INSTANCE = "instance-1" as InstanceId;
+const text = (...objects: readonly Parameters<typeof manifestOf>[0][]): string =>
+  objects.map((object) => stringify(manifestOf(object), { aliasDuplicateObjects: false, lineWidth: 0 })).join("---\n");
+
+describe("what is written", () => {
+  test("for an application that follows Git", async () => {
+    await expect(text(renderApplication(aSeat(), anApplication({}, { createNamespace: true }), DESTINATION))).toMatchFileSnapshot(
+      "testing/application-automated.golden.yaml",
+    );
+  });
+
+  test("for an application that is synced on demand", async () => {
+    const source = { repoUrl: "https://git.example/team/app", path: ".", targetRevision: "" };
+    await expect(text(renderApplication(aSeat(), anApplication({}, { type: "manual", source }), DESTINATION))).toMatchFileSnapshot(
+      "testing/application-manual.golden.yaml",
+    );
+  });
+
+  test("for a unit", async () => {
+    const repoUrls = ["https://git.example/team/b", "https://git.example/team/a", "https://git.example/team/a"];
+    const { account, register, project } = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls });
+    await expect(text(account, register, project)).toMatchFileSnapshot("testing/unit.golden.yaml");
+  });
+
+  test("for an instance", async () => {
+    const { account, token, reader, impersonation } = renderIdentity(INSTANCE, NAMESPACES);
+    const role = renderImpersonation(INSTANCE, ["unit-2", "unit-1", "unit-1"] as UnitId[], NAMESPACES);
+    const entry = renderClusterEntry({ id: INSTANCE, namespace: "argocd-1" }, DESTINATION, "a-token");
+    await expect(text(account, token, reader, impersonation, role, entry)).toMatchFileSnapshot("testing/instance.golden.yaml");
+  });
+});
+
+describe("tenancy", () => {
+  const projectSpec = (repoUrls: readonly string[]) =>
+    renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls }).project.content["spec"] as {
+      sourceRepos: string[];
+    };
+
+  test("no repository's URL can be read as a pattern", () => {
+    expect(
+      projectSpec(["*", "!https://git.example/a", "https://git.example/{a,b}", "https://git.example/[a]"]).sourceRepos.join(),
+    ).not.toMatch(/[*!{}[\]]/);
+  });
+
+  test("an instance without units may act as nobody", () => {
+    expect(renderImpersonation(INSTANCE, [], NAMESPACES).content).toEqual({ rules: [] });
+  });
+
+  test("accounts, registers and projects tell neither names nor ids of tenants", () => {
+    const { account, project } = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [] });
+    for (const name of [account.at.name, project.at.name]) expect(name).toMatch(/^(u|ws)-[0-9a-f]{20}$/);
+  });
+
+  test("each part of a split workspace has a register and an account of its own", () => {
+    const whole = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [] });
+    const part = renderUnit(aSeat({ id: "unit-2" as UnitId, bucket: 1 }), {
+      destination: DESTINATION,
+      namespaces: NAMESPACES,
+      repoUrls: [],
+    });
+    expect(part.register.at).not.toEqual(whole.register.at);
+    expect(part.account.at).not.toEqual(whole.account.at);
+  });
+
+  test("a server that the system's authorities vouch for needs no bundle in its entry", () => {
+    const entry = renderClusterEntry({ id: INSTANCE, namespace: "argocd-1" }, { server: "https://a", caData: "" }, "t");
+    const data = entry.content["data"] as { config: string };
+    expect(JSON.parse(Buffer.from(data.config, "base64").toString())).toEqual({ bearerToken: "t", tlsClientConfig: { insecure: false } });
+  });
+});

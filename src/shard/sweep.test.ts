@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { millis } from "../domain/clock.ts";
+import type { ApplicationId } from "../domain/ids.ts";
+import type { ObservedApplication } from "./parse-application.ts";
+import { differsInContent, differsInReport, differsInWish, parseApplication } from "./parse-application.ts";
+import { statusToRecord } from "./record-status.ts";
+import { renderApplication } from "./render-application.ts";
+import { whyRevisit } from "./revisit.ts";
+import { judgeStrays } from "./strays.ts";
+import type { Stored } from "./testing/builders.ts";
+import { anApplication, aSeat, DESTINATION, setField, setMeta, stored } from "./testing/builders.ts";
+
+function anObserved(id = "application-1", change: (raw: Stored) => void = () => undefined): ObservedApplication {
+  const raw = stored(
+    renderApplication(aSeat(), anApplication({ id: id as ApplicationId, argoName: `name-${id}` }), DESTINATION),
+    `uid-${id}`,
+  );
+  change(raw);
+  const observed = parseApplication(raw);
+  if (observed === undefined) throw new Error("unreadable");
+  return observed;
+}
+const ids = (...names: readonly string[]): ReadonlySet<ApplicationId> => new Set(names as ApplicationId[]);
+const uids = (...observed: readonly ObservedApplication[]): ReadonlySet<string> => new Set(observed.map((one) => one.uid));
+
+describe("Applications that stand where they do not belong", () => {
+  const one = anObserved("application-1");
+  const two = anObserved("application-2");
+
+  test("are reported at the first look and may go at the second, when their rows are gone", () => {
+    const rows = { belonging: ids("application-1"), existing: ids() };
+    expect(judgeStrays([one, two], rows, new Set())).toEqual([{ observed: two, reason: "no-row", isRemovable: false }]);
+    expect(judgeStrays([two, one], rows, uids(two))).toEqual([{ observed: two, reason: "no-row", isRemovable: true }]);
+    expect(judgeStrays([two], rows, new Set(["another-uid"]))[0]?.isRemovable).toBe(false);
+  });
+
+  test("are never removed while their row exists, for their owner is another instance", () => {
+    expect(judgeStrays([two], { belonging: ids(), existing: ids("application-2") }, uids(two))).toEqual([
+      { observed: two, reason: "owned-elsewhere", isRemovable: false },
+    ]);
+  });
+
+  test("are only reported when very many rows are missing at once, as after a loss of data", () => {
+    const many = Array.from({ length: 11 }, (_, index) => anObserved(`application-${index + 10}`));
+    expect(judgeStrays(many, { belonging: ids(), existing: ids() }, uids(...many)).some((stray) => stray.isRemovable)).toBe(false);
+    expect(judgeStrays(many.slice(1), { belonging: ids(), existing: ids() }, uids(...many)).every((stray) => stray.isRemovable)).toBe(true);
+  });
+
+  test("do not count when they say nothing of an application, or are on their way out", () => {
+    const probe = anObserved("probe", (raw) => void delete (raw.metadata["labels"] as Record<string, string>)["argosy.dev/application"]);
+    const leaving = anObserved("application-3", setMeta("deletionTimestamp", "2026-01-01T00:00:00Z"));
+    expect(judgeStrays([probe, leaving], { belonging: ids(), existing: ids() }, uids(probe, leaving))).toEqual([
+      { observed: leaving, reason: "no-row", isRemovable: false },
+    ]);
+  });
+});
+
+test("what deserves a comparison with its row is missing, leaving, of another epoch, or not what it says it is", () => {
+  expect(whyRevisit({ epoch: 7 }, undefined)).toBe("missing");
+  expect(whyRevisit({ epoch: 7 }, anObserved())).toBeUndefined();
+  expect(whyRevisit({ epoch: 8 }, anObserved())).toBe("epoch");
+  expect(whyRevisit({ epoch: 7 }, anObserved("a", setField("spec", {})))).toBe("edited");
+  expect(whyRevisit({ epoch: 7 }, anObserved("a", setMeta("deletionTimestamp", "2026-01-01T00:00:00Z")))).toBe("deleting");
+});
+
+describe("changes that are worth a look", () => {
+  const before = anObserved();
+  const reported = anObserved("application-1", setField("status", { sync: { status: "Synced" } }));
+
+  test("are not Argo CD's reports", () => {
+    expect(differsInWish(before, reported)).toBe(false);
+    expect(differsInReport(before, reported)).toBe(true);
+    expect(differsInReport(reported, reported)).toBe(false);
+  });
+
+  test("are all that we decide on", () => {
+    const changes: readonly ((raw: Stored) => void)[] = [
+      setField("spec", {}),
+      (raw) => void delete raw.metadata["labels"],
+      setMeta("annotations", { "argosy.dev/epoch": "9" }),
+      setMeta("uid", "other"),
+      setMeta("deletionTimestamp", "2026-01-01T00:00:00Z"),
+    ];
+    for (const change of changes) expect(differsInContent(before, anObserved("application-1", change))).toBe(true);
+    expect(differsInWish(before, anObserved("application-1", setMeta("finalizers", ["x"])))).toBe(true);
+    expect(differsInWish(undefined, before)).toBe(true);
+    expect(differsInContent(before, anObserved("application-1", setMeta("resourceVersion", "999")))).toBe(false);
+  });
+});
+
+describe("what is recorded of a status", () => {
+  const at = (reconciledAt: string) => anObserved("application-1", setField("status", { sync: { status: "Synced" }, reconciledAt }));
+  const first = at("2026-01-01T00:00:00Z");
+  const last = { hash: first.report?.hash ?? "", epoch: 7, reconciledAt: first.report?.reconciledAt };
+
+  test("is the whole of it, with whose it is", () => {
+    expect(statusToRecord(first, undefined)).toMatchObject({
+      applicationId: "application-1",
+      instanceId: "instance-1",
+      epoch: 7,
+      hash: last.hash,
+      reconciledAt: millis(Date.UTC(2026, 0, 1)),
+    });
+  });
+
+  test("is nothing for a mere look, but once in ten minutes", () => {
+    expect(statusToRecord(at("2026-01-01T00:09:59Z"), last)).toBeUndefined();
+    expect(statusToRecord(at("2026-01-01T00:10:00Z"), last)).toBeDefined();
+    expect(statusToRecord(first, { ...last, epoch: 6 })).toBeDefined();
+    expect(statusToRecord(first, { ...last, hash: "other" })).toBeDefined();
+    const silent = anObserved("application-1", setField("status", { sync: { status: "Synced" } }));
+    expect(statusToRecord(silent, { hash: silent.report?.hash ?? "", epoch: 7, reconciledAt: undefined })).toBeUndefined();
+  });
+
+  test("is nothing without a report, an epoch, or an owner", () => {
+    expect(statusToRecord(anObserved(), undefined)).toBeUndefined();
+    for (const map of ["labels", "annotations"]) {
+      const anonymous = anObserved("application-1", (raw) => {
+        raw["status"] = { sync: { status: "Synced" } };
+        delete raw.metadata[map];
+      });
+      expect(statusToRecord(anonymous, undefined)).toBeUndefined();
+    }
+  });
+});
