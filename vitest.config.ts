@@ -27,6 +27,7 @@ export default defineConfig({
       exclude: ["**/*.test.ts"],
       reporter: ["json-summary", "html"],
       reportsDirectory: "coverage",
+      reportOnFailure: true,
     },
   },
 });

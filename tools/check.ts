@@ -7,7 +7,11 @@ const checks = allChecks().filter(({ name }) => wanted.length === 0 || wanted.so
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 if (checks.length === 0) {
-  print(`no check is called ${wanted.join(" or ")}; there are: ${allChecks().map(({ name }) => name).join(", ")}`);
+  print(
+    `no check is called ${wanted.join(" or ")}; there are: ${allChecks()
+      .map(({ name }) => name)
+      .join(", ")}`,
+  );
   process.exitCode = 1;
 } else {
   const outcomes = await runChecks(checks, print, new AbortController().signal);

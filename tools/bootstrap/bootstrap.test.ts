@@ -14,7 +14,10 @@ interface Run {
 
 /** Runs a piece of plain JavaScript in a Node.js of its own, with the modules of the bootstrap at hand. */
 function run(script: string): Run {
-  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    cwd: import.meta.dirname,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -70,7 +73,8 @@ describe("installing alone", () => {
 });
 
 describe("running a program", () => {
-  const wrap = (script: string): string => `import { execute } from "./execute.mjs"; await execute(process.execPath, ["-e", ${JSON.stringify(script)}], process.env)`;
+  const wrap = (script: string): string =>
+    `import { execute } from "./execute.mjs"; await execute(process.execPath, ["-e", ${JSON.stringify(script)}], process.env)`;
 
   it("ends with the program's status", async () => {
     expect(await run(wrap("process.exit(7)")).ended).toEqual([7, null]);

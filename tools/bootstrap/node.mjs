@@ -49,6 +49,9 @@ async function install({ version, binary }) {
   const said = await promisify(execFile)(binary, ["--version"]).catch((cause) => cause);
   if (!(said instanceof Error)) return;
   // npm ends well when an optional package cannot be had, so a missing file is how an unreachable registry looks.
-  const problem = said.code === "ENOENT" ? "could not be fetched: see `npm config get registry` and your proxy, or" : `does not start here (${said.message}):`;
+  const problem =
+    said.code === "ENOENT"
+      ? "could not be fetched: see `npm config get registry` and your proxy, or"
+      : `does not start here (${said.message}):`;
   throw new NotReady(`Node.js ${version} ${problem} install Node.js 24, then try again`);
 }

@@ -11,7 +11,9 @@ const STAMP = path("node_modules/.argosy-lockfile");
 
 /** Makes node_modules hold exactly what package-lock.json names. */
 export async function installPackages(node) {
-  const wanted = createHash("sha256").update(await readFile(LOCKFILE)).digest("hex");
+  const wanted = createHash("sha256")
+    .update(await readFile(LOCKFILE))
+    .digest("hex");
   if ((await stamp()) === wanted) return;
   await alone(async () => {
     if ((await stamp()) === wanted) return;
@@ -39,8 +41,11 @@ async function stamp() {
 async function isInstalledByHand() {
   const [wanted, present] = await Promise.all([packages(LOCKFILE), packages(path("node_modules/.package-lock.json"))]);
   const same = (name) => present[name] !== undefined && present[name].integrity === wanted[name].integrity;
-  return Object.keys(wanted).every((name) => name === "" || same(name) || (present[name] === undefined && wanted[name].optional === true))
-    && Object.keys(present).length > 0 && Object.keys(present).every((name) => wanted[name] !== undefined);
+  return (
+    Object.keys(wanted).every((name) => name === "" || same(name) || (present[name] === undefined && wanted[name].optional === true)) &&
+    Object.keys(present).length > 0 &&
+    Object.keys(present).every((name) => wanted[name] !== undefined)
+  );
 }
 
 async function packages(lockfile) {

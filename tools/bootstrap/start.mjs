@@ -24,7 +24,8 @@ const PROGRAMS = {
 export async function start(what, args) {
   try {
     const chosen = PROGRAMS[what];
-    if (chosen === undefined) throw new NotReady(`"${what ?? ""}" is nothing that can be run: use one of ${Object.keys(PROGRAMS).join(", ")}`);
+    if (chosen === undefined)
+      throw new NotReady(`"${what ?? ""}" is nothing that can be run: use one of ${Object.keys(PROGRAMS).join(", ")}`);
     const node = await suitableNode();
     await installPackages(node);
     await execute(node, [path(chosen.program), ...(chosen.args ?? []), ...args], { ...environment(node), ...chosen.env });

@@ -31,8 +31,16 @@ export const TYPES = "types";
 const TOOLS: readonly Check[] = [
   tool(TYPES, ["node_modules/typescript7/bin/tsc", "--project", "."], "mend the types"),
   tool("floors", ["tools/floors/main.ts"], "move the import to where CONTRIBUTING.md allows it"),
-  tool("promises and types lint", ["node_modules/oxlint/bin/oxlint", "--type-aware", "--deny-warnings", "--format=unix"], "mend the line it names"),
-  tool("unused code", ["node_modules/knip/bin/knip.js", "--no-progress"], "take out what nothing uses, or list a program that starts it in knip.json"),
+  tool(
+    "promises and types lint",
+    ["node_modules/oxlint/bin/oxlint", "--type-aware", "--deny-warnings", "--format=unix"],
+    "mend the line it names",
+  ),
+  tool(
+    "unused code",
+    ["node_modules/knip/bin/knip.js", "--no-progress"],
+    "take out what nothing uses, or list a program that starts it in knip.json",
+  ),
   tool(
     "format and lint",
     ["node_modules/@biomejs/biome/bin/biome", "ci", "--colors=off", "--error-on-warnings", "--max-diagnostics=50", "."],

@@ -1,11 +1,16 @@
 import ts from "typescript";
 import { isCoreFile } from "../core-files.ts";
 import type { OwnCheck } from "./own-check.ts";
-import { nodes, place, type ProjectFile } from "./project.ts";
+import { nodes, type ProjectFile, place } from "./project.ts";
 
 /** What would make a function's answer depend on when, where or how often it is asked. */
 const WORLD = new Set(
-  ["Date", "process", "console", "performance", "crypto", "fetch", "globalThis"].concat(["setTimeout", "setInterval", "setImmediate", "queueMicrotask"]),
+  ["Date", "process", "console", "performance", "crypto", "fetch", "globalThis"].concat([
+    "setTimeout",
+    "setInterval",
+    "setImmediate",
+    "queueMicrotask",
+  ]),
 );
 /** Writes a given instant as text, which is pure; nothing else in core may name `Date`. */
 const KNOWS_DATE = "src/domain/clock.ts";

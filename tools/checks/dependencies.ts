@@ -16,13 +16,21 @@ export const dependencies: OwnCheck = {
   mend: `pin the version, and keep ${LIST} and tools/floors/addresses.ts equal to package.json`,
   find(project) {
     const manifest = JSON.parse(fileAt(project, "package.json")?.text ?? "{}") as Manifest;
-    const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).map(([name, range]) => [name, range.replace(/^npm:.*@/, "")] as const);
+    const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).map(
+      ([name, range]) => [name, range.replace(/^npm:.*@/, "")] as const,
+    );
     const listed = listedVersions(project);
     return {
       problems: [
-        ...all.filter(([, version]) => !/^\d/.test(version)).map(([name, version]) => `package.json: ${name} ${version} is no exact version`),
-        ...all.filter(([name, version]) => listed.get(name) !== version).map(([name, version]) => `${LIST} does not list ${name} ${version}`),
-        ...[...listed.keys()].filter((name) => !all.some(([known]) => known === name)).map((name) => `${LIST} lists ${name}, which package.json has not`),
+        ...all
+          .filter(([, version]) => !/^\d/.test(version))
+          .map(([name, version]) => `package.json: ${name} ${version} is no exact version`),
+        ...all
+          .filter(([name, version]) => listed.get(name) !== version)
+          .map(([name, version]) => `${LIST} does not list ${name} ${version}`),
+        ...[...listed.keys()]
+          .filter((name) => !all.some(([known]) => known === name))
+          .map((name) => `${LIST} lists ${name}, which package.json has not`),
         ...addressProblems(Object.keys(manifest.dependencies ?? {})),
       ],
     };
@@ -35,6 +43,8 @@ function listedVersions(project: Project): ReadonlyMap<string, string> {
 
 function addressProblems(names: readonly string[]): readonly string[] {
   const homeless = names.filter((name) => ADDRESSES[name] === undefined).map((name) => `tools/floors/addresses.ts: ${name} has no address`);
-  const gone = Object.keys(ADDRESSES).filter((name) => !names.includes(name)).map((name) => `tools/floors/addresses.ts: ${name} is no dependency any more`);
+  const gone = Object.keys(ADDRESSES)
+    .filter((name) => !names.includes(name))
+    .map((name) => `tools/floors/addresses.ts: ${name} is no dependency any more`);
   return [...homeless, ...gone];
 }

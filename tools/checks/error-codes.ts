@@ -1,7 +1,7 @@
 import ts from "typescript";
 import { TEST } from "../core-files.ts";
 import type { OwnCheck } from "./own-check.ts";
-import { fileAt, nodes, place, type Project, type ProjectFile, tableRows } from "./project.ts";
+import { fileAt, nodes, type Project, type ProjectFile, place, tableRows } from "./project.ts";
 
 const LIST = "docs/errors.md";
 const CODE = /^[a-z][a-z-]*\.[a-zA-Z][\w-]*$/;
@@ -20,11 +20,23 @@ export const errorCodes: OwnCheck = {
   mend: `give every code one row in ${LIST}: code | class | meaning | what to do`,
   find(project) {
     const used = usedCodes(project);
-    const listed = new Map(tableRows(fileAt(project, LIST)?.text ?? "").map(([code = "", errorClass = ""]) => [code.replaceAll("`", ""), errorClass]));
-    const unlisted = used.filter(({ code }) => !listed.has(code)).map((use) => `${use.place} ${use.code} (${use.errorClass ?? "?"}) is not in ${LIST}`);
-    const unused = [...listed.keys()].filter((code) => !used.some((use) => use.code === code)).map((code) => `${LIST} lists ${code}, which nothing uses`);
+    const listed = new Map(
+      tableRows(fileAt(project, LIST)?.text ?? "").map(([code = "", errorClass = ""]) => [code.replaceAll("`", ""), errorClass]),
+    );
+    const unlisted = used
+      .filter(({ code }) => !listed.has(code))
+      .map((use) => `${use.place} ${use.code} (${use.errorClass ?? "?"}) is not in ${LIST}`);
+    const unused = [...listed.keys()]
+      .filter((code) => !used.some((use) => use.code === code))
+      .map((code) => `${LIST} lists ${code}, which nothing uses`);
     const misnamed = used.filter((use) => use.errorClass !== undefined && listed.get(use.code)?.includes(use.errorClass) === false);
-    return { problems: [...unlisted, ...unused, ...misnamed.map((use) => `${use.place} ${use.code} is a ${use.errorClass}, and ${LIST} says otherwise`)] };
+    return {
+      problems: [
+        ...unlisted,
+        ...unused,
+        ...misnamed.map((use) => `${use.place} ${use.code} is a ${use.errorClass}, and ${LIST} says otherwise`),
+      ],
+    };
   },
 };
 

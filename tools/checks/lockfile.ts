@@ -25,7 +25,9 @@ function problemsOf(path: string, text: string | undefined): readonly string[] {
   if (text === undefined) return ["is not there"];
   const { packages = {} } = JSON.parse(text) as { packages?: Packages };
   return Object.entries(packages).flatMap(([at, { optionalDependencies = {}, resolved }]) => [
-    ...Object.keys(optionalDependencies).filter((name) => !isLocked(packages, at, name)).map((name) => `${name} is missing, which ${at || path} may install`),
+    ...Object.keys(optionalDependencies)
+      .filter((name) => !isLocked(packages, at, name))
+      .map((name) => `${name} is missing, which ${at || path} may install`),
     ...(resolved?.startsWith("http") === true ? [`${at} names the address it was fetched from`] : []),
   ]);
 }

@@ -28,7 +28,10 @@ describe("error codes", () => {
   });
 
   it("finds a listed code that nothing uses, and a class that is not the one listed", () => {
-    const files = { "src/room/a.ts": source, "docs/errors.md": list("| room.late | GoneError | |", "| room.gone | StaleError | |", "| room.old | GoneError | |") };
+    const files = {
+      "src/room/a.ts": source,
+      "docs/errors.md": list("| room.late | GoneError | |", "| room.gone | StaleError | |", "| room.old | GoneError | |"),
+    };
     expect(problems(errorCodes, files)).toEqual([
       "docs/errors.md lists room.old, which nothing uses",
       "src/room/a.ts:1 room.gone is a GoneError, and docs/errors.md says otherwise",
@@ -36,18 +39,27 @@ describe("error codes", () => {
   });
 
   it("leaves tests and other strings alone", () => {
-    expect(problems(errorCodes, { "src/a.test.ts": source, "src/a.ts": 'read("room.yaml"); f({ code: "23505", name: "a.b" });' })).toEqual([]);
+    expect(problems(errorCodes, { "src/a.test.ts": source, "src/a.ts": 'read("room.yaml"); f({ code: "23505", name: "a.b" });' })).toEqual(
+      [],
+    );
   });
 });
 
 describe("file sizes", () => {
   it("finds a file, a controller and a test over their limits", () => {
-    const files = { "src/a.ts": linesOfCode(251), "src/a/controller.ts": linesOfCode(121), "src/a.test.ts": linesOfCode(501), "src/b.ts": linesOfCode(250) };
+    const files = {
+      "src/a.ts": linesOfCode(251),
+      "src/a/controller.ts": linesOfCode(121),
+      "src/a.test.ts": linesOfCode(501),
+      "src/b.ts": linesOfCode(250),
+    };
     expect(problems(fileSizes, files)).toHaveLength(3);
   });
 
   it("lists a long file that gives a reason, without failing", () => {
-    const { problems: found, notes } = fileSizes.find(projectOf({ "src/a.ts": `// One table, which reads worse in pieces.\n${linesOfCode(300)}` }));
+    const { problems: found, notes } = fileSizes.find(
+      projectOf({ "src/a.ts": `// One table, which reads worse in pieces.\n${linesOfCode(300)}` }),
+    );
     expect(found).toEqual([]);
     expect(notes).toEqual(["src/a.ts has 301 lines, 250 are allowed: // One table, which reads worse in pieces."]);
   });
@@ -87,12 +99,17 @@ describe("invariants", () => {
   const list = "| id | holds | enforced by |\n|---|---|---|\n| I1 | one owner | the register |\n| I2 | no deletion | planned: moves |\n";
 
   it("finds one that no test names in its title", () => {
-    expect(problems(invariants, { "docs/invariants.md": list, "src/a.test.ts": 'it("keeps I11", () => expect("I1"));' })).toEqual(["docs/invariants.md: no test names I1"]);
+    expect(problems(invariants, { "docs/invariants.md": list, "src/a.test.ts": 'it("keeps I11", () => expect("I1"));' })).toEqual([
+      "docs/invariants.md: no test names I1",
+    ]);
   });
 
   it("is content with a title, and says when one that is called planned has a test", () => {
     const files = { "docs/invariants.md": list, "src/a.test.ts": 'it.each(rows)("I1: %s", f); describe("I2", f);' };
-    expect(invariants.find(projectOf(files))).toEqual({ problems: [], notes: ["docs/invariants.md: I2 is called planned, and a test names it"] });
+    expect(invariants.find(projectOf(files))).toEqual({
+      problems: [],
+      notes: ["docs/invariants.md: I2 is called planned, and a test names it"],
+    });
   });
 
   it("does not take an empty list for a good one", () => {
@@ -123,7 +140,10 @@ describe("sleeping tests", () => {
   });
 
   it("leaves deadlines and production code alone", () => {
-    const files = { "src/a.test.ts": "const timer = setTimeout(() => abort(), 60_000); clock.after(5, f);", "src/runtime/a.ts": "await sleep(5);" };
+    const files = {
+      "src/a.test.ts": "const timer = setTimeout(() => abort(), 60_000); clock.after(5, f);",
+      "src/runtime/a.ts": "await sleep(5);",
+    };
     expect(problems(sleeps, files)).toEqual([]);
   });
 });
@@ -153,9 +173,15 @@ describe("lockfile", () => {
   });
 
   it("finds an optional package that is left out", () => {
-    const packages = { "node_modules/a": { optionalDependencies: { b: "1.0.0", c: "1.0.0" } }, "node_modules/a/node_modules/b": {}, "node_modules/c": {} };
+    const packages = {
+      "node_modules/a": { optionalDependencies: { b: "1.0.0", c: "1.0.0" } },
+      "node_modules/a/node_modules/b": {},
+      "node_modules/c": {},
+    };
     expect(problems(lockfile, locks(packages))).toEqual([]);
-    expect(problems(lockfile, locks({ ...packages, "node_modules/c": undefined }))).toEqual(["package-lock.json: c is missing, which node_modules/a may install"]);
+    expect(problems(lockfile, locks({ ...packages, "node_modules/c": undefined }))).toEqual([
+      "package-lock.json: c is missing, which node_modules/a may install",
+    ]);
   });
 
   it("finds the address of a registry, and a lockfile that is not there", () => {

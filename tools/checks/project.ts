@@ -54,7 +54,12 @@ export function tableRows(markdown: string): readonly (readonly string[])[] {
   const isRule = (line: string | undefined): boolean => line !== undefined && /^[|\s:-]+$/.test(line);
   return lines
     .filter((line, index) => !isRule(line) && !isRule(lines[index + 1]))
-    .map((line) => line.split(/(?<!\\)\|/).slice(1, -1).map((cell) => cell.trim()));
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
 }
 
 function projectFile(path: string, text: string): ProjectFile {

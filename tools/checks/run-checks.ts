@@ -12,7 +12,11 @@ export interface CheckOutcome extends CheckResult {
  * Runs checks two at a time and prints one line when each has ended; then, for those that failed, what they found and what to
  * do about it. A check that cannot run at all has failed.
  */
-export async function runChecks(checks: readonly Check[], print: (line: string) => void, signal: AbortSignal): Promise<readonly CheckOutcome[]> {
+export async function runChecks(
+  checks: readonly Check[],
+  print: (line: string) => void,
+  signal: AbortSignal,
+): Promise<readonly CheckOutcome[]> {
   const waiting = [...checks];
   const outcomes: CheckOutcome[] = [];
   const work = async (): Promise<void> => {

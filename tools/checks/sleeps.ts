@@ -1,6 +1,6 @@
 import ts from "typescript";
 import type { OwnCheck } from "./own-check.ts";
-import { nodes, place, type ProjectFile } from "./project.ts";
+import { nodes, type ProjectFile, place } from "./project.ts";
 
 /** Tests wait for a level with a deadline; a fixed time is too short on a busy machine and too long on every other. */
 export const sleeps: OwnCheck = {
@@ -23,8 +23,12 @@ function* sleepsIn(file: ProjectFile): Generator<string> {
 /** Local names of what the file imports from node:timers/promises. */
 function importedTimers(file: ProjectFile): ReadonlySet<string> {
   const imports = file.tree().statements.filter(ts.isImportDeclaration);
-  const timers = imports.filter(({ moduleSpecifier }) => ts.isStringLiteral(moduleSpecifier) && /^(node:)?timers\/promises$/.test(moduleSpecifier.text));
-  return new Set(timers.flatMap(({ importClause }) => (importClause?.namedBindings !== undefined ? [...localNames(importClause.namedBindings)] : [])));
+  const timers = imports.filter(
+    ({ moduleSpecifier }) => ts.isStringLiteral(moduleSpecifier) && /^(node:)?timers\/promises$/.test(moduleSpecifier.text),
+  );
+  return new Set(
+    timers.flatMap(({ importClause }) => (importClause?.namedBindings !== undefined ? [...localNames(importClause.namedBindings)] : [])),
+  );
 }
 
 function localNames(bindings: ts.NamedImportBindings): readonly string[] {

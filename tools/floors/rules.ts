@@ -10,20 +10,41 @@ const PACKAGES = "(^|/)node_modules/";
 
 const packagePath = (name: string): string => `${PACKAGES}(@types/)?${name}/`;
 const production = (path: string, butNot: readonly string[] = []): From => ({ path, pathNot: [TEST, ...butNot] });
-const rule = (name: string, from: From, to: To, comment: string): IRegularForbiddenRuleType => ({ name, severity: "error", from, to, comment });
+const rule = (name: string, from: From, to: To, comment: string): IRegularForbiddenRuleType => ({
+  name,
+  severity: "error",
+  from,
+  to,
+  comment,
+});
 
 const between: readonly IRegularForbiddenRuleType[] = [
   rule("no-cycles", {}, { circular: true }, "files that import each other are one file, or need a third"),
   rule("nothing-unresolved", {}, { couldNotResolve: true }, "the file or package is not there"),
-  rule("domain-stands-alone", production("^src/domain/"), { pathNot: "^src/domain/|^(node:)?crypto$" }, "domain/ imports nothing outside domain/"),
-  rule("core-stays-in-its-room", production(CORE), { path: "^src/", pathNot: "^src/($1|domain|shard)/" }, "core files import their own room and domain/"),
+  rule(
+    "domain-stands-alone",
+    production("^src/domain/"),
+    { pathNot: "^src/domain/|^(node:)?crypto$" },
+    "domain/ imports nothing outside domain/",
+  ),
+  rule(
+    "core-stays-in-its-room",
+    production(CORE),
+    { path: "^src/", pathNot: "^src/($1|domain|shard)/" },
+    "core files import their own room and domain/",
+  ),
   rule(
     "only-the-reconciler-knows-shards",
     production("^src/", [TOP, "^src/(shard|reconciler|simulation)/"]),
     { path: "^src/shard/" },
     "shard/ has nothing but core and reconciler/ acts on it: the two are one role, so this room alone is entered without a port",
   ),
-  rule("core-knows-no-doors", production(CORE), { path: "/adapters/|/(port|controller)\\.ts$" }, "a controller reads through ports and hands core the values"),
+  rule(
+    "core-knows-no-doors",
+    production(CORE),
+    { path: "/adapters/|/(port|controller)\\.ts$" },
+    "a controller reads through ports and hands core the values",
+  ),
   rule("core-imports-no-node", production(CORE, ["^src/domain/hash\\.ts$"]), { dependencyTypes: ["core"] }, "core files are pure"),
   rule(
     "core-imports-no-packages",
@@ -50,7 +71,12 @@ const between: readonly IRegularForbiddenRuleType[] = [
     { path: PACKAGES, dependencyTypesNot: ["type-only"] },
     "a controller reaches packages through ports and runtime/",
   ),
-  rule("controllers-import-no-node", production("/controller\\.ts$"), { dependencyTypes: ["core"] }, "a controller reaches the machine through ports and runtime/"),
+  rule(
+    "controllers-import-no-node",
+    production("/controller\\.ts$"),
+    { dependencyTypes: ["core"] },
+    "a controller reaches the machine through ports and runtime/",
+  ),
   rule(
     "controllers-are-started-at-the-top",
     production("^src/([^/]+)", [TOP, "^src/simulation/"]),
@@ -88,7 +114,12 @@ const between: readonly IRegularForbiddenRuleType[] = [
     "only `argosy simulate` runs the simulation",
   ),
   rule("production-needs-no-tests", production("^src/"), { path: TEST }, "tests and folders called testing/ are for tests"),
-  rule("src-stands-on-its-own", production("^src/"), { path: "^(hack|e2e|bench|tools)/" }, "hack/, e2e/, bench/ and tools/ import src/, never the other way"),
+  rule(
+    "src-stands-on-its-own",
+    production("^src/"),
+    { path: "^(hack|e2e|bench|tools)/" },
+    "hack/, e2e/, bench/ and tools/ import src/, never the other way",
+  ),
 ];
 
 const addresses: readonly IRegularForbiddenRuleType[] = Object.entries(ADDRESSES).map(([name, address]) =>

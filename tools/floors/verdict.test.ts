@@ -13,7 +13,9 @@ it("takes reading fewer files than there are for a failure", () => {
 });
 
 it("says what a broken rule asks for", () => {
-  expect(complaints({ files: 3, violations: [violation] }, 3)).toEqual(["src/a.ts → src/b.ts: no-cycles (files that import each other are one file, or need a third)"]);
+  expect(complaints({ files: 3, violations: [violation] }, 3)).toEqual([
+    "src/a.ts → src/b.ts: no-cycles (files that import each other are one file, or need a third)",
+  ]);
 });
 
 it("names every rule that says nothing about the planted tree", () => {

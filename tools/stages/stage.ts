@@ -1,0 +1,26 @@
+/** One step of `npm test`: the checks, or the tests of one suite. */
+export interface Stage {
+  readonly name: string;
+  readonly run: (options: StageOptions) => Promise<Omit<StageResult, "name" | "seconds">>;
+}
+
+export interface StageOptions {
+  /** Only test files whose path contains one of these; none means all. */
+  readonly filters: readonly string[];
+  /** End at the first failure. */
+  readonly bail: boolean;
+  readonly print: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface StageResult {
+  readonly name: string;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly seconds: number;
+  /** Why a stage counts as failed although none of its tests did. */
+  readonly note?: string;
+  /** Nothing that comes after means anything. */
+  readonly isFatal?: boolean;
+}

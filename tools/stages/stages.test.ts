@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { countTests, type VitestReport } from "./count-tests.ts";
+import { isGood, renderResults, runStages } from "./run-stages.ts";
+import type { Stage, StageOptions, StageResult } from "./stage.ts";
+
+const REPORT: VitestReport = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] };
+const options = (changes: Partial<StageOptions> = {}): StageOptions => ({
+  filters: [],
+  bail: false,
+  print: () => {},
+  signal: new AbortController().signal,
+  ...changes,
+});
+const stage = (name: string, counts: Partial<StageResult> = {}): Stage => ({
+  name,
+  run: () => Promise.resolve({ passed: 1, failed: 0, skipped: 0, ...counts }),
+});
+const names = (results: readonly StageResult[]): readonly string[] => results.map(({ name }) => name);
+
+describe("counting tests", () => {
+  it("takes the numbers of a run in order", () => {
+    const report = { ...REPORT, numPassedTests: 5, numPendingTests: 1, numTodoTests: 1 };
+    expect(countTests({ status: 0, report, files: 2 })).toEqual({ passed: 5, failed: 0, skipped: 2 });
+  });
+
+  it("counts a file that could not be loaded, and not one whose tests failed", () => {
+    const testResults = [
+      { status: "failed", assertionResults: [] },
+      { status: "failed", assertionResults: [{ status: "failed" }] },
+    ];
+    expect(countTests({ status: 1, report: { ...REPORT, numPassedTests: 5, numFailedTests: 1, testResults }, files: 2 }).failed).toBe(2);
+  });
+
+  it("counts a run that failed outside its tests", () => {
+    expect(countTests({ status: 1, report: { ...REPORT, numPassedTests: 5 }, files: 2 })).toMatchObject({ passed: 5, failed: 1 });
+    expect(countTests({ status: 1, report: undefined, files: 2 })).toMatchObject({ passed: 0, failed: 1 });
+  });
+
+  it("counts a suite that ran no test although it has files", () => {
+    expect(countTests({ status: 0, report: { ...REPORT, numPendingTests: 3 }, files: 2 })).toMatchObject({ failed: 1, skipped: 3 });
+  });
+});
+
+describe("running stages", () => {
+  it("goes on after a failure", async () => {
+    expect(names(await runStages([stage("a", { failed: 1 }), stage("b")], options()))).toEqual(["a", "b"]);
+  });
+
+  it("stops after a failure when asked to bail, and after a fatal one always", async () => {
+    expect(names(await runStages([stage("a", { failed: 1 }), stage("b")], options({ bail: true })))).toEqual(["a"]);
+    expect(names(await runStages([stage("a", { failed: 1, isFatal: true }), stage("b")], options()))).toEqual(["a"]);
+  });
+
+  it("starts nothing once it was cancelled", async () => {
+    expect(await runStages([stage("a")], options({ signal: AbortSignal.abort() }))).toEqual([]);
+  });
+
+  it("ends with the sum alone on its line", () => {
+    const results: readonly StageResult[] = [
+      { name: "static", passed: 3, failed: 1, skipped: 0, seconds: 1.26 },
+      { name: "core", passed: 40, failed: 1, skipped: 2, seconds: 12, note: "no test failed" },
+    ];
+    expect(renderResults(results)).toBe(
+      [
+        "",
+        "stage          passed   failed  skipped  seconds",
+        "static              3        1        0      1.3",
+        "core               40        1        2     12.0",
+        "core: no test failed",
+        "",
+        "43 passed, 2 failed",
+      ].join("\n"),
+    );
+  });
+
+  it("calls a run good when something passed and nothing failed", () => {
+    const result = { name: "a", passed: 1, failed: 0, skipped: 0, seconds: 0 };
+    expect([isGood([result]), isGood([{ ...result, failed: 1 }]), isGood([{ ...result, passed: 0 }]), isGood([])]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});

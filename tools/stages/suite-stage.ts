@@ -1,0 +1,39 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { filesOf, type Suite } from "../suites.ts";
+import { runVitest } from "../vitest.ts";
+import { countTests, type VitestReport } from "./count-tests.ts";
+import type { Stage, StageOptions } from "./stage.ts";
+
+/** The tests of one suite, run by Vitest in the caller's terminal. */
+export function suiteStage(suite: Suite): Stage {
+  return {
+    name: suite.name,
+    async run(options) {
+      const files = filesOf(suite).filter((path) => options.filters.length === 0 || options.filters.some((part) => path.includes(part)));
+      if (files.length === 0) return { passed: 0, failed: 0, skipped: 0 };
+      const directory = mkdtempSync(join(tmpdir(), "argosy-test-"));
+      try {
+        const reportFile = join(directory, "report.json");
+        const status = await runVitest(argumentsFor(suite, options, reportFile), options.signal);
+        return countTests({ status, report: readReport(reportFile), files: files.length });
+      } finally {
+        rmSync(directory, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+function argumentsFor(suite: Suite, { filters, bail }: StageOptions, reportFile: string): readonly string[] {
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];
+  return [`--project=${suite.name}`, ...reporters, ...(bail ? ["--bail=1"] : []), ...filters];
+}
+
+function readReport(path: string): VitestReport | undefined {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as VitestReport;
+  } catch {
+    return undefined;
+  }
+}

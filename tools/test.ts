@@ -1,0 +1,52 @@
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { isGood, renderResults, runStages } from "./stages/run-stages.ts";
+import type { Stage } from "./stages/stage.ts";
+import { staticStage } from "./stages/static-stage.ts";
+import { suiteStage } from "./stages/suite-stage.ts";
+import { filesOf, SUITES } from "./suites.ts";
+
+const USAGE = `npm test -- [--bail] [stage…] [part of a file's path…]
+stages: static, ${SUITES.map(({ name }) => name).join(", ")}; all of them where none is named (with a path: all but static)`;
+
+/** What shells report for a program that Ctrl-C ended. */
+const CANCELLED = 130;
+
+async function main(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { bail: { type: "boolean", default: false } },
+  });
+  const stages: readonly Stage[] = [staticStage, ...SUITES.filter((suite) => filesOf(suite).length > 0).map(suiteStage)];
+  const names = ["static", ...SUITES.map(({ name }) => name)];
+  const wanted = positionals.filter((word) => names.includes(word));
+  const filters = positionals.filter((word) => !names.includes(word));
+  const chosen = stages.filter((stage) =>
+    wanted.length > 0 ? wanted.includes(stage.name) : filters.length === 0 || stage !== staticStage,
+  );
+  const signal = cancelled();
+  const results = await runStages(chosen, { filters, bail: values.bail, print, signal });
+  print(renderResults(results));
+  if (signal.aborted) process.exitCode = CANCELLED;
+  else if (!isGood(results)) process.exitCode = 1;
+}
+
+/** Aborts when somebody asks this process to end; a second request ends it at once. */
+function cancelled(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
+  return controller.signal;
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"))) throw error;
+  print(`${error.message}\n${USAGE}`);
+  process.exitCode = 1;
+}
