@@ -24,7 +24,12 @@ describe("expand", () => {
   });
 
   it("leaves text without a dollar alone", () => {
-    fc.assert(fc.property(fc.string().filter((text) => !text.includes("$")), (text) => expand(text, { A: "b" }) === text));
+    fc.assert(
+      fc.property(
+        fc.string().filter((text) => !text.includes("$")),
+        (text) => expand(text, { A: "b" }) === text,
+      ),
+    );
   });
 });
 
@@ -62,13 +67,30 @@ describe("the environment of a container", () => {
     });
     expect(result).toEqual({
       ok: true,
-      variables: { CM_level: "debug", CM_port: "80", auth: "s3cret", PASSWORD: "s3cret", LEVEL: "debug", IP: "127.20.0.1", GOMEMLIMIT: "1073741824", CPUS: "2", URL: "redis://:s3cret@127.20.0.1", EMPTY: "" },
+      variables: {
+        CM_level: "debug",
+        CM_port: "80",
+        auth: "s3cret",
+        PASSWORD: "s3cret",
+        LEVEL: "debug",
+        IP: "127.20.0.1",
+        GOMEMLIMIT: "1073741824",
+        CPUS: "2",
+        URL: "redis://:s3cret@127.20.0.1",
+        EMPTY: "",
+      },
     });
   });
 
   it("goes without what is optional and missing", () => {
     const ref = { name: "absent", key: "k", optional: true };
-    const result = resolve({ envFrom: [{ configMapRef: { name: "absent", optional: true } }], env: [{ name: "A", valueFrom: { configMapKeyRef: ref } }, { name: "B", valueFrom: { secretKeyRef: ref } }] });
+    const result = resolve({
+      envFrom: [{ configMapRef: { name: "absent", optional: true } }],
+      env: [
+        { name: "A", valueFrom: { configMapKeyRef: ref } },
+        { name: "B", valueFrom: { secretKeyRef: ref } },
+      ],
+    });
     expect(result).toEqual({ ok: true, variables: {} });
   });
 

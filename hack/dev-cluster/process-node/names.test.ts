@@ -28,7 +28,16 @@ describe("names of Services", () => {
     expect(replace(text)).toBe(replaced);
   });
 
-  it.each(["argocd-redis", "argocd-redis-ha:6379", "/etc/argocd-redis:6379", "metrics:80", "127.0.0.1:6379", "localhost:80", "https://git.example.com/metrics.git", ""])("leaves %s alone", (text) => {
+  it.each([
+    "argocd-redis",
+    "argocd-redis-ha:6379",
+    "/etc/argocd-redis:6379",
+    "metrics:80",
+    "127.0.0.1:6379",
+    "localhost:80",
+    "https://git.example.com/metrics.git",
+    "",
+  ])("leaves %s alone", (text) => {
     expect(replace(text)).toBe(text);
   });
 

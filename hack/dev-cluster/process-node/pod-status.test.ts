@@ -4,8 +4,22 @@ import { type ContainerState, type ContainerView, phaseOf, renderStatus, type Te
 import { aContainer, aPod } from "./testing/a-pod.ts";
 
 const now = "2026-01-01T00:00:10Z";
-const ended = (exitCode: number): Termination => ({ exitCode, reason: exitCode === 0 ? "Completed" : "Error", startedAt: "2026-01-01T00:00:00Z", finishedAt: now });
-const view = (state: ContainerState, changes: Partial<ContainerView> = {}): ContainerView => ({ name: "main", image: "example/web:1", state, last: undefined, isReady: state.kind === "running", restartCount: 0, id: "process://1", ...changes });
+const ended = (exitCode: number): Termination => ({
+  exitCode,
+  reason: exitCode === 0 ? "Completed" : "Error",
+  startedAt: "2026-01-01T00:00:00Z",
+  finishedAt: now,
+});
+const view = (state: ContainerState, changes: Partial<ContainerView> = {}): ContainerView => ({
+  name: "main",
+  image: "example/web:1",
+  state,
+  last: undefined,
+  isReady: state.kind === "running",
+  restartCount: 0,
+  id: "process://1",
+  ...changes,
+});
 const waiting: ContainerState = { kind: "waiting", reason: "ContainerCreating" };
 const running: ContainerState = { kind: "running", startedAt: now };
 const over = (exitCode: number): ContainerState => ({ kind: "terminated", termination: ended(exitCode) });
@@ -26,11 +40,16 @@ describe("the phase of a pod", () => {
 describe("the status of a pod", () => {
   const facts = { podIP: "127.20.0.1", now, startTime: "2026-01-01T00:00:00Z" };
   const scheduled = { type: "PodScheduled", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" };
-  const condition = (status: object, type: string) => (status as { readonly conditions: readonly { readonly type: string }[] }).conditions.find((one) => one.type === type);
+  const condition = (status: object, type: string) =>
+    (status as { readonly conditions: readonly { readonly type: string }[] }).conditions.find((one) => one.type === type);
 
   it("says that a ready pod is ready, and keeps what others say of it", () => {
     const status = renderStatus(aPod({ status: { conditions: [scheduled] } }), facts, [view(running)]);
-    expect(status).toMatchObject({ phase: "Running", podIP: "127.20.0.1", containerStatuses: [{ ready: true, started: true, restartCount: 0, state: { running: { startedAt: now } } }] });
+    expect(status).toMatchObject({
+      phase: "Running",
+      podIP: "127.20.0.1",
+      containerStatuses: [{ ready: true, started: true, restartCount: 0, state: { running: { startedAt: now } } }],
+    });
     expect(condition(status, "PodScheduled")).toEqual(scheduled);
     expect(condition(status, "Ready")).toEqual({ type: "Ready", status: "True", lastTransitionTime: now });
   });
@@ -38,18 +57,29 @@ describe("the status of a pod", () => {
   it("moves the time of a condition only when it changes", () => {
     const before = { type: "Ready", status: "False", lastTransitionTime: "2025-01-01T00:00:00Z" };
     const pod = aPod({ status: { conditions: [before] } });
-    expect(condition(renderStatus(pod, facts, [view(running, { isReady: false })]), "Ready")).toMatchObject({ status: "False", reason: "ContainersNotReady", lastTransitionTime: before.lastTransitionTime });
+    expect(condition(renderStatus(pod, facts, [view(running, { isReady: false })]), "Ready")).toMatchObject({
+      status: "False",
+      reason: "ContainersNotReady",
+      lastTransitionTime: before.lastTransitionTime,
+    });
     expect(condition(renderStatus(pod, facts, [view(running)]), "Ready")).toMatchObject({ status: "True", lastTransitionTime: now });
   });
 
   it("tells a crash loop with the last end", () => {
     const state: ContainerState = { kind: "waiting", reason: "CrashLoopBackOff", message: "back-off 2s" };
     const status = renderStatus(aPod(), facts, [view(state, { last: ended(137), restartCount: 3, isReady: false, id: undefined })]);
-    expect(status).toMatchObject({ phase: "Running", containerStatuses: [{ ready: false, restartCount: 3, state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: { terminated: { exitCode: 137 } } }] });
+    expect(status).toMatchObject({
+      phase: "Running",
+      containerStatuses: [
+        { ready: false, restartCount: 3, state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: { terminated: { exitCode: 137 } } },
+      ],
+    });
   });
 
   it("completes init containers and the pods of jobs", () => {
-    const status = renderStatus(aPod({ spec: { restartPolicy: "Never", initContainers: [aContainer({ name: "init" })] } }), facts, [view(over(0), { isReady: false })]);
+    const status = renderStatus(aPod({ spec: { restartPolicy: "Never", initContainers: [aContainer({ name: "init" })] } }), facts, [
+      view(over(0), { isReady: false }),
+    ]);
     expect(status).toMatchObject({ phase: "Succeeded", initContainerStatuses: [{ name: "init", state: { terminated: { exitCode: 0 } } }] });
     expect(condition(status, "Ready")).toMatchObject({ status: "False", reason: "PodCompleted" });
   });

@@ -15,16 +15,38 @@ const references: References = {
 
 describe("the files of a volume", () => {
   it("are all keys, or those asked for under the names asked for", () => {
-    expect(filesOf({ name: "v", configMap: { name: "settings" } }, facts, references)).toEqual({ ok: true, files: { a: "1", b: "2" }, tokens: [] });
-    expect(filesOf({ name: "v", secret: { secretName: "keys", items: [{ key: "key", path: "deep/file" }] } }, facts, references)).toEqual({ ok: true, files: { "deep/file": "k" }, tokens: [] });
+    expect(filesOf({ name: "v", configMap: { name: "settings" } }, facts, references)).toEqual({
+      ok: true,
+      files: { a: "1", b: "2" },
+      tokens: [],
+    });
+    expect(filesOf({ name: "v", secret: { secretName: "keys", items: [{ key: "key", path: "deep/file" }] } }, facts, references)).toEqual({
+      ok: true,
+      files: { "deep/file": "k" },
+      tokens: [],
+    });
   });
 
   it("may be missing if they are optional, and only then", () => {
     const items = [{ key: "z", path: "z" }];
-    expect(filesOf({ name: "v", secret: { secretName: "absent", optional: true } }, facts, references)).toEqual({ ok: true, files: {}, tokens: [] });
-    expect(filesOf({ name: "v", configMap: { name: "settings", items, optional: true } }, facts, references)).toEqual({ ok: true, files: {}, tokens: [] });
-    expect(filesOf({ name: "v", secret: { secretName: "absent" } }, facts, references)).toEqual({ ok: false, missing: 'secret "absent" not found' });
-    expect(filesOf({ name: "v", configMap: { name: "settings", items } }, facts, references)).toEqual({ ok: false, missing: "references non-existent config key: z" });
+    expect(filesOf({ name: "v", secret: { secretName: "absent", optional: true } }, facts, references)).toEqual({
+      ok: true,
+      files: {},
+      tokens: [],
+    });
+    expect(filesOf({ name: "v", configMap: { name: "settings", items, optional: true } }, facts, references)).toEqual({
+      ok: true,
+      files: {},
+      tokens: [],
+    });
+    expect(filesOf({ name: "v", secret: { secretName: "absent" } }, facts, references)).toEqual({
+      ok: false,
+      missing: 'secret "absent" not found',
+    });
+    expect(filesOf({ name: "v", configMap: { name: "settings", items } }, facts, references)).toEqual({
+      ok: false,
+      missing: "references non-existent config key: z",
+    });
   });
 
   it("of a service account are its token, the authority and the namespace", () => {
@@ -40,7 +62,12 @@ describe("the files of a volume", () => {
       files: { "ca.crt": "PEM", namespace: "shop" },
       tokens: [{ path: "token", audience: undefined, expirationSeconds: 3607 }],
     });
-    expect(referredBy([{ name: "v", projected }, { name: "s", secret: { secretName: "keys" } }])).toEqual({ configMaps: ["kube-root-ca.crt"], secrets: ["keys"] });
+    expect(
+      referredBy([
+        { name: "v", projected },
+        { name: "s", secret: { secretName: "keys" } },
+      ]),
+    ).toEqual({ configMaps: ["kube-root-ca.crt"], secrets: ["keys"] });
   });
 
   it("are none for an empty directory", () => {

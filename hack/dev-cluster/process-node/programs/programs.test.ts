@@ -20,7 +20,9 @@ const input = (changes: Partial<LaunchInput>): LaunchInput => ({
 
 describe("Argo CD's image", () => {
   it("runs the controller with the pod's identity and its metrics on a private port", () => {
-    const launch = launchArgoCd(input({ words: ["/usr/local/bin/argocd-application-controller", "--metrics-port=9000"], kubeconfig: "/k" }));
+    const launch = launchArgoCd(
+      input({ words: ["/usr/local/bin/argocd-application-controller", "--metrics-port=9000"], kubeconfig: "/k" }),
+    );
     expect(launch?.args).toEqual(["--metrics-port=9000", "--kubeconfig", "/k", "--namespace", "one", "--metrics-port", "20001"]);
     expect(launch?.forwards).toEqual([{ port: 9000, to: 20_001 }]);
     expect(launch?.connectsTo).toEqual(["argocd-redis:6379", "argocd-repo-server:8081"]);
@@ -35,9 +37,23 @@ describe("Argo CD's image", () => {
         mountPaths: ["/helm-working-dir"],
       }),
     );
-    expect(launch?.args).toEqual(["--redis", "cache:1", "--some-file=/r/helm-working-dir/x", "--address", "127.20.0.1", "--metrics-address", "127.20.0.1"]);
+    expect(launch?.args).toEqual([
+      "--redis",
+      "cache:1",
+      "--some-file=/r/helm-working-dir/x",
+      "--address",
+      "127.20.0.1",
+      "--metrics-address",
+      "127.20.0.1",
+    ]);
     expect(launch?.connectsTo).toEqual(["cache:1"]);
-    expect(launch?.env).toMatchObject({ HELM_CACHE_HOME: "/r/helm-working-dir", ARGOCD_TLS_DATA_PATH: "/r/app/config/tls", TMPDIR: "/r/tmp", OTHER: "/usr/share", ARGOCD_ASK_PASS_SOCK: "/s/ask-pass" });
+    expect(launch?.env).toMatchObject({
+      HELM_CACHE_HOME: "/r/helm-working-dir",
+      ARGOCD_TLS_DATA_PATH: "/r/app/config/tls",
+      TMPDIR: "/r/tmp",
+      OTHER: "/usr/share",
+      ARGOCD_ASK_PASS_SOCK: "/s/ask-pass",
+    });
   });
 
   it("runs nothing else", () => {
@@ -47,7 +63,13 @@ describe("Argo CD's image", () => {
 
 describe("a Redis image", () => {
   it("listens on the pod's address with the flags it was given", () => {
-    expect(launchRedis(input({ words: ["redis-server", "--save", "", "--requirepass x"] })).args).toEqual(["--save", "", "--requirepass x", "--bind", "127.20.0.1"]);
+    expect(launchRedis(input({ words: ["redis-server", "--save", "", "--requirepass x"] })).args).toEqual([
+      "--save",
+      "",
+      "--requirepass x",
+      "--bind",
+      "127.20.0.1",
+    ]);
   });
 });
 

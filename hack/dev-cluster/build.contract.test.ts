@@ -1,0 +1,35 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { buildSet } from "./build.ts";
+
+const cache = mkdtempSync(join(tmpdir(), "cache-"));
+afterAll(() => rmSync(cache, { recursive: true }));
+const { signal } = new AbortController();
+
+describe("building with Go", () => {
+  it("builds a set once, also for two who ask at the same time, and leaves only complete ones", async () => {
+    const steps: string[] = [];
+    const progress = (step: { readonly step: string; readonly done: boolean }) => step.done && steps.push(step.step);
+    const [one, two] = await Promise.all([buildSet("tools", { cache, progress }, signal), buildSet("tools", { cache, progress }, signal)]);
+    expect(one.directory).toBe(two.directory);
+    expect(steps.filter((step) => step === "redis")).toEqual(["redis"]);
+    expect(readdirSync(join(cache, "go"))).toEqual([basename(one.directory)]);
+    expect(() => execFileSync(one.program("redis"), ["--unheard-of"], { stdio: "pipe" })).toThrow('the flag "--unheard-of" is not known');
+  });
+
+  it("says in one sentence what is missing when there is no Go", async () => {
+    const { PATH } = process.env;
+    process.env["PATH"] = "/nonexistent";
+    try {
+      await expect(buildSet("tools", { cache }, signal)).rejects.toMatchObject({
+        code: "dev.no-go",
+        remedy: expect.stringContaining("install Go") as string,
+      });
+    } finally {
+      process.env["PATH"] = PATH;
+    }
+  });
+});

@@ -1,0 +1,123 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { until } from "../testing/until.ts";
+import { commandLine, parseStat, readStat, residentBytes, startTicks } from "./proc.ts";
+import { exitCodeOf, findProcess, isSameProgram, type ProcessSpec, startProcess, stopProcess } from "./process.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "processes-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+let number = 0;
+function aSpec(script: string, changes: Partial<ProcessSpec> = {}): ProcessSpec {
+  const own = join(directory, String(number++));
+  return {
+    directory: own,
+    command: "/bin/sh",
+    args: ["-c", script],
+    env: { PATH: "/usr/bin:/bin" },
+    cwd: directory,
+    log: join(directory, `${number}.log`),
+    endsWithUs: true,
+    ...changes,
+  };
+}
+
+describe("a process", () => {
+  it("is found again by whoever has its folder, until it ends, and leaves its exit code", async () => {
+    const spec = aSpec("echo started; trap 'exit 7' TERM; while :; do sleep 0.05; done");
+    const started = await startProcess(spec);
+    await until(
+      "its first word",
+      () => readFileSync(spec.log, "utf8"),
+      (text) => text === "started\n",
+    );
+    const found = findProcess(spec.directory);
+    expect(found?.pid).toBe(started.pid);
+    expect(isSameProgram(spec)).toBe(true);
+    expect(isSameProgram({ ...spec, args: [] })).toBe(false);
+    expect(await stopProcess(started, 10_000)).toBe(7);
+    expect(await found?.ended).toBe(7);
+    expect([exitCodeOf(spec.directory), findProcess(spec.directory)]).toEqual([7, undefined]);
+  });
+
+  it("is killed when it does not end in time, even while it is stopped", async () => {
+    const spec = aSpec("trap '' TERM; echo deaf; while :; do sleep 0.05; done");
+    const started = await startProcess(spec);
+    await until(
+      "its deafness",
+      () => readFileSync(spec.log, "utf8"),
+      (text) => text === "deaf\n",
+    );
+    started.signal("SIGSTOP");
+    await until(
+      "a stopped process",
+      () => readStat(started.pid)?.state,
+      (state) => state === "T",
+    );
+    expect(await stopProcess(started, 50)).toBe(137);
+  });
+
+  it("takes its own children with it", async () => {
+    const file = join(directory, "child");
+    const started = await startProcess(aSpec(`sleep 1000 & echo $! >${file}; wait`));
+    const child = Number(
+      await until(
+        "the child",
+        () => readFileSync(file, "utf8"),
+        (text) => text.endsWith("\n"),
+      ),
+    );
+    started.signal("SIGKILL");
+    await started.ended;
+    await until(
+      "the child's end",
+      () => startTicks(child),
+      (ticks) => ticks === undefined,
+    );
+  });
+
+  it("may end before anybody could look", async () => {
+    const started = await startProcess(aSpec("exit 3"));
+    expect(await started.ended).toBe(3);
+    expect(started.isAlive()).toBe(false);
+    started.signal("SIGKILL");
+  });
+
+  it("that cannot be started tells so by its exit code", async () => {
+    expect(await (await startProcess(aSpec("", { command: "/does/not/exist" }))).ended).toBe(127);
+  });
+
+  it("is not mistaken for a younger one with its number", async () => {
+    const spec = aSpec("sleep 1000");
+    const started = await startProcess(spec);
+    const file = join(spec.directory, "process");
+    const line = readFileSync(file, "utf8");
+    const ticks = parseStat(line)?.startTicks ?? 0;
+    rmSync(file);
+    expect(findProcess(spec.directory)).toBeUndefined();
+    writeFileSync(file, line.replace(` ${ticks} `, ` ${ticks - 1} `));
+    expect(findProcess(spec.directory)).toBeUndefined();
+    writeFileSync(file, line);
+    expect(findProcess(spec.directory)?.pid).toBe(started.pid);
+    await stopProcess(started, 1000);
+    expect(existsSync(join(spec.directory, "exit"))).toBe(true);
+  });
+});
+
+describe("what the kernel says", () => {
+  it("is read from behind the name, whatever that contains", () => {
+    const rest = "T 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
+    expect(parseStat(`42 (a) b (c)) ${rest}`)).toEqual({ pid: 42, state: "T", startTicks: 4711, cpuTicks: 23 });
+    expect(parseStat("")).toBeUndefined();
+    expect(parseStat("42 (half")).toBeUndefined();
+  });
+
+  it("covers ourselves, and nobody who is not there", () => {
+    expect(startTicks(process.pid)).toBeGreaterThan(0);
+    expect(residentBytes(process.pid)).toBeGreaterThan(2 ** 20);
+    expect(commandLine(process.pid).length).toBeGreaterThan(0);
+    expect([startTicks(2 ** 22 + 1), residentBytes(2 ** 22 + 1), commandLine(2 ** 22 + 1)]).toEqual([undefined, undefined, []]);
+  });
+});
