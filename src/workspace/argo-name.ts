@@ -9,7 +9,10 @@ const HASH_LENGTH = 16;
  * resource of the same name has another uid and therefore another name.
  */
 export function argoName({ namespace, name, uid }: { readonly namespace: string; readonly name: string; readonly uid: string }): string {
-  const readable = `${namespace}-${name}`.toLowerCase().replace(/[^a-z0-9-]/g, "-").replace(/^-+/, "");
+  const readable = `${namespace}-${name}`
+    .toLowerCase()
+    .replace(/[^a-z0-9-]/g, "-")
+    .replace(/^-+/, "");
   const cut = readable.slice(0, LONGEST_LABEL - HASH_LENGTH - 1).replace(/-+$/, "");
   return [...(cut === "" ? [] : [cut]), sha256(uid).slice(0, HASH_LENGTH)].join("-");
 }

@@ -1,7 +1,7 @@
 import { classOf, type FleetSpec, type WorkspacesSpec } from "../domain/fleet.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
-import type { ObservedNamespace } from "./observed.ts";
+import type { ObservedNamespace } from "../domain/user-resource.ts";
 
 /** What the declared fleet means for the users' door. */
 export interface DoorPolicy {
@@ -17,7 +17,14 @@ export interface DoorPolicy {
 }
 
 /** Before anything is declared nothing is let in and nothing is known to hide. */
-export const closedDoor: DoorPolicy = { newUnit: undefined, egress: { allow: [], http: [] }, selector: {}, deployments: 0, instanceNamespaces: new Set(), hidden: [] };
+export const closedDoor: DoorPolicy = {
+  newUnit: undefined,
+  egress: { allow: [], http: [] },
+  selector: {},
+  deployments: 0,
+  instanceNamespaces: new Set(),
+  hidden: [],
+};
 
 /** Derives the policy. New workspaces go to the class of the first pool. */
 export function doorPolicy(spec: FleetSpec, instances: readonly Instance[]): DoorPolicy {
@@ -40,7 +47,10 @@ export function admitsTheSame(a: DoorPolicy, b: DoorPolicy): boolean {
 }
 
 /** Whether a namespace is a workspace: it carries the selector's labels and is not the cluster's, ours or an instance's. */
-export function isWorkspace({ name, labels }: Pick<ObservedNamespace, "name" | "labels">, policy: Pick<DoorPolicy, "selector" | "instanceNamespaces">): boolean {
+export function isWorkspace(
+  { name, labels }: Pick<ObservedNamespace, "name" | "labels">,
+  policy: Pick<DoorPolicy, "selector" | "instanceNamespaces">,
+): boolean {
   if (name.startsWith("kube-") || name.startsWith("argosy-") || policy.instanceNamespaces.has(name)) return false;
   return Object.entries(policy.selector).every(([label, value]) => labels[label] === value);
 }

@@ -40,7 +40,9 @@ export function isAddressAllowed(address: Address, egress: Pick<EgressSpec, "all
 /** Whether the administrator's list names this host, or this host and port. */
 export function isKnownHost(host: string, port: string | undefined, egress: Pick<EgressSpec, "http">): boolean {
   const name = normalName(host);
-  return egress.http.some((entry) => normalName(entry) === name || (port !== undefined && port !== "" && normalName(entry) === `${name}:${port}`));
+  return egress.http.some(
+    (entry) => normalName(entry) === name || (port !== undefined && port !== "" && normalName(entry) === `${name}:${port}`),
+  );
 }
 
 /** Programs also take `127.1`, `0x7f000001` or `2130706433` for an address: read them as a browser does. */

@@ -1,13 +1,15 @@
 import type { EgressSpec } from "../domain/fleet.ts";
 import { sha256 } from "../domain/hash.ts";
+import type { ObservedDeployment } from "../domain/user-resource.ts";
 import type { ApplicationSpec } from "../domain/workspace.ts";
 import * as say from "./api/messages.ts";
 import { checkDeploymentSpec, type DeploymentSpec } from "./api/schema.ts";
-import type { ObservedDeployment } from "./observed.ts";
 import type { Problem } from "./problem.ts";
 import { hasControlCharacters, parseRepositoryUrl } from "./repository-url.ts";
 
-export type ParsedDeployment = { readonly ok: true; readonly spec: ApplicationSpec } | { readonly ok: false; readonly problems: readonly Problem[] };
+export type ParsedDeployment =
+  | { readonly ok: true; readonly spec: ApplicationSpec }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
  * Reads what a GitOpsDeployment asks for, or says everything that is wrong with it. The schema is checked again: the
@@ -18,7 +20,12 @@ export function parseDeployment(observed: Pick<ObservedDeployment, "spec" | "ref
   if (!checked.ok) return { ok: false, problems: checked.problems };
   const { source, destination = {}, syncPolicy, type } = checked.spec;
   const url = parseRepositoryUrl(source.repoURL, egress);
-  const problems = [...(url.ok ? [] : [url.problem]), ...pathProblems(source.path), ...revisionProblems(source.targetRevision ?? ""), ...destinationProblems(destination)];
+  const problems = [
+    ...(url.ok ? [] : [url.problem]),
+    ...pathProblems(source.path),
+    ...revisionProblems(source.targetRevision ?? ""),
+    ...destinationProblems(destination),
+  ];
   if (!url.ok || problems.length > 0) return { ok: false, problems };
   return {
     ok: true,
@@ -63,7 +70,15 @@ function revisionProblems(raw: string): readonly Problem[] {
 /** Environments cannot be used yet, so that one that is named is one that does not exist. */
 function destinationProblems({ environment = "", namespace = "" }: NonNullable<DeploymentSpec["destination"]>): readonly Problem[] {
   if (environment === "") return [];
-  const unknown: Problem = { path: "spec.destination.environment", message: say.ENVIRONMENT_UNKNOWN, onUpdate: say.ENVIRONMENT_UNKNOWN_ON_UPDATE };
-  const nowhere: Problem = { path: "spec.destination.namespace", message: say.ENVIRONMENT_WITHOUT_NAMESPACE, onUpdate: say.ENVIRONMENT_WITHOUT_NAMESPACE_ON_UPDATE };
+  const unknown: Problem = {
+    path: "spec.destination.environment",
+    message: say.ENVIRONMENT_UNKNOWN,
+    onUpdate: say.ENVIRONMENT_UNKNOWN_ON_UPDATE,
+  };
+  const nowhere: Problem = {
+    path: "spec.destination.namespace",
+    message: say.ENVIRONMENT_WITHOUT_NAMESPACE,
+    onUpdate: say.ENVIRONMENT_WITHOUT_NAMESPACE_ON_UPDATE,
+  };
   return namespace === "" ? [unknown, nowhere] : [unknown];
 }

@@ -1,7 +1,6 @@
 import { USER_FINALIZER } from "../domain/names.ts";
+import type { Condition, ObservedDeployment, ObservedNamespace } from "../domain/user-resource.ts";
 import { ANNOTATION_PAUSED, ANNOTATION_REFRESHED_AT } from "./api/names.ts";
-import type { Condition } from "./api/schema.ts";
-import type { ObservedDeployment, ObservedNamespace } from "./observed.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import type { ObservedDeployment, ObservedNamespace, UserStatus } from "./observed.ts";
+import type { ObservedDeployment, ObservedNamespace } from "../domain/user-resource.ts";
 
 export interface ResourceAt {
   readonly namespace: string;
@@ -32,7 +32,7 @@ export interface UserResources {
    * Makes `status` the whole of what we say about this very resource. Throws `GoneError` when it is gone, `StaleError` when
    * another resource has its name.
    */
-  patchStatus(resource: ResourceAt & { readonly uid: string }, status: UserStatus, signal: AbortSignal): Promise<void>;
+  patchStatus(resource: ResourceAt & { readonly uid: string }, status: object, signal: AbortSignal): Promise<void>;
   /** Takes the user's finalizer off this very resource; resolves also when either is gone. `StaleError`: it changed meanwhile. */
   removeFinalizer(resource: ResourceAt & { readonly uid: string }, signal: AbortSignal): Promise<void>;
 }

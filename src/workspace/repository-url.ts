@@ -30,12 +30,15 @@ export function hasControlCharacters(text: string): boolean {
 
 function whyNotUrl(text: string, egress: EgressSpec): string | undefined {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
-  if (scheme === undefined || !["https", "ssh", "http"].includes(scheme)) return "must begin with https:// or ssh://, or have the form user@host:path";
+  if (scheme === undefined || !["https", "ssh", "http"].includes(scheme))
+    return "must begin with https:// or ssh://, or have the form user@host:path";
   if (!URL.canParse(text)) return "is not a valid URL";
   const url = new URL(text);
   if (url.hostname === "" || url.hostname.startsWith("-")) return "names no host";
-  if (scheme === "http" && !isKnownHost(url.hostname, url.port, egress)) return "uses plain http, which is not allowed for this host: use https:// or ssh://";
-  if (url.password !== "" || (scheme !== "ssh" && url.username !== "")) return "must not contain credentials: create a GitOpsDeploymentRepositoryCredential instead";
+  if (scheme === "http" && !isKnownHost(url.hostname, url.port, egress))
+    return "uses plain http, which is not allowed for this host: use https:// or ssh://";
+  if (url.password !== "" || (scheme !== "ssh" && url.username !== ""))
+    return "must not contain credentials: create a GitOpsDeploymentRepositoryCredential instead";
   if (url.username !== "" && !/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(url.username)) return "names a user that is none";
   return reachable(url.hostname, egress);
 }
@@ -47,5 +50,7 @@ function reachable(host: string, egress: EgressSpec): string | undefined {
 
 /** Percent-encodes what a URL may not hold; what is encoded already stays as it is. */
 function encode(text: string): string {
-  return text.replace(/[^\u0021-\u007e]|["<>\\^`{|}]/gu, (character) => encodeURIComponent(character.isWellFormed() ? character : "\ufffd"));
+  return text.replace(/[^\u0021-\u007e]|["<>\\^`{|}]/gu, (character) =>
+    encodeURIComponent(character.isWellFormed() ? character : "\ufffd"),
+  );
 }

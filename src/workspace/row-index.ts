@@ -62,7 +62,8 @@ export function createRowIndex(): RowIndex {
         byUid.delete(row.uid);
       }
       const withRow = new Set(listed.values());
-      for (const [key, known] of uids) for (const uid of known) if (!withRow.has(uid) && !byUid.has(uid) && !isPresent(key, uid)) departed(key, uid);
+      const isForgotten = (key: string, uid: string): boolean => !withRow.has(uid) && !byUid.has(uid) && !isPresent(key, uid);
+      for (const [key, known] of uids) for (const uid of [...known].filter((each) => isForgotten(key, each))) departed(key, uid);
     },
   };
 }

@@ -54,7 +54,12 @@ export function renderCrds(): readonly CustomResourceDefinition[] {
       plural: DEPLOYMENT_PLURAL,
       shortName: "gd",
       description: "Deploys a directory of a Git repository.",
-      columns: [column("Sync Status", ".status.sync.status"), column("Health Status", ".status.health.status"), conditionColumn("Ready", "Ready"), age],
+      columns: [
+        column("Sync Status", ".status.sync.status"),
+        column("Health Status", ".status.health.status"),
+        conditionColumn("Ready", "Ready"),
+        age,
+      ],
       schemas: schemas.deployment,
     },
     {
@@ -105,7 +110,9 @@ function structural(schema: JsonSchema): JsonSchema {
     ...Object.fromEntries(copied.filter((key) => schema[key] !== undefined).map((key) => [key, schema[key]])),
     ...(schema["type"] === "integer" ? { format: "int64" } : {}),
     ...(typeof maximum === "number" && maximum < Number.MAX_SAFE_INTEGER ? { maximum } : {}),
-    ...(properties === undefined || preserveUnknown === true ? {} : { properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, structural(each)])) }),
+    ...(properties === undefined || preserveUnknown === true
+      ? {}
+      : { properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, structural(each)])) }),
     ...(schema["items"] === undefined ? {} : { items: structural(schema["items"] as JsonSchema) }),
     ...(listType === undefined ? {} : { "x-kubernetes-list-type": listType }),
     ...(listKeys === undefined ? {} : { "x-kubernetes-list-map-keys": listKeys }),

@@ -27,7 +27,8 @@ function ruled<S extends z.ZodType>(schema: S, rules: readonly Rule<z.output<S>>
 const text = (longest: number, description: string) => z.string().max(longest).describe(description);
 const time = (description: string) => z.string().max(64).meta({ format: "date-time", description });
 const count = (description: string) => z.int().min(0).describe(description);
-const mirror = (description: string) => z.looseObject({}).meta({ preserveUnknown: true, description } satisfies SchemaNotes & { description: string });
+const mirror = (description: string) =>
+  z.looseObject({}).meta({ preserveUnknown: true, description } satisfies SchemaNotes & { description: string });
 
 /** Longest values a user may give, in characters: far beyond what is used, small enough to bound every cost. */
 const LONGEST_URL = 2048;
@@ -48,7 +49,13 @@ const condition = z.object({
   observedGeneration: count("Generation of the resource that was looked at.").optional(),
 });
 
-const conditions = z.array(condition).meta({ listType: "map", listKeys: ["type"], description: "What is so, one entry per type." } satisfies SchemaNotes & { description: string });
+const conditions = z.array(condition).meta({
+  listType: "map",
+  listKeys: ["type"],
+  description: "What is so, one entry per type.",
+} satisfies SchemaNotes & {
+  description: string;
+});
 
 const source = z
   .object({
@@ -61,7 +68,10 @@ const source = z
 const destination = ruled(
   z
     .object({
-      environment: text(LONGEST_NAME, "Name of a GitOpsDeploymentManagedEnvironment of this namespace; empty deploys into this namespace.").optional(),
+      environment: text(
+        LONGEST_NAME,
+        "Name of a GitOpsDeploymentManagedEnvironment of this namespace; empty deploys into this namespace.",
+      ).optional(),
       namespace: ruled(text(LONGEST_NAME, "Namespace of the environment's cluster to deploy into."), [
         {
           cel: `self == '' || (self.size() <= 63 && self.matches('${dnsLabel.source}'))`,
@@ -98,7 +108,10 @@ const deploymentSpec = z.object({
   ]),
 });
 
-const health = z.object({ status: text(64, "Healthy, Progressing, Degraded, Suspended, Missing or Unknown.").optional(), message: text(LONGEST_MESSAGE, "Why.").optional() });
+const health = z.object({
+  status: text(64, "Healthy, Progressing, Degraded, Suspended, Missing or Unknown.").optional(),
+  message: text(LONGEST_MESSAGE, "Why.").optional(),
+});
 
 const resource = z.object({
   group: text(LONGEST_NAME, "API group.").optional(),
@@ -112,17 +125,31 @@ const resource = z.object({
 
 const reconciledState = z
   .object({
-    source: z.object({ path: text(LONGEST_PATH, "Path."), repoURL: text(LONGEST_URL, "Repository."), branch: text(LONGEST_REVISION, "Target revision.") }).describe("Source that was compared."),
-    destination: z.object({ name: text(LONGEST_NAME, "Environment; empty for the own namespace."), namespace: text(LONGEST_NAME, "Namespace.") }).describe("Destination that was compared."),
+    source: z
+      .object({
+        path: text(LONGEST_PATH, "Path."),
+        repoURL: text(LONGEST_URL, "Repository."),
+        branch: text(LONGEST_REVISION, "Target revision."),
+      })
+      .describe("Source that was compared."),
+    destination: z
+      .object({ name: text(LONGEST_NAME, "Environment; empty for the own namespace."), namespace: text(LONGEST_NAME, "Namespace.") })
+      .describe("Destination that was compared."),
   })
   .describe("What the present sync status was compared with.");
 
 const deploymentStatus = z.object({
   observedGeneration: count("Generation of the resource this status is about.").optional(),
   conditions: conditions.optional(),
-  sync: z.object({ status: text(64, "Synced, OutOfSync or Unknown."), revision: text(LONGEST_REVISION, "Revision compared with.").optional() }).describe("Whether what is deployed is what Git says.").optional(),
+  sync: z
+    .object({ status: text(64, "Synced, OutOfSync or Unknown."), revision: text(LONGEST_REVISION, "Revision compared with.").optional() })
+    .describe("Whether what is deployed is what Git says.")
+    .optional(),
   health: health.describe("Health of what is deployed.").optional(),
-  resources: z.array(resource).meta({ listType: "atomic", description: "What is deployed, at most 500 objects." } satisfies SchemaNotes & { description: string }).optional(),
+  resources: z
+    .array(resource)
+    .meta({ listType: "atomic", description: "What is deployed, at most 500 objects." } satisfies SchemaNotes & { description: string })
+    .optional(),
   resourceCount: count("How many objects there are, if not all of them are listed.").optional(),
   reconciledState,
   operationState: mirror("The last or present sync.").optional(),
@@ -130,12 +157,24 @@ const deploymentStatus = z.object({
 
 const syncRunSpec = ruled(
   z.object({
-    gitopsDeploymentName: ruled(text(LONGEST_NAME, "Name of a manual GitOpsDeployment of this namespace."), [{ cel: "self == oldSelf", message: say.DEPLOYMENT_NAME_CHANGED }]),
+    gitopsDeploymentName: ruled(text(LONGEST_NAME, "Name of a manual GitOpsDeployment of this namespace."), [
+      { cel: "self == oldSelf", message: say.DEPLOYMENT_NAME_CHANGED },
+    ]),
     revisionID: text(LONGEST_REVISION, "Revision to deploy; empty means the deployment's own.").optional(),
     prune: z.boolean().describe("Whether objects that left Git are deleted.").optional(),
-    ttlSecondsAfterFinished: z.int().min(0).max(2_147_483_647).describe("Seconds after its end until the run is deleted; absent means never.").optional(),
+    ttlSecondsAfterFinished: z
+      .int()
+      .min(0)
+      .max(2_147_483_647)
+      .describe("Seconds after its end until the run is deleted; absent means never.")
+      .optional(),
   }),
-  [{ cel: "(has(self.revisionID) ? self.revisionID : '') == (has(oldSelf.revisionID) ? oldSelf.revisionID : '')", message: say.REVISION_CHANGED }],
+  [
+    {
+      cel: "(has(self.revisionID) ? self.revisionID : '') == (has(oldSelf.revisionID) ? oldSelf.revisionID : '')",
+      message: say.REVISION_CHANGED,
+    },
+  ],
 );
 
 const syncRunStatus = z.object({
@@ -151,12 +190,20 @@ const syncRunStatus = z.object({
 const environmentSpec = z.object({
   apiURL: ruled(text(LONGEST_URL, "URL of the cluster's API server."), [
     { cel: "self.startsWith('https://')", message: say.WRONG_API_URL, holds: (url) => url.startsWith("https://") },
-    { cel: "!self.startsWith('https://') || isURL(self)", message: "cluster api url must be a valid URL", holds: (url) => !url.startsWith("https://") || URL.canParse(url) },
+    {
+      cel: "!self.startsWith('https://') || isURL(self)",
+      message: "cluster api url must be a valid URL",
+      holds: (url) => !url.startsWith("https://") || URL.canParse(url),
+    },
   ]),
   credentialsSecret: text(LONGEST_NAME, "Secret of this namespace, type managed-gitops.redhat.com/managed-environment, key kubeconfig."),
   allowInsecureSkipTLSVerify: z.boolean().describe("Whether the cluster's certificate goes unchecked."),
   createNewServiceAccount: z.boolean().describe("Whether an account of its own is made on the cluster with these credentials.").optional(),
-  namespaces: z.array(text(LONGEST_NAME, "Namespace.")).max(1000).describe("Namespaces the credentials may use; empty means all.").optional(),
+  namespaces: z
+    .array(text(LONGEST_NAME, "Namespace."))
+    .max(1000)
+    .describe("Namespaces the credentials may use; empty means all.")
+    .optional(),
   clusterResources: z.boolean().describe("Whether objects outside namespaces may be deployed although namespaces are listed.").optional(),
 });
 
@@ -172,11 +219,13 @@ const credentialSpec = z.object({
   secret: text(LONGEST_NAME, "Secret of this namespace with username and password, sshPrivateKey or bearerToken."),
 });
 
-const plainStatus = z.object({ observedGeneration: count("Generation of the resource this status is about.").optional(), conditions: conditions.optional() });
+const plainStatus = z.object({
+  observedGeneration: count("Generation of the resource this status is about.").optional(),
+  conditions: conditions.optional(),
+});
 
 export type DeploymentSpec = z.infer<typeof deploymentSpec>;
 export type DeploymentStatus = z.infer<typeof deploymentStatus>;
-export type Condition = z.infer<typeof condition>;
 export type SyncRunSpec = z.infer<typeof syncRunSpec>;
 export type SyncRunStatus = z.infer<typeof syncRunStatus>;
 export type ManagedEnvironmentSpec = z.infer<typeof environmentSpec>;
@@ -186,7 +235,9 @@ export type PlainStatus = z.infer<typeof plainStatus>;
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** JSON Schema of spec and status of each kind, with {@link SchemaNotes} left in. */
-export function kindSchemas(): Readonly<Record<"deployment" | "syncRun" | "environment" | "credential", { readonly spec: JsonSchema; readonly status: JsonSchema }>> {
+export function kindSchemas(): Readonly<
+  Record<"deployment" | "syncRun" | "environment" | "credential", { readonly spec: JsonSchema; readonly status: JsonSchema }>
+> {
   const render = (schema: z.ZodType): JsonSchema => z.toJSONSchema(schema, { io: "input", reused: "inline" }) as JsonSchema;
   return {
     deployment: { spec: render(deploymentSpec), status: render(deploymentStatus) },
@@ -203,8 +254,13 @@ export interface SchemaProblem {
 }
 
 /** Checks a GitOpsDeployment's spec of unknown age; all problems at once, in the order of the fields. */
-export function checkDeploymentSpec(raw: unknown): { readonly ok: true; readonly spec: DeploymentSpec } | { readonly ok: false; readonly problems: readonly SchemaProblem[] } {
+export function checkDeploymentSpec(
+  raw: unknown,
+): { readonly ok: true; readonly spec: DeploymentSpec } | { readonly ok: false; readonly problems: readonly SchemaProblem[] } {
   const checked = deploymentSpec.safeParse(raw);
   if (checked.success) return { ok: true, spec: checked.data };
-  return { ok: false, problems: checked.error.issues.map((issue) => ({ path: ["spec", ...issue.path.map(String)].join("."), message: issue.message })) };
+  return {
+    ok: false,
+    problems: checked.error.issues.map((issue) => ({ path: ["spec", ...issue.path.map(String)].join("."), message: issue.message })),
+  };
 }

@@ -1,5 +1,5 @@
-import type { ApplicationId, Ids } from "../../domain/ids.ts";
 import type { Clock } from "../../domain/clock.ts";
+import type { ApplicationId, Ids } from "../../domain/ids.ts";
 import type { Rng } from "../../domain/rng.ts";
 import { createBatcher } from "../../runtime/batcher.ts";
 import { createKeyedQueue, type KeyedQueue, type WorkResult } from "../../runtime/keyed-queue.ts";
@@ -7,7 +7,7 @@ import type { DeploymentIntent, IntentOutcome, IntentStore } from "../../store/i
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { DoorPolicy } from "../door-policy.ts";
-import { parseKey } from "../observed.ts";
+import { parseKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
 import type { RowIndex } from "../row-index.ts";
 import { type IntentPlan, planIntent, type RecordedIntent } from "./plan-intent.ts";
@@ -39,12 +39,23 @@ const HELD_AGAIN_MS = 30_000;
  */
 export function createIntentController(deps: IntentDeps): KeyedQueue {
   const { intents, resources, rows, ids } = deps;
-  const record = createBatcher<DeploymentIntent, IntentOutcome>({ maxSize: BATCH, key: (intent) => intent.uid, flush: (batch, signal) => intents.recordDeployments(batch, signal) });
-  const remove = createBatcher<IntentPlan["deletions"][number], undefined>({ maxSize: BATCH, key: ({ uid }) => uid, flush: flushDeletions });
+  const record = createBatcher<DeploymentIntent, IntentOutcome>({
+    maxSize: BATCH,
+    key: (intent) => intent.uid,
+    flush: (batch, signal) => intents.recordDeployments(batch, signal),
+  });
+  const remove = createBatcher<IntentPlan["deletions"][number], undefined>({
+    maxSize: BATCH,
+    key: ({ uid }) => uid,
+    flush: flushDeletions,
+  });
   const rowOf = createBatcher<string, boolean>({ maxSize: BATCH, key: (uid) => uid, flush: findRows });
 
   async function flushDeletions(batch: IntentPlan["deletions"], signal: AbortSignal): Promise<readonly undefined[]> {
-    await intents.recordDeletions(batch.map((deletion) => ({ ...deletion, operationId: ids.next() })), signal);
+    await intents.recordDeletions(
+      batch.map((deletion) => ({ ...deletion, operationId: ids.next() })),
+      signal,
+    );
     return batch.map(() => undefined);
   }
 
@@ -58,7 +69,14 @@ export function createIntentController(deps: IntentDeps): KeyedQueue {
     const resource = resources.deployment(at);
     const hasRow = resource !== undefined && rows.hasRow(resource.uid);
     const siblings = resources.deployments(at.namespace);
-    const plan = planIntent({ resource, namespace: resources.namespace(at.namespace), knownUids: rows.uidsOf(key), siblings, hasRow, policy: deps.policy() });
+    const plan = planIntent({
+      resource,
+      namespace: resources.namespace(at.namespace),
+      knownUids: rows.uidsOf(key),
+      siblings,
+      hasRow,
+      policy: deps.policy(),
+    });
     await recordDeletions(key, plan, signal);
     if (plan.record !== undefined) await recordDeployment(key, plan.record, signal);
     if (plan.tell !== "nothing") deps.tell(key, plan.tell);
@@ -71,13 +89,22 @@ export function createIntentController(deps: IntentDeps): KeyedQueue {
   }
 
   async function recordDeployment(key: string, { stamp, workspace, ...wish }: RecordedIntent, signal: AbortSignal): Promise<void> {
-    const newIds = { workspaceId: ids.next<never>(), unitId: ids.next<never>(), applicationId: ids.next<ApplicationId>(), operationId: ids.next<never>() };
+    const newIds = {
+      workspaceId: ids.next<never>(),
+      unitId: ids.next<never>(),
+      applicationId: ids.next<ApplicationId>(),
+      operationId: ids.next<never>(),
+    };
     const apiCluster = parseKey(key).cluster;
     const outcome = await record.add({ ...wish, workspace: { ...workspace, plane: "kubernetes", apiCluster }, newIds }, signal);
     rows.recorded(key, { uid: wish.uid, applicationId: outcome.applicationId, wish: stamp });
   }
 
-  async function release(resource: { readonly namespace: string; readonly name: string; readonly uid: string }, when: IntentPlan["release"], signal: AbortSignal): Promise<WorkResult | void> {
+  async function release(
+    resource: { readonly namespace: string; readonly name: string; readonly uid: string },
+    when: IntentPlan["release"],
+    signal: AbortSignal,
+  ): Promise<WorkResult | void> {
     if (when === "when-row-is-gone" && (await rowOf.add(resource.uid, signal))) return { requeueAfterMs: HELD_AGAIN_MS };
     await resources.removeFinalizer(resource, signal);
   }

@@ -1,7 +1,7 @@
+import type { ObservedDeployment, ObservedNamespace } from "../../domain/user-resource.ts";
 import type { ApplicationSpec, Deletion } from "../../domain/workspace.ts";
 import { argoName } from "../argo-name.ts";
 import { type DoorPolicy, isWorkspace } from "../door-policy.ts";
-import type { ObservedDeployment, ObservedNamespace } from "../observed.ts";
 import { parseDeployment } from "../parse-deployment.ts";
 import { isWithinQuota } from "../quota.ts";
 import { wishOf } from "./plan-sweep.ts";
@@ -72,7 +72,11 @@ function releaseOf(resource: ObservedDeployment, isNamespaceGoing: boolean): Int
 }
 
 /** Absent where the resource asks for something that cannot be; the status says what. */
-function planRecord({ policy, siblings, hasRow }: IntentFacts, resource: ObservedDeployment, namespace: ObservedNamespace): RecordedIntent | undefined {
+function planRecord(
+  { policy, siblings, hasRow }: IntentFacts,
+  resource: ObservedDeployment,
+  namespace: ObservedNamespace,
+): RecordedIntent | undefined {
   const parsed = parseDeployment(resource, policy.egress);
   if (!parsed.ok || policy.newUnit === undefined) return undefined;
   if (!hasRow && !isWithinQuota(resource, siblings, policy.deployments)) return undefined;

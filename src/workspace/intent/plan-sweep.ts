@@ -1,6 +1,7 @@
-import type { ApplicationId } from "../../domain/ids.ts";
 import type { Millis } from "../../domain/clock.ts";
-import { deploymentKey, type ObservedDeployment } from "../observed.ts";
+import type { ApplicationId } from "../../domain/ids.ts";
+import type { ObservedDeployment } from "../../domain/user-resource.ts";
+import { deploymentKey } from "../keys.ts";
 
 export interface KnownRow {
   readonly applicationId: ApplicationId;
@@ -32,7 +33,9 @@ export function planSweep({ cluster, rows, resources, isMine, isRecorded }: Swee
   const withRow = new Set(rows.map(({ uid }) => uid));
   return {
     suspects: rows.filter((row) => row.deletedAt === undefined && !present.has(row.uid) && isMine(row.namespace)),
-    keys: resources.filter((resource) => isMine(resource.namespace) && (resource.isDeleting || !withRow.has(resource.uid) || !isRecorded(resource))).map((resource) => deploymentKey(cluster, resource)),
+    keys: resources
+      .filter((resource) => isMine(resource.namespace) && (resource.isDeleting || !withRow.has(resource.uid) || !isRecorded(resource)))
+      .map((resource) => deploymentKey(cluster, resource)),
   };
 }
 

@@ -1,5 +1,5 @@
-import type { Condition } from "../api/schema.ts";
 import type { EngineCondition } from "../../domain/status.ts";
+import type { Condition } from "../../domain/user-resource.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** A condition without its times. */
@@ -33,8 +33,15 @@ export function mirroredStatements(engine: readonly EngineCondition[] | undefine
     engine.filter(({ type }) => /^[A-Za-z][A-Za-z0-9]{0,99}$/.test(type) && !OWN.has(type)),
     ({ type }) => type,
   );
-  const resolved = earlier.filter(({ type }) => !present.has(type)).map(({ type }) => ({ type, status: "False", reason: `${type}Resolved`, message: "" }));
-  const raised = [...present].map(([type, all]) => ({ type, status: "True", reason: type, message: [...new Set(all.map(({ message }) => message))].sort().join("; ") }));
+  const resolved = earlier
+    .filter(({ type }) => !present.has(type))
+    .map(({ type }) => ({ type, status: "False", reason: `${type}Resolved`, message: "" }));
+  const raised = [...present].map(([type, all]) => ({
+    type,
+    status: "True",
+    reason: type,
+    message: [...new Set(all.map(({ message }) => message))].sort().join("; "),
+  }));
   return [...raised, ...resolved];
 }
 

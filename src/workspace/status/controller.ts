@@ -7,7 +7,7 @@ import type { IntentStore, UserView } from "../../store/intent/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { DoorPolicy } from "../door-policy.ts";
-import { parseKey } from "../observed.ts";
+import { parseKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
 import type { RowIndex } from "../row-index.ts";
 import { type ComposedStatus, composeStatus } from "./deployment-status.ts";
@@ -28,21 +28,28 @@ export interface StatusDeps {
 
 /** Rows read, and publications recorded, in one statement. */
 const BATCH = 200;
-/** Status patches under way at once: what the client's connections carry. */
-const CONCURRENCY = 32;
+/** Keys under way at once: more than the client's connections carry, so that rows are read while statuses are written. */
+const CONCURRENCY = 64;
 
 /** News out: makes the status of one resource say what its row and its instance say. Key: `cluster|namespace|name`. */
 export function createStatusController(deps: StatusDeps): KeyedQueue {
   const { intents, resources, rows, unpublished, clock } = deps;
   const views = createBatcher<string, UserView | undefined>({ maxSize: BATCH, key: (uid) => uid, flush: readViews });
-  const publish = createBatcher<{ readonly applicationId: ApplicationId; readonly hash: string }, undefined>({ maxSize: BATCH, key: ({ applicationId }) => applicationId, flush: recordPublished });
+  const publish = createBatcher<{ readonly applicationId: ApplicationId; readonly hash: string }, undefined>({
+    maxSize: BATCH,
+    key: ({ applicationId }) => applicationId,
+    flush: recordPublished,
+  });
 
   async function readViews(uids: readonly string[], signal: AbortSignal): Promise<readonly (UserView | undefined)[]> {
     const found = new Map((await intents.readByUids(uids, signal)).map((view) => [view.application.uid, view]));
     return uids.map((uid) => found.get(uid));
   }
 
-  async function recordPublished(batch: readonly { readonly applicationId: ApplicationId; readonly hash: string }[], signal: AbortSignal): Promise<readonly undefined[]> {
+  async function recordPublished(
+    batch: readonly { readonly applicationId: ApplicationId; readonly hash: string }[],
+    signal: AbortSignal,
+  ): Promise<readonly undefined[]> {
     await intents.recordPublished(batch, signal);
     return batch.map(() => undefined);
   }
@@ -56,7 +63,10 @@ export function createStatusController(deps: StatusDeps): KeyedQueue {
     const resource = resources.deployment(at);
     if (resource?.uid !== seen.uid) return;
     if (view !== undefined) rows.recorded(key, { uid: resource.uid, applicationId: view.application.id });
-    const composed = composeStatus({ resource, siblings: resources.deployments(at.namespace), record: view, policy: deps.policy() }, clock.now());
+    const composed = composeStatus(
+      { resource, siblings: resources.deployments(at.namespace), record: view, policy: deps.policy() },
+      clock.now(),
+    );
     const isListed = view !== undefined && unpublished.has(view.application.id);
     const why = whyPublish({ resource, composed, publishedHash: view?.publishedHash });
     if (why !== undefined) await resources.patchStatus(resource, composed.status, signal);

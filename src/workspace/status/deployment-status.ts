@@ -1,11 +1,14 @@
 import { type Millis, rfc3339 } from "../../domain/clock.ts";
 import { contentHash } from "../../domain/hash.ts";
 import type { EngineStatus, ResourceStatus } from "../../domain/status.ts";
+import type { Condition, ObservedDeployment } from "../../domain/user-resource.ts";
 import type { DeploymentStatus } from "../api/schema.ts";
-import type { ObservedDeployment, UserStatus } from "../observed.ts";
-import { datedConditions, errorStatements, mirroredStatements, sortedStatements, type Statement, verdictStatements } from "./conditions.ts";
+import { datedConditions, errorStatements, mirroredStatements, type Statement, sortedStatements, verdictStatements } from "./conditions.ts";
 import { plainMessages, plainText, type TextScope } from "./engine-text.ts";
 import { judge, type StatusFacts, type Verdict } from "./verdict.ts";
+
+/** A whole status, ready to be written. */
+type UserStatus = DeploymentStatus & { readonly conditions: readonly Condition[] };
 
 export interface ComposedStatus {
   readonly status: UserStatus;
@@ -41,13 +44,24 @@ export function isShown(resource: ObservedDeployment, { status }: ComposedStatus
   return (
     resource.observedGeneration === status.observedGeneration &&
     status.conditions.every((condition) =>
-      resource.conditions.some((shown) => shown.type === condition.type && shown.status === condition.status && shown.reason === condition.reason && (shown.message ?? "") === condition.message),
+      resource.conditions.some(
+        (shown) =>
+          shown.type === condition.type &&
+          shown.status === condition.status &&
+          shown.reason === condition.reason &&
+          (shown.message ?? "") === condition.message,
+      ),
     )
   );
 }
 
 function scopeOf({ resource, record, policy }: StatusFacts): TextScope {
-  return { argoName: record?.application.argoName ?? "", name: resource.name, hidden: policy.hidden, own: record?.application.spec.source.repoUrl ?? "" };
+  return {
+    argoName: record?.application.argoName ?? "",
+    name: resource.name,
+    hidden: policy.hidden,
+    own: record?.application.spec.source.repoUrl ?? "",
+  };
 }
 
 function plainEngine(status: EngineStatus, scope: TextScope): EngineStatus {
@@ -61,7 +75,16 @@ function plainEngine(status: EngineStatus, scope: TextScope): EngineStatus {
 }
 
 function pausedStatements({ isPaused }: ObservedDeployment): readonly Statement[] {
-  return isPaused ? [{ type: "Paused", status: "True", reason: "Paused", message: "Changes are not acted on while the annotation argosy.dev/paused is \"true\"" }] : [];
+  return isPaused
+    ? [
+        {
+          type: "Paused",
+          status: "True",
+          reason: "Paused",
+          message: 'Changes are not acted on while the annotation argosy.dev/paused is "true"',
+        },
+      ]
+    : [];
 }
 
 function truncatedStatements(engine: EngineStatus | undefined): readonly Statement[] {
@@ -73,7 +96,8 @@ function truncatedStatements(engine: EngineStatus | undefined): readonly Stateme
 type EngineFields = Omit<DeploymentStatus, "conditions" | "observedGeneration">;
 
 function engineFields(engine: EngineStatus | undefined): EngineFields {
-  if (engine === undefined) return { reconciledState: { source: { path: "", repoURL: "", branch: "" }, destination: { name: "", namespace: "" } } };
+  if (engine === undefined)
+    return { reconciledState: { source: { path: "", repoURL: "", branch: "" }, destination: { name: "", namespace: "" } } };
   const { comparedTo, sync, health } = engine;
   return {
     sync: { status: sync.status, ...(sync.revision === "" ? {} : { revision: sync.revision }) },

@@ -46,7 +46,12 @@ export function plainText(message: string, scope: TextScope): string {
 export function plainMessages(value: unknown, scope: TextScope): unknown {
   if (Array.isArray(value)) return value.map((entry) => plainMessages(entry, scope));
   if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, key === "message" && typeof entry === "string" ? plainText(entry, scope) : plainMessages(entry, scope)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, entry]) => [
+      key,
+      key === "message" && typeof entry === "string" ? plainText(entry, scope) : plainMessages(entry, scope),
+    ]),
+  );
 }
 
 function wordOf(name: string): RegExp {

@@ -1,7 +1,7 @@
 import type { EngineStatus } from "../../domain/status.ts";
+import type { ObservedDeployment } from "../../domain/user-resource.ts";
 import type { ApplicationSpec } from "../../domain/workspace.ts";
 import type { DoorPolicy } from "../door-policy.ts";
-import type { ObservedDeployment } from "../observed.ts";
 import { parseDeployment } from "../parse-deployment.ts";
 import { describeProblems } from "../problem.ts";
 import { isWithinQuota } from "../quota.ts";
@@ -47,7 +47,12 @@ function judgeResource(facts: StatusFacts): Said | undefined {
   const { resource, record, policy, siblings } = facts;
   if (resource.isDeleting) return judgeDeletion(record?.status?.status);
   if (resource.isPaused && record?.application.generation !== resource.generation) {
-    return { kind: "resting", reason: "Paused", message: "Changes are not acted on while the annotation argosy.dev/paused is \"true\"", generation: record?.application.generation };
+    return {
+      kind: "resting",
+      reason: "Paused",
+      message: 'Changes are not acted on while the annotation argosy.dev/paused is "true"',
+      generation: record?.application.generation,
+    };
   }
   const parsed = parseDeployment(resource, policy.egress);
   if (!parsed.ok) {
@@ -69,7 +74,12 @@ function judgeDeletion(status: EngineStatus | undefined): Said {
 
 function judgeRecord({ resource, record, policy }: StatusFacts): Said {
   const isHomeless = record === undefined ? policy.newUnit === undefined : record.unit.owner === undefined && record.isUnplaceable;
-  if (isHomeless) return { kind: "moving", reason: "WaitingForCapacity", message: "There is no room for this deployment at the moment: it goes on as soon as there is" };
+  if (isHomeless)
+    return {
+      kind: "moving",
+      reason: "WaitingForCapacity",
+      message: "There is no room for this deployment at the moment: it goes on as soon as there is",
+    };
   if (record?.status === undefined) return { kind: "moving", reason: "Reconciling", message: "Waiting for the first comparison with Git" };
   const { status } = record.status;
   const isAnswer = record.application.generation >= resource.generation && isAbout(status, record.application.spec);
@@ -82,7 +92,13 @@ function judgeRecord({ resource, record, policy }: StatusFacts): Said {
  */
 function judgeStale({ conditions }: EngineStatus, resource: ObservedDeployment): Said {
   const invalid = conditions.find(({ type }) => type === "InvalidSpecError");
-  if (invalid !== undefined) return { kind: "stuck", reason: invalid.type, message: invalid.message, generation: resource.observedGeneration ?? resource.generation };
+  if (invalid !== undefined)
+    return {
+      kind: "stuck",
+      reason: invalid.type,
+      message: invalid.message,
+      generation: resource.observedGeneration ?? resource.generation,
+    };
   return { kind: "moving", reason: "Reconciling", message: "The latest change is being applied", generation: resource.observedGeneration };
 }
 
@@ -103,7 +119,11 @@ function judgeSync({ sync }: EngineStatus, spec: ApplicationSpec): Said | undefi
   if (sync.status === "Synced") return undefined;
   if (sync.status === "Unknown") return { kind: "moving", reason: "Reconciling", message: "Comparing with Git" };
   if (spec.type === "automated") return { kind: "moving", reason: "OutOfSync", message: "Deploying what Git says" };
-  return { kind: "resting", reason: "OutOfSync", message: "Git says something else than what is deployed: create a GitOpsDeploymentSyncRun to deploy it" };
+  return {
+    kind: "resting",
+    reason: "OutOfSync",
+    message: "Git says something else than what is deployed: create a GitOpsDeploymentSyncRun to deploy it",
+  };
 }
 
 function judgeHealth({ health }: EngineStatus): Said {

@@ -1,4 +1,4 @@
-import type { ObservedDeployment } from "../observed.ts";
+import type { ObservedDeployment } from "../../domain/user-resource.ts";
 import { type ComposedStatus, isShown } from "./deployment-status.ts";
 
 export interface PublicationFacts {

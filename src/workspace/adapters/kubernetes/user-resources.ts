@@ -2,19 +2,25 @@ import type { Clock } from "../../../domain/clock.ts";
 import { RefusedError, StaleError } from "../../../domain/errors.ts";
 import { USER_FINALIZER } from "../../../domain/names.ts";
 import type { Rng } from "../../../domain/rng.ts";
+import type { ObservedDeployment } from "../../../domain/user-resource.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { createReflector, type ReflectorChange } from "../../../runtime/kube/reflector.ts";
 import { apiVersionOf, type KubeObject, type ResourceType } from "../../../runtime/kube/resource.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import { API_GROUP, API_VERSION, DEPLOYMENT_KIND, DEPLOYMENT_PLURAL, STATUS_MANAGER } from "../../api/names.ts";
-import type { ObservedDeployment } from "../../observed.ts";
 import { differsInWish, finalizersOf, parseDeploymentResource, parseNamespace } from "../../parse-resource.ts";
 import type { ResourceAt, ResourceChange, UserResources } from "../../port.ts";
 import { createByNamespace } from "./by-namespace.ts";
 import { createWrittenStatuses } from "./written-statuses.ts";
 
-export const DEPLOYMENTS: ResourceType = { group: API_GROUP, version: API_VERSION, plural: DEPLOYMENT_PLURAL, kind: DEPLOYMENT_KIND, namespaced: true };
+export const DEPLOYMENTS: ResourceType = {
+  group: API_GROUP,
+  version: API_VERSION,
+  plural: DEPLOYMENT_PLURAL,
+  kind: DEPLOYMENT_KIND,
+  namespaced: true,
+};
 export const NAMESPACES: ResourceType = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
 
 export interface UserResourcesOptions {
@@ -45,10 +51,23 @@ export function createUserResources(options: UserResourcesOptions): UserResource
     }
     index.put(change.now);
     written.seen(change.now);
-    if (differsInWish(change.before, change.now)) tell({ kind: "deployment", at: change.at, uids: [...new Set([change.before?.uid ?? change.now.uid, change.now.uid])] });
+    if (differsInWish(change.before, change.now))
+      tell({ kind: "deployment", at: change.at, uids: [...new Set([change.before?.uid ?? change.now.uid, change.now.uid])] });
   };
-  const deployments = createReflector<Versioned>({ ...options, rng: options.rng.fork("deployments"), type: DEPLOYMENTS, project: parseVersioned, onChange: onDeployment });
-  const namespaces = createReflector({ ...options, rng: options.rng.fork("namespaces"), type: NAMESPACES, project: parseNamespace, onChange: ({ at }) => tell({ kind: "namespace", name: at.name }) });
+  const deployments = createReflector<Versioned>({
+    ...options,
+    rng: options.rng.fork("deployments"),
+    type: DEPLOYMENTS,
+    project: parseVersioned,
+    onChange: onDeployment,
+  });
+  const namespaces = createReflector({
+    ...options,
+    rng: options.rng.fork("namespaces"),
+    type: NAMESPACES,
+    project: parseNamespace,
+    onChange: ({ at }) => tell({ kind: "namespace", name: at.name }),
+  });
 
   return {
     start(signal) {
@@ -68,7 +87,9 @@ export function createUserResources(options: UserResourcesOptions): UserResource
     readUid: async ({ namespace, name }, signal) => (await client.get(DEPLOYMENTS, { namespace, name }, signal))?.metadata.uid,
     async patchStatus({ namespace, name, uid }, status, signal) {
       const object = { apiVersion: apiVersionOf(DEPLOYMENTS), kind: DEPLOYMENT_KIND, metadata: { namespace, name, uid }, status };
-      const answer = parseVersioned(await client.apply<KubeObject>(DEPLOYMENTS, object, { fieldManager: STATUS_MANAGER, subresource: "status" }, signal));
+      const answer = parseVersioned(
+        await client.apply<KubeObject>(DEPLOYMENTS, object, { fieldManager: STATUS_MANAGER, subresource: "status" }, signal),
+      );
       if (answer !== undefined) written.wrote(answer, index.get(answer));
     },
     removeFinalizer: (resource, signal) => removeFinalizer(client, resource, signal),
@@ -80,7 +101,11 @@ function parseVersioned(raw: KubeObject): Versioned | undefined {
   return observed && { ...observed, resourceVersion: raw.metadata.resourceVersion ?? "" };
 }
 
-async function removeFinalizer(client: KubeClient, { namespace, name, uid }: ResourceAt & { readonly uid: string }, signal: AbortSignal): Promise<void> {
+async function removeFinalizer(
+  client: KubeClient,
+  { namespace, name, uid }: ResourceAt & { readonly uid: string },
+  signal: AbortSignal,
+): Promise<void> {
   const live = await client.get<KubeObject>(DEPLOYMENTS, { namespace, name }, signal);
   const place = finalizersOf(live).indexOf(USER_FINALIZER);
   if (live?.metadata.uid !== uid || place < 0) return;

@@ -1,4 +1,4 @@
-import type { ObservedDeployment } from "../../observed.ts";
+import type { ObservedDeployment } from "../../../domain/user-resource.ts";
 
 interface Versioned extends ObservedDeployment {
   readonly resourceVersion: string;
@@ -29,7 +29,8 @@ export function createWrittenStatuses() {
     /** The resource with the status we know it to have. */
     over(kept: Versioned | undefined): Versioned | undefined {
       const own = kept && ahead.get(key(kept));
-      if (kept === undefined || own === undefined || own.uid !== kept.uid || !isOlder(kept.resourceVersion, own.resourceVersion)) return kept;
+      if (kept === undefined || own === undefined || own.uid !== kept.uid || !isOlder(kept.resourceVersion, own.resourceVersion))
+        return kept;
       return { ...kept, conditions: own.conditions, observedGeneration: own.observedGeneration };
     },
   };

@@ -1,4 +1,13 @@
-import type { Condition, DeploymentStatus } from "./api/schema.ts";
+/** One entry of a status's `conditions`. */
+export interface Condition {
+  readonly type: string;
+  /** `True`, `False` or `Unknown`. */
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+  readonly lastProbeTime?: string;
+}
 
 /** A GitOpsDeployment as last seen, reduced to what is needed; its content is not checked yet. */
 export interface ObservedDeployment {
@@ -25,17 +34,4 @@ export interface ObservedNamespace {
   readonly uid: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly isDeleting: boolean;
-}
-
-/** A status without what only times say, ready to be written. */
-export type UserStatus = DeploymentStatus & { readonly conditions: readonly Condition[] };
-
-/** Key of a resource in queues: `cluster|namespace|name`. */
-export function deploymentKey(cluster: string, at: { readonly namespace: string; readonly name: string }): string {
-  return `${cluster}|${at.namespace}|${at.name}`;
-}
-
-export function parseKey(key: string): { readonly cluster: string; readonly namespace: string; readonly name: string } {
-  const [cluster = "", namespace = "", name = ""] = key.split("|");
-  return { cluster, namespace, name };
 }
