@@ -5,7 +5,7 @@ export const TEST = "\\.test\\.ts$|/testing/";
  * Core: every file of a room that is no door (`port.ts`), controller, adapter or test. The floors, the purity check, coverage
  * and mutation testing all go by this one definition. The first group is the room.
  */
-export const CORE = `^src/(?!(?:main|config)\\.ts$|(?:config|runtime|telemetry|simulation|api|cli)/)(?!.*(?:/adapters/|/(?:controller|port)\\.ts$|\\.d\\.ts$|${TEST}))([^/]+)/.+\\.ts$`;
+export const CORE = `^src/(?!(?:main|config)\\.ts$|(?:main|config|runtime|telemetry|simulation|api|cli)/)(?!.*(?:/adapters/|/(?:controller|port)\\.ts$|\\.d\\.ts$|${TEST}))([^/]+)/.+\\.ts$`;
 
 const core = new RegExp(CORE);
 

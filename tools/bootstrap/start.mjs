@@ -7,7 +7,7 @@ import { NotReady, path } from "./project.mjs";
 const PROGRAMS = {
   up: { program: "hack/up/main.ts" },
   down: { program: "hack/up/down.ts" },
-  argosy: { program: "src/main.ts" },
+  argosy: { program: "src/cli/argosy.ts" },
   check: { program: "tools/check.ts" },
   test: { program: "tools/test.ts" },
   "test:long": { program: "tools/test.ts", args: ["simulation", "e2e"], env: { ARGOSY_LONG: "1" } },

@@ -5,7 +5,7 @@ import { ADDRESSES } from "./addresses.ts";
 type From = NonNullable<IRegularForbiddenRuleType["from"]>;
 type To = NonNullable<IRegularForbiddenRuleType["to"]>;
 
-const TOP = "^src/(main\\.ts$|cli/)";
+const TOP = "^src/(main\\.ts$|(main|cli)/)";
 const PACKAGES = "(^|/)node_modules/";
 
 const packagePath = (name: string): string => `${PACKAGES}(@types/)?${name}/`;
@@ -104,7 +104,7 @@ const between: readonly IRegularForbiddenRuleType[] = [
   rule(
     "nothing-imports-the-top",
     production("^src/", [TOP, "^src/config(/|\\.ts$)"]),
-    { path: "^src/(main\\.ts$|config(/|\\.ts$)|cli/)" },
+    { path: "^src/((main|config)\\.ts$|(main|config|cli)/)" },
     "main.ts, the configuration and cli/ are the top",
   ),
   rule(
