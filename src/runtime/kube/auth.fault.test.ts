@@ -41,17 +41,37 @@ function kubeconfigFor(user: object, server = "https://api.test"): string {
 /** A credential plugin: a script for Node that notes each of its runs. */
 async function kubeconfigWithPlugin(script: string, server?: string): Promise<string> {
   const plugin = await write("plugin.cjs", `require("node:fs").appendFileSync(__dirname + "/runs", "x");\n${script}`);
-  return write("config", kubeconfigFor({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: process.execPath, args: [plugin], env: [{ name: "PLUGIN_SAYS", value: "hello" }] } }, server));
+  return write(
+    "config",
+    kubeconfigFor(
+      {
+        exec: {
+          apiVersion: "client.authentication.k8s.io/v1",
+          command: process.execPath,
+          args: [plugin],
+          env: [{ name: "PLUGIN_SAYS", value: "hello" }],
+        },
+      },
+      server,
+    ),
+  );
 }
 
 const runs = async () => (await readFile(join(directory, "runs"), "utf8")).length;
-const credential = (status: object) => `console.log(JSON.stringify({ apiVersion: "client.authentication.k8s.io/v1", kind: "ExecCredential", status: ${JSON.stringify(status)} }));`;
+const credential = (status: object) =>
+  `console.log(JSON.stringify({ apiVersion: "client.authentication.k8s.io/v1", kind: "ExecCredential", status: ${JSON.stringify(status)} }));`;
 
 describe("credential plugins", () => {
   it("run once for fifty requests at the same time", async () => {
     const server = await startFakeApiServer();
     const file = await kubeconfigWithPlugin(credential({ token: "from-plugin" }), server.url);
-    const client = createKubeClient({ cluster: "c", credentials: loadKubeconfig({ file }), clock: systemClock, rng: systemRng, metrics: noMetrics });
+    const client = createKubeClient({
+      cluster: "c",
+      credentials: loadKubeconfig({ file }),
+      clock: systemClock,
+      rng: systemRng,
+      metrics: noMetrics,
+    });
     await Promise.all(Array.from({ length: 50 }, () => client.get(configMaps, { namespace: "n", name: "a" }, never)));
     expect(await runs()).toBe(1);
     expect(new Set(server.requests().map(({ headers }) => headers["authorization"]))).toEqual(new Set(["Bearer from-plugin"]));
@@ -74,13 +94,18 @@ describe("credential plugins", () => {
   });
 
   it("get their environment and are told the version of the protocol", async () => {
-    const script = 'const info = JSON.parse(process.env.KUBERNETES_EXEC_INFO); console.log(JSON.stringify({ status: { token: info.apiVersion + " " + info.kind + " " + process.env.PLUGIN_SAYS } }));';
+    const script =
+      'const info = JSON.parse(process.env.KUBERNETES_EXEC_INFO); console.log(JSON.stringify({ status: { token: info.apiVersion + " " + info.kind + " " + process.env.PLUGIN_SAYS } }));';
     const credentials = loadKubeconfig({ file: await kubeconfigWithPlugin(script) });
     expect(await credentials.token(never)).toBe("client.authentication.k8s.io/v1 ExecCredential hello");
   });
 
   it.each([
-    ["fails", 'console.error("log in first"); process.exit(3);', { cause: { code: "kube.pluginFailed", cause: { message: "log in first" } } }],
+    [
+      "fails",
+      'console.error("log in first"); process.exit(3);',
+      { cause: { code: "kube.pluginFailed", cause: { message: "log in first" } } },
+    ],
     ["prints no JSON", 'console.log("s3cret");', { cause: { code: "kube.pluginOutput" } }],
     ["gives no token", credential({ clientCertificateData: "x" }), { cause: { code: "kube.tokenEmpty" } }],
   ])("make the token unavailable when one %s", async (_, script, expected) => {
@@ -90,7 +115,9 @@ describe("credential plugins", () => {
 
   it("make the token unavailable when the command is not there", async () => {
     const file = await write("config", kubeconfigFor({ exec: { command: "./none" } }));
-    await expect(loadKubeconfig({ file }).token(never)).rejects.toMatchObject({ cause: { code: "kube.pluginFailed", context: { command: join(directory, "none") } } });
+    await expect(loadKubeconfig({ file }).token(never)).rejects.toMatchObject({
+      cause: { code: "kube.pluginFailed", context: { command: join(directory, "none") } },
+    });
   });
 });
 
@@ -101,11 +128,15 @@ describe("loadKubeconfig", () => {
   });
 
   it("names the file that is not there", () => {
-    expect(() => loadKubeconfig({ file: join(directory, "none") })).toThrow(expect.objectContaining({ name: "InputError", code: "kube.fileUnreadable", path: "kubeconfig" }));
+    expect(() => loadKubeconfig({ file: join(directory, "none") })).toThrow(
+      expect.objectContaining({ name: "InputError", code: "kube.fileUnreadable", path: "kubeconfig" }),
+    );
   });
 
   it("names the context that is not there", () => {
-    expect(() => loadKubeconfig({ text: kubeconfigFor({}) }, "b")).toThrow(expect.objectContaining({ name: "InputError", path: "contexts[b]" }));
+    expect(() => loadKubeconfig({ text: kubeconfigFor({}) }, "b")).toThrow(
+      expect.objectContaining({ name: "InputError", path: "contexts[b]" }),
+    );
   });
 
   it("reads a token file again after a minute", async () => {

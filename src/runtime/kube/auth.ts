@@ -29,7 +29,7 @@ export interface KubeCredentials {
 }
 
 export type KubeconfigSource =
-  | { readonly text: string; /** What relative file names are relative to; without it they are refused. */ readonly directory?: string }
+  | { readonly text: string /** What relative file names are relative to; without it they are refused. */; readonly directory?: string }
   | { readonly file: string }
   /** `root` stands for `/` in front of the service account's directory. */
   | { readonly inCluster: true; readonly root?: string };
@@ -113,7 +113,10 @@ function createProviderReader(provider: AuthProvider): () => Promise<Token> {
     const { KubeConfig } = await import("@kubernetes/client-node");
     const config = new KubeConfig();
     // Only the user matters: the library never sees our server, so it cannot send anything there.
-    config.loadFromClusterAndUser({ name: "cluster", server: "https://localhost", skipTLSVerify: false }, { name: "user", authProvider: provider });
+    config.loadFromClusterAndUser(
+      { name: "cluster", server: "https://localhost", skipTLSVerify: false },
+      { name: "user", authProvider: provider },
+    );
     return config;
   };
   return async () => {
@@ -121,7 +124,8 @@ function createProviderReader(provider: AuthProvider): () => Promise<Token> {
     const options: { headers: Record<string, string> } = { headers: {} };
     await (await loading).applyToHTTPSOptions(options);
     const value = options.headers["Authorization"]?.replace(/^Bearer /, "") ?? "";
-    if (value === "") throw new RefusedError("Asking an auth provider for a token", { code: "kube.tokenEmpty", context: { provider: provider.name } });
+    if (value === "")
+      throw new RefusedError("Asking an auth provider for a token", { code: "kube.tokenEmpty", context: { provider: provider.name } });
     return { value, expiresAtMs: expiryOfJwt(value) };
   };
 }
@@ -130,7 +134,13 @@ function readInput(file: string, path: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new InputError("Reading a file of the kubeconfig", { code: "kube.fileUnreadable", path, remedy: `make ${file} exist and be readable`, context: { file }, cause });
+    throw new InputError("Reading a file of the kubeconfig", {
+      code: "kube.fileUnreadable",
+      path,
+      remedy: `make ${file} exist and be readable`,
+      context: { file },
+      cause,
+    });
   }
 }
 

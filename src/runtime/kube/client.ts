@@ -52,8 +52,18 @@ export interface KubeClient {
   create<T extends KubeObject>(type: ResourceType, object: KubeObject, signal: AbortSignal): Promise<T>;
   /** Server-side apply with this field manager and force; `object` must carry apiVersion and kind. */
   apply<T extends KubeObject>(type: ResourceType, object: KubeObject, options: ApplyOptions, signal: AbortSignal): Promise<T>;
-  jsonPatch<T extends KubeObject>(type: ResourceType, at: ObjectName & { readonly subresource?: string }, patch: readonly JsonPatchOperation[], signal: AbortSignal): Promise<T>;
-  mergePatch<T extends KubeObject>(type: ResourceType, at: ObjectName & { readonly subresource?: string }, patch: unknown, signal: AbortSignal): Promise<T>;
+  jsonPatch<T extends KubeObject>(
+    type: ResourceType,
+    at: ObjectName & { readonly subresource?: string },
+    patch: readonly JsonPatchOperation[],
+    signal: AbortSignal,
+  ): Promise<T>;
+  mergePatch<T extends KubeObject>(
+    type: ResourceType,
+    at: ObjectName & { readonly subresource?: string },
+    patch: unknown,
+    signal: AbortSignal,
+  ): Promise<T>;
   /** Resolves also when the object is not there. */
   delete(type: ResourceType, at: ObjectName, options: DeleteOptions, signal: AbortSignal): Promise<void>;
   /** Lines of a watch response, on a connection that no other request waits for. Ends when the server ends it. */

@@ -30,6 +30,8 @@ export function watchExchange(path: string, query: KubeQuery): Exchange {
 }
 
 function searchOf(query: KubeQuery | undefined): string {
-  const parts = Object.entries(query ?? {}).flatMap(([key, value]) => (value === undefined ? [] : [`${encodeURIComponent(key)}=${encodeURIComponent(value)}`]));
+  const parts = Object.entries(query ?? {}).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${encodeURIComponent(key)}=${encodeURIComponent(value)}`],
+  );
   return parts.length === 0 ? "" : `?${parts.join("&")}`;
 }

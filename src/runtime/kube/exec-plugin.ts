@@ -43,9 +43,13 @@ export function parseExecCredential(stdout: string, command: string): Token {
   return { value: status.token, expiresAtMs: Number.isNaN(expiresAtMs) ? undefined : expiresAtMs };
 }
 
-function parseCredentialStatus(stdout: string, command: string): { readonly token?: unknown; readonly expirationTimestamp?: unknown } | undefined {
+function parseCredentialStatus(
+  stdout: string,
+  command: string,
+): { readonly token?: unknown; readonly expirationTimestamp?: unknown } | undefined {
   try {
-    return (JSON.parse(stdout) as { readonly status?: { readonly token?: unknown; readonly expirationTimestamp?: unknown } } | null)?.status;
+    return (JSON.parse(stdout) as { readonly status?: { readonly token?: unknown; readonly expirationTimestamp?: unknown } } | null)
+      ?.status;
   } catch {
     // The parser's complaint quotes what it read, and that may be a token.
     throw new UnavailableError("Reading a credential plugin's answer", { code: "kube.pluginOutput", context: { command } });
@@ -55,12 +59,19 @@ function parseCredentialStatus(stdout: string, command: string): { readonly toke
 function run(plugin: ExecPlugin, info: unknown): Promise<string> {
   const env = { ...process.env, ...plugin.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
   return new Promise((resolve, reject) => {
-    const child = execFile(plugin.command, [...plugin.args], { env, timeout: timeoutMs, killSignal: "SIGKILL", maxBuffer: longestOutput, encoding: "utf8" }, (error, stdout, stderr) => {
-      if (error === null) return resolve(stdout);
-      // `error.message` repeats the whole command line, which may hold secrets.
-      const cause = new Error(stderr.trim().slice(0, 1_000) || String(error.code ?? error.signal ?? "no output"));
-      reject(new UnavailableError("Running a credential plugin", { code: "kube.pluginFailed", context: { command: plugin.command }, cause }));
-    });
+    const child = execFile(
+      plugin.command,
+      [...plugin.args],
+      { env, timeout: timeoutMs, killSignal: "SIGKILL", maxBuffer: longestOutput, encoding: "utf8" },
+      (error, stdout, stderr) => {
+        if (error === null) return resolve(stdout);
+        // `error.message` repeats the whole command line, which may hold secrets.
+        const cause = new Error(stderr.trim().slice(0, 1_000) || String(error.code ?? error.signal ?? "no output"));
+        reject(
+          new UnavailableError("Running a credential plugin", { code: "kube.pluginFailed", context: { command: plugin.command }, cause }),
+        );
+      },
+    );
     child.stdin?.end();
   });
 }

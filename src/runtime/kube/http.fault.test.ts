@@ -68,7 +68,9 @@ describe("connections", () => {
   it("never lets a request wait for a watch", async () => {
     const single = clientWith({ writeConnections: 1 });
     const stop = new AbortController();
-    const watches = Array.from({ length: 5 }, () => collect(single.watchLines(resourcePath(configMaps), { watch: true, resourceVersion: 1 }, stop.signal)));
+    const watches = Array.from({ length: 5 }, () =>
+      collect(single.watchLines(resourcePath(configMaps), { watch: true, resourceVersion: 1 }, stop.signal)),
+    );
     await until(() => server.openWatches() === 5);
     expect(await single.get(configMaps, at, never)).toBeUndefined();
     stop.abort(new Error("enough"));
@@ -177,7 +179,10 @@ describe("failures", () => {
   });
 
   it("says undecodable when the answer is no JSON", async () => {
-    await expect(client.request({ method: "GET", path: "/readyz", idempotent: false }, never)).rejects.toMatchObject({ name: "UnavailableError", code: "kube.undecodable" });
+    await expect(client.request({ method: "GET", path: "/readyz", idempotent: false }, never)).rejects.toMatchObject({
+      name: "UnavailableError",
+      code: "kube.undecodable",
+    });
   });
 
   it("gives an answer that was not asked for as JSON as text", async () => {
@@ -206,8 +211,15 @@ describe("failures", () => {
   it("tells conflict, existing, refused and failed tests apart", async () => {
     await client.create(configMaps, configMap("a"), never);
     await expect(client.create(configMaps, configMap("a"), never)).rejects.toMatchObject({ name: StaleError.name, code: "kube.exists" });
-    await expect(client.mergePatch(configMaps, at, { metadata: { resourceVersion: "1" } }, never)).rejects.toMatchObject({ name: StaleError.name, code: "kube.conflict" });
-    await expect(client.create(configMaps, configMap("B_"), never)).rejects.toMatchObject({ name: RefusedError.name, code: "kube.refused", context: { status: 422, field: "metadata.name" } });
+    await expect(client.mergePatch(configMaps, at, { metadata: { resourceVersion: "1" } }, never)).rejects.toMatchObject({
+      name: StaleError.name,
+      code: "kube.conflict",
+    });
+    await expect(client.create(configMaps, configMap("B_"), never)).rejects.toMatchObject({
+      name: RefusedError.name,
+      code: "kube.refused",
+      context: { status: 422, field: "metadata.name" },
+    });
     const fenced = client.jsonPatch(configMaps, at, [{ op: "test", path: "/metadata/uid", value: "other" }], never);
     await expect(fenced).rejects.toMatchObject({ name: RefusedError.name, code: "kube.testFailed", context: { status: 422 } });
     await expect(client.mergePatch(configMaps, { namespace: "n", name: "none" }, {}, never)).rejects.toBeInstanceOf(GoneError);
@@ -226,7 +238,14 @@ describe("tokens", () => {
   it("renews a token the server refused and sends the request again, even a POST", async () => {
     const tokens = ["old", "new"];
     const refused: string[] = [];
-    const credentials: KubeCredentials = { server: server.url, token: async () => tokens[0], refused: (token) => void (refused.push(token), tokens.shift()) };
+    const credentials: KubeCredentials = {
+      server: server.url,
+      token: async () => tokens[0],
+      refused(token) {
+        refused.push(token);
+        tokens.shift();
+      },
+    };
     const known = clientWith({ credentials });
     server.faults.fail({ status: 401, reason: "Unauthorized" });
     expect((await known.create(configMaps, configMap("a"), never)).metadata.name).toBe("a");
@@ -257,7 +276,8 @@ describe("limits", () => {
   });
 
   it("throws answers away unread when told to and keeps the connection", async () => {
-    for (let i = 0; i < 10; i++) expect(await client.apply(configMaps, configMap("a"), { fieldManager: "m", decode: false }, never)).toBeUndefined();
+    for (let i = 0; i < 10; i++)
+      expect(await client.apply(configMaps, configMap("a"), { fieldManager: "m", decode: false }, never)).toBeUndefined();
     expect(server.connections()).toBe(1);
   });
 });
@@ -274,7 +294,9 @@ describe("TLS and base paths", () => {
     const base = `https://127.0.0.1:${(secure.address() as AddressInfo).port}/clusters/one/`;
     const attempt = async (tls: Partial<KubeCredentials>) => {
       const each = clientWith({ clock: systemClock, credentials: { server: base, token: async () => undefined, ...tls } });
-      const outcome = await each.request({ method: "GET", path: "/version", idempotent: false }, never).catch((error: UnavailableError) => error.code);
+      const outcome = await each
+        .request({ method: "GET", path: "/version", idempotent: false }, never)
+        .catch((error: UnavailableError) => error.code);
       await each.close();
       return outcome;
     };

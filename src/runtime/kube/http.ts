@@ -6,16 +6,17 @@ import { DefectError, UnavailableError } from "../../domain/errors.ts";
 import type { Rng } from "../../domain/rng.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { sleep } from "../clock.ts";
+import { longestErrorBody, readBeginning, readLines, readResult } from "./answer-body.ts";
 import type { KubeCredentials } from "./auth.ts";
 import type { KubeClient, KubeRequest } from "./client.ts";
 import type { Exchange } from "./exchange.ts";
 import { exchangeOf, watchExchange } from "./exchange.ts";
-import { createLineSplitter } from "./lines.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { createRequestMeter } from "./request-meter.ts";
 import { nextRetryMs } from "./retry.ts";
 import { errorForAnswer } from "./status.ts";
-import { linkSignal } from "./signals.ts";
+import type { TimeLimit } from "./time-limit.ts";
+import { limitTime } from "./time-limit.ts";
 import { createTokenBucket } from "./token-bucket.ts";
 import { createVerbs } from "./verbs.ts";
 
@@ -38,14 +39,6 @@ const defaultTimeoutMs = 30_000;
 /** Idle connections are closed before load balancers forget them, in ms; the API server itself keeps them for minutes. */
 const keepAliveMs = 30_000;
 
-const longestErrorBody = 64 * 1024;
-
-/**
- * Largest body read to its end only to throw it away, in bytes; beyond it the connection is dropped instead. Objects are
- * smaller than that (etcd refuses 1.5 MiB).
- */
-const longestDump = 4 * 1024 * 1024;
-
 /**
  * Speaks to one API server over HTTP/1.1: one pool of kept-alive connections for requests, one unbounded pool for watches, which hold
  * their connection for minutes. HTTP/2 is not used: it is no faster here and pins everything to one server behind a load balancer.
@@ -65,16 +58,19 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
   const meter = createRequestMeter(metrics, { cluster, clock });
   const transport = { credentials, prefix, clock, cluster, meter };
 
+  async function attempt<T>(exchange: Exchange & { readonly request: KubeRequest }, signal: AbortSignal): Promise<T> {
+    if (exchange.method !== "GET") await bucket?.take(signal);
+    return sendOnce<T>({ ...transport, pool }, exchange, signal);
+  }
+
   async function request<T>(request: KubeRequest, signal: AbortSignal): Promise<T> {
     const idempotent = request.idempotent ?? request.method === "GET";
-    const exchange = exchangeOf(request);
-    for (let attempt = 0; ; attempt++) {
+    const exchange = { ...exchangeOf(request), request };
+    for (let sent = 0; ; sent++) {
       try {
-        if (request.method !== "GET") await bucket?.take(signal);
-        return await sendOnce<T>({ ...transport, pool }, { ...exchange, request }, signal);
+        return await attempt<T>(exchange, signal);
       } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        const delayMs = idempotent ? nextRetryMs(error, attempt, rng.next()) : undefined;
+        const delayMs = idempotent ? nextRetryMs(error, sent, rng.next()) : undefined;
         if (delayMs === undefined) throw error;
         await sleep(clock, delayMs, signal);
       }
@@ -106,13 +102,13 @@ interface Transport {
 async function sendOnce<T>(transport: Transport, exchange: Exchange & { readonly request: KubeRequest }, signal: AbortSignal): Promise<T> {
   const { request } = exchange;
   const doing = `Sending ${exchange.method} ${exchange.path}`;
-  const limit = limitTime(transport, { doing, timeoutMs: request.timeoutMs ?? defaultTimeoutMs }, signal);
+  const limit = limitTime({ clock: transport.clock, doing, timeoutMs: request.timeoutMs ?? defaultTimeoutMs }, signal);
   const stop = transport.meter.start(exchange.method);
   try {
     const answer = await open(transport, exchange, limit.signal);
     stop(String(answer.statusCode));
     const isSuccess = answer.statusCode >= 200 && answer.statusCode <= 299;
-    const result = isSuccess ? await readBody(answer, request) : await failure(transport, { doing, answer }, exchange);
+    const result = isSuccess ? await readResult(answer.body, request) : await failure(transport, { doing, answer }, exchange);
     // undici gives a connection back one turn of the event loop after the answer's end. Who sends the next request sooner than
     // that opens another connection for it.
     await setImmediate();
@@ -139,7 +135,11 @@ async function open(transport: Transport, exchange: Exchange, signal: AbortSigna
   return dispatch(transport, { exchange, token: renewed }, signal);
 }
 
-function dispatch(transport: Transport, send: { readonly exchange: Exchange; readonly token: string | undefined }, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+function dispatch(
+  transport: Transport,
+  send: { readonly exchange: Exchange; readonly token: string | undefined },
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
   const { exchange, token } = send;
   return transport.pool.request({
     method: exchange.method as Dispatcher.HttpMethod,
@@ -150,22 +150,10 @@ function dispatch(transport: Transport, send: { readonly exchange: Exchange; rea
   });
 }
 
-async function readBody(answer: Dispatcher.ResponseData, request: KubeRequest): Promise<unknown> {
-  if (request.decode === false) return void (await answer.body.dump({ limit: longestDump }));
-  const text = await answer.body.text();
-  if (request.accept !== undefined && !request.accept.includes("json")) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The parser's complaint quotes what it read, which may be a Secret.
-    throw new UnavailableError("Decoding an answer of the API server", { code: "kube.undecodable", context: { path: request.path, length: text.length } });
-  }
-}
-
 async function* readWatch(transport: Transport, exchange: Exchange, signal: AbortSignal): AsyncGenerator<string> {
   const doing = `Watching ${exchange.path}`;
   const stop = transport.meter.start("WATCH");
-  const limit = limitTime(transport, { doing, timeoutMs: defaultTimeoutMs }, signal);
+  const limit = limitTime({ clock: transport.clock, doing, timeoutMs: defaultTimeoutMs }, signal);
   let answer: Dispatcher.ResponseData | undefined;
   try {
     answer = await open(transport, exchange, limit.signal);
@@ -174,7 +162,7 @@ async function* readWatch(transport: Transport, exchange: Exchange, signal: Abor
     limit.stopTimer();
     stop(String(answer.statusCode));
     if (answer.statusCode !== 200) throw await failure(transport, { doing, answer }, exchange);
-    yield* splitLines(answer.body);
+    yield* readLines(answer.body);
   } catch (error) {
     stop(signal.aborted ? "aborted" : "broken");
     throw translate(error, { doing, limit, transport, exchange });
@@ -184,61 +172,36 @@ async function* readWatch(transport: Transport, exchange: Exchange, signal: Abor
   }
 }
 
-async function* splitLines(body: Dispatcher.ResponseData["body"]): AsyncGenerator<string> {
-  const splitter = createLineSplitter();
-  // Decodes characters that are split between chunks.
-  body.setEncoding("utf8");
-  for await (const chunk of body) yield* splitter.push(String(chunk));
-  const rest = splitter.rest();
-  if (rest !== undefined) yield rest;
-}
-
-async function failure(transport: Transport, failed: { readonly doing: string; readonly answer: Dispatcher.ResponseData }, exchange: Exchange): Promise<Error> {
+async function failure(
+  transport: Transport,
+  failed: { readonly doing: string; readonly answer: Dispatcher.ResponseData },
+  exchange: Exchange,
+): Promise<Error> {
   const { doing, answer } = failed;
   const retryAfter = answer.headers["retry-after"];
   const body = await readBeginning(answer.body);
   const context = contextOf(transport, exchange);
-  return errorForAnswer(doing, { status: answer.statusCode, body, retryAfter: typeof retryAfter === "string" ? retryAfter : undefined }, { context, nowMs: transport.clock.now() });
-}
-
-/** The body of an error as far as it matters. Reading on would let a hostile server fill our memory. */
-async function readBeginning(body: Dispatcher.ResponseData["body"]): Promise<string> {
-  body.setEncoding("utf8");
-  let text = "";
-  for await (const chunk of body) {
-    text += String(chunk);
-    if (text.length > longestErrorBody) break;
-  }
-  return text;
-}
-
-interface TimeLimit {
-  readonly signal: AbortSignal;
-  stopTimer(): void;
-  release(): void;
-}
-
-function limitTime(transport: Transport, limit: { readonly doing: string; readonly timeoutMs: number }, signal: AbortSignal): TimeLimit {
-  const linked = linkSignal(signal);
-  const stopTimer = transport.clock.after(limit.timeoutMs, () => {
-    linked.abort(new UnavailableError(limit.doing, { code: "kube.timeout", context: { cluster: transport.cluster, timeoutMs: limit.timeoutMs } }));
-  });
-  return {
-    signal: linked.signal,
-    stopTimer,
-    release() {
-      stopTimer();
-      linked.release();
-    },
-  };
+  return errorForAnswer(
+    doing,
+    { status: answer.statusCode, body, retryAfter: typeof retryAfter === "string" ? retryAfter : undefined },
+    { context, nowMs: transport.clock.now() },
+  );
 }
 
 /** Our own errors and reasons of aborted signals as they are; whatever the wire did becomes `UnavailableError`. */
-function translate(error: unknown, during: { readonly doing: string; readonly limit: TimeLimit; readonly transport: Transport; readonly exchange: Exchange }): unknown {
+function translate(
+  error: unknown,
+  during: { readonly doing: string; readonly limit: TimeLimit; readonly transport: Transport; readonly exchange: Exchange },
+): unknown {
   if (during.limit.signal.aborted) return during.limit.signal.reason;
   if (error instanceof Error && "context" in error) return error;
-  if (error instanceof errors.InvalidArgumentError) return new DefectError(during.doing, { code: "kube.badRequest", context: contextOf(during.transport, during.exchange), cause: error });
-  return new UnavailableError(during.doing, { code: "kube.unreachable", context: contextOf(during.transport, during.exchange), cause: error });
+  if (error instanceof errors.InvalidArgumentError)
+    return new DefectError(during.doing, { code: "kube.badRequest", context: contextOf(during.transport, during.exchange), cause: error });
+  return new UnavailableError(during.doing, {
+    code: "kube.unreachable",
+    context: contextOf(during.transport, during.exchange),
+    cause: error,
+  });
 }
 
 function contextOf(transport: Transport, exchange: Exchange) {

@@ -38,31 +38,68 @@ function refusal(parts: Parts | string, options: { context?: string; directory?:
 
 describe("parseKubeconfig", () => {
   it("reads a token, a CA and a server name", () => {
-    const parsed = parse({ cluster: { "certificate-authority-data": base64(pem("CERTIFICATE")), "tls-server-name": "kube.test" }, user: { token: "t" } });
-    expect(parsed).toEqual({ ok: true, entry: { server: "https://api.test:6443", tls: { ca: pem("CERTIFICATE"), serverName: "kube.test" }, token: { kind: "fixed", token: "t" } } });
+    const parsed = parse({
+      cluster: { "certificate-authority-data": base64(pem("CERTIFICATE")), "tls-server-name": "kube.test" },
+      user: { token: "t" },
+    });
+    expect(parsed).toEqual({
+      ok: true,
+      entry: {
+        server: "https://api.test:6443",
+        tls: { ca: pem("CERTIFICATE"), serverName: "kube.test" },
+        token: { kind: "fixed", token: "t" },
+      },
+    });
   });
 
   it("reads a client certificate and its key", () => {
-    const parsed = parse({ user: { "client-certificate-data": base64(pem("CERTIFICATE")), "client-key-data": base64(pem("PRIVATE KEY")) } });
-    expect(parsed).toMatchObject({ entry: { tls: { certificate: { cert: pem("CERTIFICATE"), key: pem("PRIVATE KEY") } }, token: { kind: "none" } } });
+    const parsed = parse({
+      user: { "client-certificate-data": base64(pem("CERTIFICATE")), "client-key-data": base64(pem("PRIVATE KEY")) },
+    });
+    expect(parsed).toMatchObject({
+      entry: { tls: { certificate: { cert: pem("CERTIFICATE"), key: pem("PRIVATE KEY") } }, token: { kind: "none" } },
+    });
   });
 
   it("resolves file names relative to the kubeconfig", () => {
-    const parsed = parse({ cluster: { "certificate-authority": "ca.crt" }, user: { tokenFile: "/abs/token", token: "ignored" } }, { directory: "/home/me/.kube" });
-    expect(parsed).toMatchObject({ entry: { tls: { ca: "content of /home/me/.kube/ca.crt" }, token: { kind: "file", file: "/abs/token" } } });
+    const parsed = parse(
+      { cluster: { "certificate-authority": "ca.crt" }, user: { tokenFile: "/abs/token", token: "ignored" } },
+      { directory: "/home/me/.kube" },
+    );
+    expect(parsed).toMatchObject({
+      entry: { tls: { ca: "content of /home/me/.kube/ca.crt" }, token: { kind: "file", file: "/abs/token" } },
+    });
   });
 
   it("reads a plugin, whose command is looked up on PATH only if it is a bare name", () => {
-    const exec = { apiVersion: "client.authentication.k8s.io/v1beta1", command: "bin/login", args: ["-v"], env: [{ name: "A", value: "1" }], provideClusterInfo: true };
+    const exec = {
+      apiVersion: "client.authentication.k8s.io/v1beta1",
+      command: "bin/login",
+      args: ["-v"],
+      env: [{ name: "A", value: "1" }],
+      provideClusterInfo: true,
+    };
     const parsed = parse({ user: { exec } }, { directory: "/home/me" });
-    expect(parsed).toMatchObject({ entry: { token: { kind: "exec", exec: { command: "/home/me/bin/login", args: ["-v"], env: { A: "1" }, provideClusterInfo: true } } } });
-    expect(parse({ user: { exec: { command: "login" } } }, { directory: "/home/me" })).toMatchObject({ entry: { token: { exec: { command: "login" } } } });
+    expect(parsed).toMatchObject({
+      entry: { token: { kind: "exec", exec: { command: "/home/me/bin/login", args: ["-v"], env: { A: "1" }, provideClusterInfo: true } } },
+    });
+    expect(parse({ user: { exec: { command: "login" } } }, { directory: "/home/me" })).toMatchObject({
+      entry: { token: { exec: { command: "login" } } },
+    });
   });
 
   it("picks the context that is asked for and takes JSON too", () => {
     const root = { contexts: [{ name: "other", context: { cluster: "prod" } }] };
     expect(parse({ root }, { context: "other" })).toMatchObject({ ok: true, entry: { token: { kind: "none" } } });
-    expect(parse(JSON.stringify({ "current-context": "a", contexts: [{ name: "a", context: { cluster: "b" } }], clusters: [{ name: "b", cluster: { server: "http://127.0.0.1:1/x" } }] }))).toMatchObject({ ok: true });
+    expect(
+      parse(
+        JSON.stringify({
+          "current-context": "a",
+          contexts: [{ name: "a", context: { cluster: "b" } }],
+          clusters: [{ name: "b", cluster: { server: "http://127.0.0.1:1/x" } }],
+        }),
+      ),
+    ).toMatchObject({ ok: true });
   });
 
   it.each<[string, Parts | string, string]>([
@@ -82,16 +119,36 @@ describe("parseKubeconfig", () => {
     ["a proxy", { cluster: { "proxy-url": "http://proxy.test" } }, "clusters[prod].cluster.proxy-url"],
     ["a flag that is no flag", { cluster: { "insecure-skip-tls-verify": "yes" } }, "clusters[prod].cluster.insecure-skip-tls-verify"],
     ["a CA that is no base64", { cluster: { "certificate-authority-data": "?" } }, "clusters[prod].cluster.certificate-authority-data"],
-    ["a CA that is no PEM", { cluster: { "certificate-authority-data": base64("hello") } }, "clusters[prod].cluster.certificate-authority-data"],
+    [
+      "a CA that is no PEM",
+      { cluster: { "certificate-authority-data": base64("hello") } },
+      "clusters[prod].cluster.certificate-authority-data",
+    ],
     ["a token that is a number", { user: { token: 5 } }, "users[robot].user.token"],
     ["a password", { user: { username: "a", password: "b" } }, "users[robot].user.username"],
     ["impersonation", { user: { token: "t", as: "root" } }, "users[robot].user.as"],
-    ["a certificate without its key", { user: { "client-certificate-data": base64(pem("CERTIFICATE")) } }, "users[robot].user.client-key-data"],
-    ["a key without its certificate", { user: { "client-key-data": base64(pem("PRIVATE KEY")) } }, "users[robot].user.client-certificate-data"],
-    ["a CA file in a text without a place", { cluster: { "certificate-authority": "/etc/ca" } }, "clusters[prod].cluster.certificate-authority"],
+    [
+      "a certificate without its key",
+      { user: { "client-certificate-data": base64(pem("CERTIFICATE")) } },
+      "users[robot].user.client-key-data",
+    ],
+    [
+      "a key without its certificate",
+      { user: { "client-key-data": base64(pem("PRIVATE KEY")) } },
+      "users[robot].user.client-certificate-data",
+    ],
+    [
+      "a CA file in a text without a place",
+      { cluster: { "certificate-authority": "/etc/ca" } },
+      "clusters[prod].cluster.certificate-authority",
+    ],
     ["a token file in a text without a place", { user: { tokenFile: "/etc/shadow" } }, "users[robot].user.tokenFile"],
     ["a command in a text without a place", { user: { exec: { command: "rm" } } }, "users[robot].user.exec.command"],
-    ["a provider in a text without a place", { user: { "auth-provider": { name: "gcp", config: { "cmd-path": "rm" } } } }, "users[robot].user.auth-provider"],
+    [
+      "a provider in a text without a place",
+      { user: { "auth-provider": { name: "gcp", config: { "cmd-path": "rm" } } } },
+      "users[robot].user.auth-provider",
+    ],
   ])("refuses %s and names the field", (_, parts, path) => {
     const error = refusal(parts);
     expect(error).toMatchObject({ name: "InputError", code: "kube.kubeconfig", path });

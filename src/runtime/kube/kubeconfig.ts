@@ -95,10 +95,13 @@ function named(root: Fields, list: string, name: string, body: string): Section 
 
 function serverOf({ fields, path }: Section): string {
   const server = required(fields, "server", path);
-  if (text(fields, "proxy-url", path) !== undefined) throw wrong(`${path}.proxy-url`, "remove it: connections through a proxy are not supported; make the API server reachable directly");
+  if (text(fields, "proxy-url", path) !== undefined)
+    throw wrong(`${path}.proxy-url`, "remove it: connections through a proxy are not supported; make the API server reachable directly");
   const url = URL.canParse(server) ? new URL(server) : undefined;
-  if (url === undefined || !["http:", "https:"].includes(url.protocol)) throw wrong(`${path}.server`, "give a URL such as https://host:6443");
-  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") throw wrong(`${path}.server`, "leave user, query and fragment out of the URL");
+  if (url === undefined || !["http:", "https:"].includes(url.protocol))
+    throw wrong(`${path}.server`, "give a URL such as https://host:6443");
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    throw wrong(`${path}.server`, "leave user, query and fragment out of the URL");
   return server;
 }
 
@@ -107,7 +110,11 @@ function clusterTls({ fields, path }: Section, files: FileReader): TlsSettings {
   const serverName = text(fields, "tls-server-name", path);
   const skip = fields["insecure-skip-tls-verify"];
   if (skip !== undefined && typeof skip !== "boolean") throw wrong(`${path}.insecure-skip-tls-verify`, "give true or false");
-  return { ...(ca === undefined ? {} : { ca }), ...(serverName === undefined ? {} : { serverName }), ...(skip === true ? { insecureSkipTlsVerify: true } : {}) };
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(serverName === undefined ? {} : { serverName }),
+    ...(skip === true ? { insecureSkipTlsVerify: true } : {}),
+  };
 }
 
 function certificateOf({ fields, path }: Section, files: FileReader): TlsSettings {
@@ -122,13 +129,19 @@ function certificateOf({ fields, path }: Section, files: FileReader): TlsSetting
 /** In kubectl's order: a token file wins over a token, both over a plugin. */
 function tokenOf({ fields, path }: Section, files: FileReader): TokenOrigin {
   refuse(fields, path, ["username", "password"], "use a token or a client certificate: API servers take no passwords");
-  refuse(fields, path, ["as", "as-uid", "as-groups", "as-user-extra"], "remove it: impersonation is not supported; use an account with the rights needed");
+  refuse(
+    fields,
+    path,
+    ["as", "as-uid", "as-groups", "as-user-extra"],
+    "remove it: impersonation is not supported; use an account with the rights needed",
+  );
   const file = text(fields, "tokenFile", path);
   if (file !== undefined) return { kind: "file", file: files.locate(file, `${path}.tokenFile`) };
   const token = text(fields, "token", path);
   if (token !== undefined) return { kind: "fixed", token };
   if (isFields(fields["exec"])) return { kind: "exec", exec: execOf({ fields: fields["exec"], path: `${path}.exec` }, files) };
-  if (isFields(fields["auth-provider"])) return { kind: "provider", provider: providerOf({ fields: fields["auth-provider"], path: `${path}.auth-provider` }, files) };
+  if (isFields(fields["auth-provider"]))
+    return { kind: "provider", provider: providerOf({ fields: fields["auth-provider"], path: `${path}.auth-provider` }, files) };
   return { kind: "none" };
 }
 
@@ -153,14 +166,18 @@ function environmentEntry(entry: unknown, path: string): [string, string] {
 function providerOf({ fields, path }: Section, files: FileReader): AuthProvider {
   files.mayTouchMachine(path);
   const config = isFields(fields["config"]) ? fields["config"] : {};
-  return { name: required(fields, "name", path), config: Object.fromEntries(Object.entries(config).map(([key, value]) => [key, asText(value, `${path}.config.${key}`)])) };
+  return {
+    name: required(fields, "name", path),
+    config: Object.fromEntries(Object.entries(config).map(([key, value]) => [key, asText(value, `${path}.config.${key}`)])),
+  };
 }
 
 type FileReader = ReturnType<typeof createFileReader>;
 
 function createFileReader(input: KubeconfigInput) {
   function mayTouchMachine(path: string): void {
-    if (input.directory === undefined) throw wrong(path, "inline it: this kubeconfig may neither name files nor run commands on this machine");
+    if (input.directory === undefined)
+      throw wrong(path, "inline it: this kubeconfig may neither name files nor run commands on this machine");
   }
   function locate(file: string, path: string): string {
     mayTouchMachine(path);

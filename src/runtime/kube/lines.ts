@@ -20,7 +20,8 @@ export function createLineSplitter(longest: number = longestLine): LineSplitter 
     push(chunk) {
       const parts = (carry + chunk).split("\n");
       carry = parts.pop() ?? "";
-      if (carry.length > longest) throw new UnavailableError("Splitting a stream into lines", { code: "kube.lineTooLong", context: { longest } });
+      if (carry.length > longest)
+        throw new UnavailableError("Splitting a stream into lines", { code: "kube.lineTooLong", context: { longest } });
       return parts.map(withoutCarriageReturn).filter((line) => line !== "");
     },
     rest: () => (carry === "" ? undefined : carry),

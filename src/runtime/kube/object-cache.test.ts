@@ -46,8 +46,17 @@ describe("createObjectCache", () => {
 
   it("lists in the order of keys, by namespace if asked, also lists", () => {
     const cache = createObjectCache<readonly string[]>("c");
-    for (const [namespace, name] of [["m", "b"], ["n", "a"], ["m", "a"]] as const) cache.put(object(name, "1", namespace), () => [namespace, name]);
-    expect(cache.list()).toEqual([["m", "a"], ["m", "b"], ["n", "a"]]);
+    for (const [namespace, name] of [
+      ["m", "b"],
+      ["n", "a"],
+      ["m", "a"],
+    ] as const)
+      cache.put(object(name, "1", namespace), () => [namespace, name]);
+    expect(cache.list()).toEqual([
+      ["m", "a"],
+      ["m", "b"],
+      ["n", "a"],
+    ]);
     cache.remove({ namespace: "m", name: "a" });
     expect(cache.list("m")).toEqual([["m", "b"]]);
     expect(cache.list("x")).toEqual([]);

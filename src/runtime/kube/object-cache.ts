@@ -62,7 +62,9 @@ export function createObjectCache<T>(cluster: string): ObjectCache<T> {
     list(namespace) {
       sorted ??= [...entries.keys()].sort();
       const found = sorted.map((each) => entries.get(each));
-      return found.flatMap((entry) => (entry?.value === undefined || (namespace !== undefined && entry.at.namespace !== namespace) ? [] : [entry.value]));
+      return found.flatMap((entry) =>
+        entry?.value === undefined || (namespace !== undefined && entry.at.namespace !== namespace) ? [] : [entry.value],
+      );
     },
     namesExcept: (kept) => [...entries].filter(([each]) => !kept.has(each)).map(([, { at }]) => at),
     size: () => shown,

@@ -32,7 +32,10 @@ export function createObjectFeed<T>(options: ObjectFeedOptions<T>): ObjectFeed {
       return run();
     } catch (error) {
       meter.failure(kind);
-      log.error({ ...names, ...at, error }, kind === "handler" ? "Skipping a change whose handler threw" : "Keeping the former state of an object whose projection threw");
+      log.error(
+        { ...names, ...at, error },
+        kind === "handler" ? "Skipping a change whose handler threw" : "Keeping the former state of an object whose projection threw",
+      );
       return undefined;
     }
   }
@@ -48,7 +51,10 @@ export function createObjectFeed<T>(options: ObjectFeedOptions<T>): ObjectFeed {
   return {
     put(object) {
       const at = nameOf(object);
-      report(at, guarded("projection", at, () => cache.put(object, project)));
+      report(
+        at,
+        guarded("projection", at, () => cache.put(object, project)),
+      );
     },
     remove,
     sweep(seen) {

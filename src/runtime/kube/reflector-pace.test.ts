@@ -34,7 +34,8 @@ describe("paceAfterError", () => {
   it("lists again after a 404 for the kind, resumes after everything else", () => {
     const unknown = new UnavailableError("Testing", { code: "kube.unknownPath", context: { status: 404 } });
     expect(paceAfterError(unknown, turn).mustRelist).toBe(true);
-    for (const error of [away(), new DefectError("Testing", { code: "test" }), new TypeError("ours")]) expect(paceAfterError(error, turn).mustRelist).toBe(false);
+    for (const error of [away(), new DefectError("Testing", { code: "test" }), new TypeError("ours")])
+      expect(paceAfterError(error, turn).mustRelist).toBe(false);
   });
 
   it("starts its back-off anew only after a watch that made progress", () => {

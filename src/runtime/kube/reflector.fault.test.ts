@@ -20,7 +20,12 @@ const never = new AbortController().signal;
 interface Widget extends KubeObject {
   readonly spec: { readonly size: number };
 }
-const widget = (name: string, size = 1): Widget => ({ apiVersion: "test.io/v1", kind: "Widget", metadata: { namespace: "n", name, labels: { size: String(size) } }, spec: { size } });
+const widget = (name: string, size = 1): Widget => ({
+  apiVersion: "test.io/v1",
+  kind: "Widget",
+  metadata: { namespace: "n", name, labels: { size: String(size) } },
+  spec: { size },
+});
 const at = (name: string) => ({ namespace: "n", name });
 
 let server: FakeApiServer;
@@ -48,11 +53,27 @@ afterEach(async () => {
 });
 
 function reflect(options: Partial<ReflectorOptions<number>>, cluster = "c", at = server): Reflector<number> {
-  const client = createKubeClient({ cluster, credentials: { server: at.url, token: async () => undefined }, clock, rng: createSeededRng(2), metrics: noMetrics });
+  const client = createKubeClient({
+    cluster,
+    credentials: { server: at.url, token: async () => undefined },
+    clock,
+    rng: createSeededRng(2),
+    metrics: noMetrics,
+  });
   toClose.push(client);
   const project = (object: KubeObject) => (object as Widget).spec.size;
   const onChange = (change: ReflectorChange<number>) => void changes.push(describeChange(change));
-  return createReflector({ client, type: widgets, project, onChange, clock, rng: createSeededRng(3), log: complainingLog(), metrics: noMetrics, ...options });
+  return createReflector({
+    client,
+    type: widgets,
+    project,
+    onChange,
+    clock,
+    rng: createSeededRng(3),
+    log: complainingLog(),
+    metrics: noMetrics,
+    ...options,
+  });
 }
 
 function describeChange(change: ReflectorChange<number>): string {
@@ -66,7 +87,13 @@ function complainingLog(): Log {
 }
 
 function countingMetrics(counts: Map<string, number>): Metrics {
-  return { ...noMetrics, counter: (name) => ({ add: (value, labels) => void counts.set(`${name} ${labels?.["kind"] ?? ""}`, (counts.get(`${name} ${labels?.["kind"] ?? ""}`) ?? 0) + value) }) };
+  return {
+    ...noMetrics,
+    counter: (name) => ({
+      add: (value, labels) =>
+        void counts.set(`${name} ${labels?.["kind"] ?? ""}`, (counts.get(`${name} ${labels?.["kind"] ?? ""}`) ?? 0) + value),
+    }),
+  };
 }
 
 async function startWatching(): Promise<void> {
@@ -82,7 +109,10 @@ const has = (name: string, size: number) => () => reflector.get(at(name)) === si
 
 describe("listing and watching", () => {
   it("lists ten thousand objects in pages of five hundred", async () => {
-    server.load(widgets, Array.from({ length: 10_000 }, (_, index) => widget(`w${index}`, index)));
+    server.load(
+      widgets,
+      Array.from({ length: 10_000 }, (_, index) => widget(`w${index}`, index)),
+    );
     reflector.start(stop.signal);
     await reflector.synced(never);
     expect(reflector.list()).toHaveLength(10_000);
@@ -287,7 +317,10 @@ describe("a list that breaks", () => {
 
   it("begins anew when its continue token expires between pages", async () => {
     reflector = reflect({ pageSize: 2 });
-    server.load(widgets, ["a", "b", "c", "d", "e"].map((name) => widget(name)));
+    server.load(
+      widgets,
+      ["a", "b", "c", "d", "e"].map((name) => widget(name)),
+    );
     const release = server.faults.hold({ path: /continue=/ });
     reflector.start(stop.signal);
     await until(() => lists().length === 2);

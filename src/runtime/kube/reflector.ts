@@ -130,7 +130,11 @@ async function followObjects<T>(following: Following<T>, signal: AbortSignal): P
       version ??= await listOnce(following, signal);
       turn.isListing = false;
       const startedAt = clock.monotonicMs();
-      await watchOnce(following, { since: version, onProgress: (now) => ((version = now), (turn.progressed = true)) }, signal);
+      const onProgress = (now: string) => {
+        version = now;
+        turn.progressed = true;
+      };
+      await watchOnce(following, { since: version, onProgress }, signal);
       pace = paceAfterEnd({ ...turn, livedMs: clock.monotonicMs() - startedAt, random: rng.next() });
     } catch (error) {
       if (signal.aborted) return;
@@ -151,13 +155,20 @@ async function listOnce<T>(following: Following<T>, signal: AbortSignal): Promis
     seen.add(cache.key(nameOf(object)));
     feed.put(object);
   };
-  const resourceVersion = await listInPages({ client, type, options: { ...selectionOf(following), limit: pageSize ?? 500 }, onObject }, signal);
+  const resourceVersion = await listInPages(
+    { client, type, options: { ...selectionOf(following), limit: pageSize ?? 500 }, onObject },
+    signal,
+  );
   feed.sweep(seen);
   following.onListed();
   return resourceVersion;
 }
 
-async function watchOnce<T>(following: Following<T>, from: { readonly since: string; readonly onProgress: (version: string) => void }, signal: AbortSignal): Promise<void> {
+async function watchOnce<T>(
+  following: Following<T>,
+  from: { readonly since: string; readonly onProgress: (version: string) => void },
+  signal: AbortSignal,
+): Promise<void> {
   const { client, type, clock, rng, feed, meter, idleMs, onContact } = following;
   const { namespace, ...selectors } = selectionOf(following);
   // Spread, so that the watches of a process that started at once do not all end at once for ever.
@@ -174,11 +185,17 @@ async function watchOnce<T>(following: Following<T>, from: { readonly since: str
   await readWatchStream({ client, clock, path, query, idleMs: idleMs ?? 120_000, onEvent }, signal);
 }
 
-function tellFailure<T>({ meter, log, names }: Following<T>, failure: { readonly error: unknown; readonly pace: Pace; readonly isListing: boolean }): void {
+function tellFailure<T>(
+  { meter, log, names }: Following<T>,
+  failure: { readonly error: unknown; readonly pace: Pace; readonly isListing: boolean },
+): void {
   const { error, pace, isListing } = failure;
   meter.failure(isListing ? "list" : "watch");
   const isOurs = error instanceof DefectError || !(error instanceof Error && "context" in error);
-  log[isOurs ? "error" : "warn"]({ ...names, error, waitMs: pace.waitMs, failures: pace.failures }, pace.mustRelist ? "Listing again" : "Resuming the watch");
+  log[isOurs ? "error" : "warn"](
+    { ...names, error, waitMs: pace.waitMs, failures: pace.failures },
+    pace.mustRelist ? "Listing again" : "Resuming the watch",
+  );
 }
 
 function selectionOf<T>({ namespace, labelSelector, fieldSelector }: ReflectorOptions<T>) {

@@ -15,8 +15,15 @@ const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
  */
 export function createRequestMeter(metrics: Metrics, options: { readonly cluster: string; readonly clock: Clock }): RequestMeter {
   const { cluster, clock } = options;
-  const total = metrics.counter("argosy_kube_requests_total", "Requests sent to a Kubernetes API server, by answer", ["cluster", "method", "code"]);
-  const seconds = metrics.histogram("argosy_kube_request_seconds", "Time until a Kubernetes API server began to answer", buckets, ["cluster", "method"]);
+  const total = metrics.counter("argosy_kube_requests_total", "Requests sent to a Kubernetes API server, by answer", [
+    "cluster",
+    "method",
+    "code",
+  ]);
+  const seconds = metrics.histogram("argosy_kube_request_seconds", "Time until a Kubernetes API server began to answer", buckets, [
+    "cluster",
+    "method",
+  ]);
   return {
     start(method) {
       const startedAt = clock.monotonicMs();

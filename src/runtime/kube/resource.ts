@@ -34,7 +34,10 @@ export interface ObjectName {
 }
 
 /** Path of a collection (no name), an object, or one of its subresources; every segment is URI-encoded. */
-export function resourcePath(type: ResourceType, at: { readonly namespace?: string; readonly name?: string; readonly subresource?: string } = {}): string {
+export function resourcePath(
+  type: ResourceType,
+  at: { readonly namespace?: string; readonly name?: string; readonly subresource?: string } = {},
+): string {
   const base = type.group === "" ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
   const segments = [
     ...(type.namespaced && at.namespace !== undefined && at.namespace !== "" ? ["namespaces", at.namespace] : []),

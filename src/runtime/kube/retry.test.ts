@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { RefusedError, UnavailableError } from "../../domain/errors.ts";
 import { maxAttempts, nextRetryMs, patienceMs } from "./retry.ts";
 
-const unavailable = (status?: number, retryAfterMs?: number) => new UnavailableError("Testing", { code: "test", context: { status }, retryAfterMs });
+const unavailable = (status?: number, retryAfterMs?: number) =>
+  new UnavailableError("Testing", { code: "test", context: { status }, retryAfterMs });
 
 describe("nextRetryMs", () => {
   it.each([429, 500, 502, 503, 504, undefined])("sends again after %s", (status) => {

@@ -3,7 +3,8 @@ import { errorForAnswer, errorForStatus, parseRetryAfter, readStatus } from "./s
 
 const options = { context: { cluster: "c" }, nowMs: 1_000_000 };
 const body = (fields: object) => JSON.stringify({ kind: "Status", ...fields });
-const answer = (status: number, fields: object, retryAfter?: string) => errorForAnswer("Testing", { status, body: body(fields), retryAfter }, options);
+const answer = (status: number, fields: object, retryAfter?: string) =>
+  errorForAnswer("Testing", { status, body: body(fields), retryAfter }, options);
 
 describe("errorForAnswer", () => {
   it.each([
@@ -53,7 +54,15 @@ describe("errorForStatus", () => {
 
 describe("readStatus", () => {
   it("believes nothing about types", () => {
-    expect(readStatus({ kind: "Status", code: "410", reason: 5, message: null, details: { causes: [null], name: {}, retryAfterSeconds: Number.NaN } })).toEqual({});
+    expect(
+      readStatus({
+        kind: "Status",
+        code: "410",
+        reason: 5,
+        message: null,
+        details: { causes: [null], name: {}, retryAfterSeconds: Number.NaN },
+      }),
+    ).toEqual({});
     expect(readStatus({ kind: "Status", details: null })).toEqual({});
     expect(readStatus({ kind: "Pod" })).toBeUndefined();
     expect(readStatus(null)).toBeUndefined();

@@ -62,12 +62,20 @@ function decode(body: string): unknown {
  * @param doing what the request was for
  * @param options ids of the request, to which status, reason and the first complained-about field are added; the wall clock
  */
-export function errorForAnswer(doing: string, answer: FailedAnswer, options: { readonly context: ErrorContext; readonly nowMs: number }): ArgosyError {
+export function errorForAnswer(
+  doing: string,
+  answer: FailedAnswer,
+  options: { readonly context: ErrorContext; readonly nowMs: number },
+): ArgosyError {
   const status = readStatus(decode(answer.body)) ?? { message: answer.body };
   const error = errorForStatus(doing, { ...status, code: answer.status }, options.context);
-  if (answer.status === 404 && status.name === undefined) return new UnavailableError(doing, { ...optionsOf(error), code: "kube.unknownPath" });
+  if (answer.status === 404 && status.name === undefined)
+    return new UnavailableError(doing, { ...optionsOf(error), code: "kube.unknownPath" });
   if (!(error instanceof UnavailableError)) return error;
-  return new UnavailableError(doing, { ...optionsOf(error), retryAfterMs: parseRetryAfter(answer.retryAfter, options.nowMs) ?? error.retryAfterMs });
+  return new UnavailableError(doing, {
+    ...optionsOf(error),
+    retryAfterMs: parseRetryAfter(answer.retryAfter, options.nowMs) ?? error.retryAfterMs,
+  });
 }
 
 /** The error for a `Status` object, be it the body of an answer or the object of an ERROR event in a watch. */
@@ -89,7 +97,11 @@ function optionsOf(error: ArgosyError): ErrorOptions {
   return { code: error.code, context: error.context, ...(error.cause === undefined ? {} : { cause: error.cause }) };
 }
 
-function pick<K extends string, V>(fields: Readonly<Record<string, unknown>>, key: K, is: (value: unknown) => value is V): { readonly [P in K]?: V } {
+function pick<K extends string, V>(
+  fields: Readonly<Record<string, unknown>>,
+  key: K,
+  is: (value: unknown) => value is V,
+): { readonly [P in K]?: V } {
   const value = fields[key];
   return is(value) ? ({ [key]: value } as { readonly [P in K]?: V }) : {};
 }

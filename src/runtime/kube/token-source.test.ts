@@ -58,7 +58,11 @@ describe("createTokenSource", () => {
     await clock.advance(599_999);
     expect(await source.token(never)).toBe("t1");
     await clock.advance(1);
-    await expect(source.token(never)).rejects.toMatchObject({ name: "UnavailableError", code: "kube.tokenUnavailable", cause: { message: "away" } });
+    await expect(source.token(never)).rejects.toMatchObject({
+      name: "UnavailableError",
+      code: "kube.tokenUnavailable",
+      cause: { message: "away" },
+    });
     state.failing = false;
     expect(await source.token(never)).toBe("t4");
   });
@@ -90,6 +94,7 @@ describe("expiryOfJwt", () => {
 
   it("reads the expiry of a web token and finds none in anything else", () => {
     expect(expiryOfJwt(jwt({ exp: 1_800_000_000 }))).toBe(1_800_000_000_000);
-    for (const other of [jwt({}), jwt(null), jwt({ exp: "soon" }), "opaque", "a.b.c", "", "k8s-aws-v1.aHR0cHM"]) expect(expiryOfJwt(other)).toBeUndefined();
+    for (const other of [jwt({}), jwt(null), jwt({ exp: "soon" }), "opaque", "a.b.c", "", "k8s-aws-v1.aHR0cHM"])
+      expect(expiryOfJwt(other)).toBeUndefined();
   });
 });

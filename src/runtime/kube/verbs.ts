@@ -18,20 +18,67 @@ export function createVerbs(send: Send): Verbs {
     create: (type, object, signal) => send({ method: "POST", path: resourcePath(type, { ...namespaceOf(object) }), body: object }, signal),
     apply(type, object, options, signal) {
       const { fieldManager, subresource, dryRun, decode } = options;
-      const path = resourcePath(type, { ...namespaceOf(object), name: object.metadata.name, ...(subresource === undefined ? {} : { subresource }) });
+      const path = resourcePath(type, {
+        ...namespaceOf(object),
+        name: object.metadata.name,
+        ...(subresource === undefined ? {} : { subresource }),
+      });
       const query = { fieldManager, force: true, ...(dryRun === true ? { dryRun: "All" } : {}) };
       // JSON is YAML, and encoding it is cheaper on both sides.
-      return send({ method: "PATCH", path, query, body: object, contentType: "application/apply-patch+yaml", idempotent: true, ...(decode === undefined ? {} : { decode }) }, signal);
+      return send(
+        {
+          method: "PATCH",
+          path,
+          query,
+          body: object,
+          contentType: "application/apply-patch+yaml",
+          idempotent: true,
+          ...(decode === undefined ? {} : { decode }),
+        },
+        signal,
+      );
     },
     jsonPatch: (type, at, patch, signal) =>
-      nameFailedTest(patch, send({ method: "PATCH", path: resourcePath(type, at), body: patch, contentType: "application/json-patch+json", idempotent: pinsVersion(patch) }, signal)),
+      nameFailedTest(
+        patch,
+        send(
+          {
+            method: "PATCH",
+            path: resourcePath(type, at),
+            body: patch,
+            contentType: "application/json-patch+json",
+            idempotent: pinsVersion(patch),
+          },
+          signal,
+        ),
+      ),
     mergePatch: (type, at, patch, signal) =>
-      send({ method: "PATCH", path: resourcePath(type, at), body: patch, contentType: "application/merge-patch+json", idempotent: carriesVersion(patch) }, signal),
+      send(
+        {
+          method: "PATCH",
+          path: resourcePath(type, at),
+          body: patch,
+          contentType: "application/merge-patch+json",
+          idempotent: carriesVersion(patch),
+        },
+        signal,
+      ),
     async delete(type, at, options, signal) {
       const { preconditions } = options;
       // Without a precondition a second attempt could hit an object of the same name that somebody made in between.
       const idempotent = preconditions?.uid !== undefined || preconditions?.resourceVersion !== undefined;
-      await unlessAbsent(send({ method: "DELETE", path: resourcePath(type, at), body: { apiVersion: "v1", kind: "DeleteOptions", ...options }, idempotent, decode: false }, signal));
+      await unlessAbsent(
+        send(
+          {
+            method: "DELETE",
+            path: resourcePath(type, at),
+            body: { apiVersion: "v1", kind: "DeleteOptions", ...options },
+            idempotent,
+            decode: false,
+          },
+          signal,
+        ),
+      );
     },
   };
 }
@@ -46,7 +93,10 @@ function listRequest(type: ResourceType, options: ListOptions): KubeRequest {
 }
 
 function readPage<T>(answer: unknown, type: ResourceType): ListPage<T> {
-  const list = answer as { readonly items?: readonly T[] | null; readonly metadata?: { readonly resourceVersion?: unknown; readonly continue?: unknown } } | null;
+  const list = answer as {
+    readonly items?: readonly T[] | null;
+    readonly metadata?: { readonly resourceVersion?: unknown; readonly continue?: unknown };
+  } | null;
   const resourceVersion = list?.metadata?.resourceVersion;
   const items = list?.items ?? [];
   if (typeof resourceVersion !== "string" || !Array.isArray(items)) {

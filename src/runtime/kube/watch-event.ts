@@ -45,5 +45,8 @@ function decode(line: string): { readonly type?: unknown; readonly object?: Kube
 
 /** Does not quote the line: it may be a Secret. */
 function malformed(line: string): WatchEvent {
-  return { kind: "error", error: new UnavailableError("Reading a line of a watch", { code: "kube.undecodable", context: { length: line.length } }) };
+  return {
+    kind: "error",
+    error: new UnavailableError("Reading a line of a watch", { code: "kube.undecodable", context: { length: line.length } }),
+  };
 }

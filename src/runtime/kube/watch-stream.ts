@@ -24,7 +24,12 @@ export async function readWatchStream(options: WatchStreamOptions, signal: Abort
   const { client, path, query, onEvent } = options;
   const linked = linkSignal(signal);
   const watchdog = startWatchdog(options, () => {
-    linked.abort(new UnavailableError("Waiting for a watch to say something", { code: "kube.watchSilent", context: { cluster: client.cluster, path, idleMs: options.idleMs } }));
+    linked.abort(
+      new UnavailableError("Waiting for a watch to say something", {
+        code: "kube.watchSilent",
+        context: { cluster: client.cluster, path, idleMs: options.idleMs },
+      }),
+    );
   });
   try {
     for await (const line of client.watchLines(path, query, linked.signal)) {

@@ -15,7 +15,11 @@ export class StatusAnswer extends Error {
 
 const qualified = (type: ResourceType): string => (type.group === "" ? type.plural : `${type.plural}.${type.group}`);
 
-const details = (type: ResourceType, name: string): JsonMap => ({ name, kind: type.plural, ...(type.group === "" ? {} : { group: type.group }) });
+const details = (type: ResourceType, name: string): JsonMap => ({
+  name,
+  kind: type.plural,
+  ...(type.group === "" ? {} : { group: type.group }),
+});
 
 export function notFound(type: ResourceType, name: string): StatusAnswer {
   return new StatusAnswer(404, { message: `${qualified(type)} "${name}" not found`, reason: "NotFound", details: details(type, name) });
@@ -26,18 +30,34 @@ export function alreadyExists(type: ResourceType, name: string, isDeleting: bool
   return new StatusAnswer(409, { message, reason: "AlreadyExists", details: details(type, name) });
 }
 
-export function conflict(type: ResourceType, name: string, why = "the object has been modified; please apply your changes to the latest version and try again"): StatusAnswer {
-  return new StatusAnswer(409, { message: `Operation cannot be fulfilled on ${qualified(type)} "${name}": ${why}`, reason: "Conflict", details: details(type, name) });
+export function conflict(
+  type: ResourceType,
+  name: string,
+  why = "the object has been modified; please apply your changes to the latest version and try again",
+): StatusAnswer {
+  return new StatusAnswer(409, {
+    message: `Operation cannot be fulfilled on ${qualified(type)} "${name}": ${why}`,
+    reason: "Conflict",
+    details: details(type, name),
+  });
 }
 
 export function invalid(type: ResourceType, name: string, cause: { readonly field: string; readonly message: string }): StatusAnswer {
   const causes = [{ reason: "FieldValueInvalid", message: cause.message, field: cause.field }];
-  return new StatusAnswer(422, { message: `${type.kind} "${name}" is invalid: ${cause.field}: ${cause.message}`, reason: "Invalid", details: { ...details(type, name), kind: type.kind, causes } });
+  return new StatusAnswer(422, {
+    message: `${type.kind} "${name}" is invalid: ${cause.field}: ${cause.message}`,
+    reason: "Invalid",
+    details: { ...details(type, name), kind: type.kind, causes },
+  });
 }
 
 /** What a patch gets that does not apply, be it for a failed `test` or a missing parent: the server names neither. */
 export function patchDoesNotApply(): StatusAnswer {
-  return new StatusAnswer(422, { message: "the server rejected our request due to an error in our request", reason: "Invalid", details: {} });
+  return new StatusAnswer(422, {
+    message: "the server rejected our request due to an error in our request",
+    reason: "Invalid",
+    details: {},
+  });
 }
 
 export function applyConflict(fields: readonly string[]): StatusAnswer {

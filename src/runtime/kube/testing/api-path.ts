@@ -26,7 +26,10 @@ export function parseApiPath(path: string, types: readonly ResourceType[] | unde
   return type === undefined ? undefined : { type, namespace: inNamespace ? (segments[1] ?? "") : "", name, subresource };
 }
 
-function typeOf(types: readonly ResourceType[] | undefined, wanted: Pick<ResourceType, "group" | "version" | "plural">): ResourceType | undefined {
+function typeOf(
+  types: readonly ResourceType[] | undefined,
+  wanted: Pick<ResourceType, "group" | "version" | "plural">,
+): ResourceType | undefined {
   if (types === undefined) return { ...wanted, kind: "", namespaced: true };
   return types.find((type) => type.group === wanted.group && type.version === wanted.version && type.plural === wanted.plural);
 }

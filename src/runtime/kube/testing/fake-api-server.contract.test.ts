@@ -17,7 +17,13 @@ const realKubeconfig = process.env["ARGOSY_TEST_KUBECONFIG"];
 const widgets: ResourceType = { group: "contract.argosy.test", version: "v1", plural: "widgets", kind: "Widget", namespaced: true };
 const configMaps: ResourceType = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true };
 const namespaces: ResourceType = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
-const definitions: ResourceType = { group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions", kind: "CustomResourceDefinition", namespaced: false };
+const definitions: ResourceType = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+};
 const never = new AbortController().signal;
 
 interface Widget extends KubeObject {
@@ -36,18 +42,38 @@ async function startFake(): Promise<Subject> {
 }
 
 async function connectReal(file: string): Promise<Subject> {
-  const client = createKubeClient({ cluster: "real", credentials: loadKubeconfig({ file }), clock: systemClock, rng: systemRng, metrics: noMetrics });
+  const client = createKubeClient({
+    cluster: "real",
+    credentials: loadKubeconfig({ file }),
+    clock: systemClock,
+    rng: systemRng,
+    metrics: noMetrics,
+  });
   const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  const version = { name: "v1", served: true, storage: true, subresources: { status: {} }, schema: { openAPIV3Schema: { ...open, properties: { spec: open, status: open } } } };
+  const version = {
+    name: "v1",
+    served: true,
+    storage: true,
+    subresources: { status: {} },
+    schema: { openAPIV3Schema: { ...open, properties: { spec: open, status: open } } },
+  };
   const names = { plural: widgets.plural, singular: "widget", kind: widgets.kind, listKind: "WidgetList" };
   const spec = { group: widgets.group, scope: "Namespaced", names, versions: [version] };
-  const definition = { apiVersion: "apiextensions.k8s.io/v1", kind: definitions.kind, metadata: { name: `widgets.${widgets.group}` }, spec };
+  const definition = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: definitions.kind,
+    metadata: { name: `widgets.${widgets.group}` },
+    spec,
+  };
   await client.apply(definitions, definition, { fieldManager: "contract" }, never);
   while ((await client.listPage(widgets, {}, never).catch(() => undefined)) === undefined) await setTimeout(100);
   return { client, close: () => client.close() };
 }
 
-const subjects: readonly (readonly [string, () => Promise<Subject>])[] = [["the fake", startFake], ...(realKubeconfig === undefined ? [] : [["a real API server", () => connectReal(realKubeconfig)] as const])];
+const subjects: readonly (readonly [string, () => Promise<Subject>])[] = [
+  ["the fake", startFake],
+  ...(realKubeconfig === undefined ? [] : [["a real API server", () => connectReal(realKubeconfig)] as const]),
+];
 
 describe.each(subjects)("%s", (_, start) => {
   let subject: Subject;
@@ -63,7 +89,12 @@ describe.each(subjects)("%s", (_, start) => {
 
   let made = 0;
   const at = (name: string) => ({ namespace, name });
-  const widget = (metadata: object, rest: object = {}): Widget => ({ apiVersion: "contract.argosy.test/v1", kind: "Widget", metadata: { namespace, name: `w${++made}`, ...metadata }, ...rest });
+  const widget = (metadata: object, rest: object = {}): Widget => ({
+    apiVersion: "contract.argosy.test/v1",
+    kind: "Widget",
+    metadata: { namespace, name: `w${++made}`, ...metadata },
+    ...rest,
+  });
   const make = (metadata: object = {}, rest: object = {}) => client.create<Widget>(widgets, widget(metadata, rest), never);
   const need = async (name: string) => (await client.get<Widget>(widgets, at(name), never)) ?? expect.unreachable(`${name} is not there`);
   const put = (body: Widget, name: string) => client.request<Widget>({ method: "PUT", path: resourcePath(widgets, at(name)), body }, never);
@@ -97,7 +128,14 @@ describe.each(subjects)("%s", (_, start) => {
     it("raises the generation with the spec, not with labels or the status", async () => {
       const { metadata } = await make({}, { spec: { a: 1 } });
       const generation = async (patch: object, subresource?: string) =>
-        (await client.mergePatch<Widget>(widgets, { ...at(metadata.name), ...(subresource === undefined ? {} : { subresource }) }, patch, never)).metadata.generation;
+        (
+          await client.mergePatch<Widget>(
+            widgets,
+            { ...at(metadata.name), ...(subresource === undefined ? {} : { subresource }) },
+            patch,
+            never,
+          )
+        ).metadata.generation;
       expect(await generation({ metadata: { labels: { l: "1" } } })).toBe(1);
       expect(await generation({ status: { s: 1 } }, "status")).toBe(1);
       expect(await generation({ spec: { a: 2 } })).toBe(2);
@@ -106,7 +144,12 @@ describe.each(subjects)("%s", (_, start) => {
 
     it("keeps status and the rest apart", async () => {
       const { metadata } = await make({}, { spec: { a: 1 } });
-      await client.mergePatch(widgets, { ...at(metadata.name), subresource: "status" }, { spec: { a: 9 }, metadata: { labels: { l: "9" } }, status: { s: 1 } }, never);
+      await client.mergePatch(
+        widgets,
+        { ...at(metadata.name), subresource: "status" },
+        { spec: { a: 9 }, metadata: { labels: { l: "9" } }, status: { s: 1 } },
+        never,
+      );
       await client.mergePatch(widgets, at(metadata.name), { spec: { a: 2 }, status: { s: 9 } }, never);
       const now = await need(metadata.name);
       expect(now).toMatchObject({ spec: { a: 2 }, status: { s: 1 } });
@@ -143,7 +186,12 @@ describe.each(subjects)("%s", (_, start) => {
 
     it("tries without doing when told to", async () => {
       const { metadata } = await make({}, { spec: { a: 1 } });
-      const tried = await client.apply<Widget>(widgets, widget({ name: metadata.name }, { spec: { a: 2 } }), { fieldManager: "m", dryRun: true }, never);
+      const tried = await client.apply<Widget>(
+        widgets,
+        widget({ name: metadata.name }, { spec: { a: 2 } }),
+        { fieldManager: "m", dryRun: true },
+        never,
+      );
       expect(tried.spec).toEqual({ a: 2 });
       expect((await need(metadata.name)).spec).toEqual({ a: 1 });
     });
@@ -167,8 +215,12 @@ describe.each(subjects)("%s", (_, start) => {
 
     it("answers 409 when the patch sets an outdated version, 404 when there is no object", async () => {
       const { metadata } = await make();
-      await expect(client.jsonPatch(widgets, at(metadata.name), [{ op: "replace", path: "/metadata/resourceVersion", value: "1" }], never)).rejects.toMatchObject({ code: "kube.conflict" });
-      await expect(client.jsonPatch(widgets, at("none"), [{ op: "test", path: "/a", value: 1 }], never)).rejects.toMatchObject({ code: "kube.notFound" });
+      await expect(
+        client.jsonPatch(widgets, at(metadata.name), [{ op: "replace", path: "/metadata/resourceVersion", value: "1" }], never),
+      ).rejects.toMatchObject({ code: "kube.conflict" });
+      await expect(client.jsonPatch(widgets, at("none"), [{ op: "test", path: "/a", value: 1 }], never)).rejects.toMatchObject({
+        code: "kube.notFound",
+      });
     });
 
     it("adds, replaces, removes and tests, in lists too", async () => {
@@ -195,7 +247,8 @@ describe.each(subjects)("%s", (_, start) => {
   });
 
   describe("server-side apply", () => {
-    const apply = (name: string, spec: unknown, manager = "one", metadata: object = {}) => client.apply<Widget>(widgets, widget({ name, ...metadata }, { spec }), { fieldManager: manager }, never);
+    const apply = (name: string, spec: unknown, manager = "one", metadata: object = {}) =>
+      client.apply<Widget>(widgets, widget({ name, ...metadata }, { spec }), { fieldManager: manager }, never);
 
     it("makes the object, merges, and removes what its manager leaves out", async () => {
       await apply("applied", { a: 1, deep: { x: 1, y: 1 }, list: [1, 2] });
@@ -230,7 +283,9 @@ describe.each(subjects)("%s", (_, start) => {
       const options = { fieldManager: "one", subresource: "status" };
       await client.apply(widgets, widget({ name: "status" }, { status: { s: 1 } }), options, never);
       expect(await apply("status", { a: 1 })).toMatchObject({ spec: { a: 1 }, status: { s: 1 } });
-      await expect(client.apply(widgets, widget({ name: "none" }, { status: {} }), options, never)).rejects.toMatchObject({ code: "kube.notFound" });
+      await expect(client.apply(widgets, widget({ name: "none" }, { status: {} }), options, never)).rejects.toMatchObject({
+        code: "kube.notFound",
+      });
     });
 
     it("refuses a claimed identity that is wrong, an outdated version, and an object without a kind", async () => {
@@ -238,20 +293,30 @@ describe.each(subjects)("%s", (_, start) => {
       await expect(apply(metadata.name, {}, "one", { uid: randomUUID() })).rejects.toEqual(refused(422));
       await expect(apply("none", {}, "one", { uid: randomUUID() })).rejects.toMatchObject({ code: "kube.conflict" });
       await expect(apply(metadata.name, {}, "one", { resourceVersion: "1" })).rejects.toMatchObject({ code: "kube.conflict" });
-      await expect(client.apply(widgets, { metadata: { namespace, name: metadata.name } }, { fieldManager: "one" }, never)).rejects.toEqual(refused(400));
+      await expect(client.apply(widgets, { metadata: { namespace, name: metadata.name } }, { fieldManager: "one" }, never)).rejects.toEqual(
+        refused(400),
+      );
     });
 
     it("tells managers of their conflict unless forced", async () => {
       await apply("contested", { a: 1 });
-      const request = { method: "PATCH", path: resourcePath(widgets, at("contested")), query: { fieldManager: "two" }, contentType: "application/apply-patch+yaml" } as const;
-      await expect(client.request({ ...request, body: widget({ name: "contested" }, { spec: { a: 2 } }) }, never)).rejects.toMatchObject({ code: "kube.conflict" });
+      const request = {
+        method: "PATCH",
+        path: resourcePath(widgets, at("contested")),
+        query: { fieldManager: "two" },
+        contentType: "application/apply-patch+yaml",
+      } as const;
+      await expect(client.request({ ...request, body: widget({ name: "contested" }, { spec: { a: 2 } }) }, never)).rejects.toMatchObject({
+        code: "kube.conflict",
+      });
     });
   });
 
   describe("delete", () => {
     it("removes only the object it means", async () => {
       const { metadata } = await make();
-      const remove = (preconditions: { uid?: string; resourceVersion?: string }) => client.delete(widgets, at(metadata.name), { preconditions }, never);
+      const remove = (preconditions: { uid?: string; resourceVersion?: string }) =>
+        client.delete(widgets, at(metadata.name), { preconditions }, never);
       await expect(remove({ uid: randomUUID() })).rejects.toMatchObject({ code: "kube.conflict" });
       await expect(remove({ resourceVersion: "1" })).rejects.toMatchObject({ code: "kube.conflict" });
       await remove({ uid: metadata.uid ?? "", resourceVersion: metadata.resourceVersion ?? "" });
@@ -268,7 +333,8 @@ describe.each(subjects)("%s", (_, start) => {
       await client.delete(widgets, at(metadata.name), {}, never);
       expect((await need(metadata.name)).metadata.resourceVersion).toBe(marked.metadata.resourceVersion);
       await expect(make({ name: metadata.name })).rejects.toMatchObject({ code: "kube.exists" });
-      const finalizers = (names: readonly string[]) => client.mergePatch(widgets, at(metadata.name), { metadata: { finalizers: names } }, never);
+      const finalizers = (names: readonly string[]) =>
+        client.mergePatch(widgets, at(metadata.name), { metadata: { finalizers: names } }, never);
       await expect(finalizers(["x.test/a", "x.test/c"])).rejects.toMatchObject({ context: { status: 422, field: "metadata.finalizers" } });
       await finalizers(["x.test/b"]);
       await finalizers([]);
@@ -305,8 +371,17 @@ describe.each(subjects)("%s", (_, start) => {
       ["sel,!s", ["s3"]],
       ["sel", ["s1", "s2", "s3"]],
     ])("understands the selector %s", async (labelSelector, names) => {
-      for (const [name, s] of [["s1", "1"], ["s2", "2"], ["s3", undefined]] as const) {
-        await client.apply(widgets, widget({ name, labels: { sel: "y", ...(s === undefined ? {} : { s }) } }), { fieldManager: "m" }, never);
+      for (const [name, s] of [
+        ["s1", "1"],
+        ["s2", "2"],
+        ["s3", undefined],
+      ] as const) {
+        await client.apply(
+          widgets,
+          widget({ name, labels: { sel: "y", ...(s === undefined ? {} : { s }) } }),
+          { fieldManager: "m" },
+          never,
+        );
       }
       const page = await client.listPage<Widget>(widgets, { namespace, labelSelector }, never);
       expect(page.items.map(({ metadata }) => metadata.name)).toEqual(names);
@@ -321,7 +396,10 @@ describe.each(subjects)("%s", (_, start) => {
     });
 
     it("does not know other kinds", async () => {
-      await expect(client.listPage({ ...widgets, plural: "gadgets" }, {}, never)).rejects.toMatchObject({ name: "UnavailableError", code: "kube.unknownPath" });
+      await expect(client.listPage({ ...widgets, plural: "gadgets" }, {}, never)).rejects.toMatchObject({
+        name: "UnavailableError",
+        code: "kube.unknownPath",
+      });
     });
   });
 
@@ -339,7 +417,8 @@ describe.each(subjects)("%s", (_, start) => {
 
     it("goes on from a version, seen through its selector", async () => {
       const { resourceVersion } = await client.listPage(widgets, { namespace }, never);
-      const label = (name: string, value: string | null) => client.mergePatch(widgets, at(name), { metadata: { labels: { seen: value } } }, never);
+      const label = (name: string, value: string | null) =>
+        client.mergePatch(widgets, at(name), { metadata: { labels: { seen: value } } }, never);
       await make({ name: "seen-a", labels: { seen: "y" } });
       await make({ name: "seen-b" });
       await label("seen-b", "y");
@@ -347,7 +426,13 @@ describe.each(subjects)("%s", (_, start) => {
       await label("seen-a", null);
       await client.delete(widgets, at("seen-a"), {}, never);
       await client.delete(widgets, at("seen-b"), {}, never);
-      expect(await watched({ resourceVersion, labelSelector: "seen=y" }, 5)).toEqual(["ADDED seen-a", "ADDED seen-b", "MODIFIED seen-a", "DELETED seen-a", "DELETED seen-b"]);
+      expect(await watched({ resourceVersion, labelSelector: "seen=y" }, 5)).toEqual([
+        "ADDED seen-a",
+        "ADDED seen-b",
+        "MODIFIED seen-a",
+        "DELETED seen-a",
+        "DELETED seen-b",
+      ]);
     });
 
     it("begins with what is there when no version is named", async () => {

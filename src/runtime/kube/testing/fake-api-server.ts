@@ -128,7 +128,10 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function sendFailure(response: ServerResponse, fault: { readonly status: number; readonly reason: string | undefined; readonly retryAfterSeconds: number | undefined }): void {
+function sendFailure(
+  response: ServerResponse,
+  fault: { readonly status: number; readonly reason: string | undefined; readonly retryAfterSeconds: number | undefined },
+): void {
   const { status, reason, retryAfterSeconds } = fault;
   const answer = new StatusAnswer(status, { message: "injected fault", ...(reason === undefined ? {} : { reason }), details: {} });
   if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));

@@ -49,7 +49,8 @@ export function createFaultQueue() {
   const pending: Pending[] = [];
   const add = (match: FaultMatch, verdict: Verdict) => void pending.push({ match, verdict, left: match.times ?? 1 });
   return {
-    fail: (fault: Parameters<Faults["fail"]>[0]) => add(fault, { kind: "fail", status: fault.status, reason: fault.reason, retryAfterSeconds: fault.retryAfterSeconds }),
+    fail: (fault: Parameters<Faults["fail"]>[0]) =>
+      add(fault, { kind: "fail", status: fault.status, reason: fault.reason, retryAfterSeconds: fault.retryAfterSeconds }),
     loseReply: (fault: FaultMatch) => add(fault, { kind: "loseReply" }),
     breakConnection: (fault: FaultMatch) => add(fault, { kind: "break" }),
     hold(fault: FaultMatch): () => void {

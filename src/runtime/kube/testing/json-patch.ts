@@ -13,7 +13,10 @@ export function applyJsonPatch(document: Json, patch: readonly JsonPatchOperatio
 }
 
 function applyOperation(root: Json, operation: JsonPatchOperation): boolean {
-  const path = operation.path.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const path = operation.path
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
   const key = path.pop();
   if (key === undefined) return false;
   const parent = path.reduce<Json | undefined>(childOf, root);

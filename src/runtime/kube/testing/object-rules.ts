@@ -38,23 +38,37 @@ export const finalizersOf = (object: JsonMap): readonly Json[] => {
 const nameForm = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /** The object a user sent, checked against the path it was sent to. */
-export function checkIdentity(type: ResourceType, sent: Json, at: { readonly namespace: string; readonly name: string | undefined }): JsonMap {
+export function checkIdentity(
+  type: ResourceType,
+  sent: Json,
+  at: { readonly namespace: string; readonly name: string | undefined },
+): JsonMap {
   if (!isMap(sent)) throw badRequest("the body of the request was in an unknown format");
   const metadata = metadataOf(sent);
   const name = String(metadata["name"] ?? at.name ?? "");
   if (sent["kind"] !== undefined && type.kind !== "" && (sent["kind"] !== type.kind || sent["apiVersion"] !== apiVersionOf(type))) {
     throw badRequest(`${String(sent["kind"])} in version "${String(sent["apiVersion"])}" cannot be handled as a ${type.kind}`);
   }
-  if (at.name !== undefined && name !== at.name) throw badRequest(`the name of the object (${name}) does not match the name on the URL (${at.name})`);
+  if (at.name !== undefined && name !== at.name)
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${at.name})`);
   if (metadata["namespace"] !== undefined && metadata["namespace"] !== "" && metadata["namespace"] !== at.namespace) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
-  return { ...sent, apiVersion: apiVersionOf(type), kind: type.kind === "" ? (sent["kind"] ?? "") : type.kind, metadata: { ...metadata, name, ...(at.namespace === "" ? {} : { namespace: at.namespace }) } };
+  return {
+    ...sent,
+    apiVersion: apiVersionOf(type),
+    kind: type.kind === "" ? (sent["kind"] ?? "") : type.kind,
+    metadata: { ...metadata, name, ...(at.namespace === "" ? {} : { namespace: at.namespace }) },
+  };
 }
 
 export function checkName(type: ResourceType, name: string): void {
   if (name === "") throw invalid(type, name, { field: "metadata.name", message: "Required value: name or generateName is required" });
-  if (type.group !== "rbac.authorization.k8s.io" && !nameForm.test(name)) throw invalid(type, name, { field: "metadata.name", message: `Invalid value: "${name}": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'` });
+  if (type.group !== "rbac.authorization.k8s.io" && !nameForm.test(name))
+    throw invalid(type, name, {
+      field: "metadata.name",
+      message: `Invalid value: "${name}": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'`,
+    });
 }
 
 /**
@@ -79,10 +93,14 @@ export function mergeUpdate(type: ResourceType, live: JsonMap, options: { readon
 
 export function checkUpdate(type: ResourceType, live: JsonMap, sent: JsonMap): void {
   const uid = metadataOf(sent)["uid"];
-  if (uid !== undefined && uid !== metadataOf(live)["uid"]) throw invalid(type, nameOf(live), { field: "metadata.uid", message: `Invalid value: "${String(uid)}": field is immutable` });
+  if (uid !== undefined && uid !== metadataOf(live)["uid"])
+    throw invalid(type, nameOf(live), { field: "metadata.uid", message: `Invalid value: "${String(uid)}": field is immutable` });
   const added = finalizersOf(sent).filter((each) => !finalizersOf(live).includes(each));
   if (metadataOf(live)["deletionTimestamp"] !== undefined && added.length > 0) {
-    throw invalid(type, nameOf(live), { field: "metadata.finalizers", message: "Forbidden: no new finalizers can be added if the object is being deleted" });
+    throw invalid(type, nameOf(live), {
+      field: "metadata.finalizers",
+      message: "Forbidden: no new finalizers can be added if the object is being deleted",
+    });
   }
 }
 

@@ -6,7 +6,19 @@ import { alreadyExists, applyConflict, badRequest, conflict, invalid, notFound, 
 import type { Json, JsonMap } from "./json.ts";
 import { cloneJson, isMap, mapAt, mergePatch } from "./json.ts";
 import { applyJsonPatch } from "./json-patch.ts";
-import { checkIdentity, checkName, checkUpdate, finalizersOf, hasGeneration, hasStatusSubresource, isBuiltIn, mergeUpdate, metadataOf, nameOf, withStatus } from "./object-rules.ts";
+import {
+  checkIdentity,
+  checkName,
+  checkUpdate,
+  finalizersOf,
+  hasGeneration,
+  hasStatusSubresource,
+  isBuiltIn,
+  mergeUpdate,
+  metadataOf,
+  nameOf,
+  withStatus,
+} from "./object-rules.ts";
 import type { FieldOwners } from "./server-side-apply.ts";
 import { applyConfiguration, ownersAfterUpdate } from "./server-side-apply.ts";
 
@@ -50,7 +62,10 @@ export function createObjectStore(onChange: (change: StoredChange) => void) {
   }
 
   /** Stores `next`, or removes the object if it was only waiting for its finalizers. A write that changes nothing has no revision. */
-  function commit(type: ResourceType, change: { readonly at: ObjectName; readonly before: Stored | undefined; readonly next: JsonMap; readonly owners: FieldOwners }): JsonMap {
+  function commit(
+    type: ResourceType,
+    change: { readonly at: ObjectName; readonly before: Stored | undefined; readonly next: JsonMap; readonly owners: FieldOwners },
+  ): JsonMap {
     const { at, before, next, owners } = change;
     if (before !== undefined && isDeepStrictEqual(before.object, next)) {
       objects.set(keyOf(type, at), { object: before.object, owners });
@@ -60,11 +75,21 @@ export function createObjectStore(onChange: (change: StoredChange) => void) {
     const isFinished = before !== undefined && metadataOf(object)["deletionTimestamp"] !== undefined && finalizersOf(object).length === 0;
     if (isFinished) objects.delete(keyOf(type, at));
     else objects.set(keyOf(type, at), { object, owners });
-    onChange({ type, revision, kind: before === undefined ? "ADDED" : isFinished ? "DELETED" : "MODIFIED", object, before: before?.object });
+    onChange({
+      type,
+      revision,
+      kind: before === undefined ? "ADDED" : isFinished ? "DELETED" : "MODIFIED",
+      object,
+      before: before?.object,
+    });
     return object;
   }
 
-  function update(type: ResourceType, at: ObjectName, options: WriteOptions & { readonly sent: JsonMap; readonly owners?: FieldOwners }): JsonMap {
+  function update(
+    type: ResourceType,
+    at: ObjectName,
+    options: WriteOptions & { readonly sent: JsonMap; readonly owners?: FieldOwners },
+  ): JsonMap {
     const before = need(type, at);
     const { sent, isStatus, dryRun } = options;
     const wanted = metadataOf(sent)["resourceVersion"];
@@ -75,7 +100,11 @@ export function createObjectStore(onChange: (change: StoredChange) => void) {
     return dryRun ? next : commit(type, { at, before, next, owners });
   }
 
-  function create(type: ResourceType, namespace: string, options: { readonly sent: Json; readonly dryRun: boolean; readonly owners?: FieldOwners }): JsonMap {
+  function create(
+    type: ResourceType,
+    namespace: string,
+    options: { readonly sent: Json; readonly dryRun: boolean; readonly owners?: FieldOwners },
+  ): JsonMap {
     const sent = checkIdentity(type, generateName(options.sent), { namespace, name: undefined });
     const at = { namespace, name: nameOf(sent) };
     checkName(type, at.name);
@@ -101,8 +130,10 @@ export function createObjectStore(onChange: (change: StoredChange) => void) {
       const sent = checkIdentity(type, options.sent, at);
       const live = need(type, at).object;
       const { uid, resourceVersion } = metadataOf(sent);
-      if (uid !== undefined && uid !== metadataOf(live)["uid"]) throw conflict(type, at.name, `Precondition failed: UID in precondition: ${String(uid)}`);
-      if (resourceVersion === undefined && !isBuiltIn(type)) throw invalid(type, at.name, { field: "metadata.resourceVersion", message: "Invalid value: 0: must be specified for an update" });
+      if (uid !== undefined && uid !== metadataOf(live)["uid"])
+        throw conflict(type, at.name, `Precondition failed: UID in precondition: ${String(uid)}`);
+      if (resourceVersion === undefined && !isBuiltIn(type))
+        throw invalid(type, at.name, { field: "metadata.resourceVersion", message: "Invalid value: 0: must be specified for an update" });
       return update(type, at, { ...options, sent });
     },
     jsonPatch(type: ResourceType, at: ObjectName, options: WriteOptions & { readonly patch: readonly JsonPatchOperation[] }): JsonMap {
@@ -114,32 +145,53 @@ export function createObjectStore(onChange: (change: StoredChange) => void) {
       return update(type, at, { ...options, sent: checkIdentity(type, mergePatch(need(type, at).object, options.patch), at) });
     },
     /** Server-side apply; tells whether it made the object. */
-    apply(type: ResourceType, at: ObjectName, options: WriteOptions & { readonly configuration: Json; readonly manager: string; readonly force: boolean }) {
+    apply(
+      type: ResourceType,
+      at: ObjectName,
+      options: WriteOptions & { readonly configuration: Json; readonly manager: string; readonly force: boolean },
+    ) {
       const { configuration, manager, force, isStatus } = options;
-      if (!isMap(configuration) || configuration["kind"] === undefined || configuration["apiVersion"] === undefined) throw badRequest("invalid object type: /, Kind=");
+      if (!isMap(configuration) || configuration["kind"] === undefined || configuration["apiVersion"] === undefined)
+        throw badRequest("invalid object type: /, Kind=");
       const wanted = checkIdentity(type, cloneJson(configuration), at);
       const stored = objects.get(keyOf(type, at));
       if (stored === undefined && isStatus) throw notFound(type, at.name);
-      if (stored === undefined && metadataOf(wanted)["uid"] !== undefined) throw conflict(type, at.name, "uid mismatch: no existing object was found");
-      const applied = applyConfiguration(stored?.object ?? wanted, wanted, { manager: isStatus ? `${manager} status` : manager, owners: stored?.owners ?? new Map() });
+      if (stored === undefined && metadataOf(wanted)["uid"] !== undefined)
+        throw conflict(type, at.name, "uid mismatch: no existing object was found");
+      const applied = applyConfiguration(stored?.object ?? wanted, wanted, {
+        manager: isStatus ? `${manager} status` : manager,
+        owners: stored?.owners ?? new Map(),
+      });
       if (!force && applied.conflicts.length > 0) throw applyConflict(applied.conflicts);
-      if (stored === undefined) return { object: create(type, at.namespace, { sent: wanted, dryRun: options.dryRun, owners: applied.owners }), isNew: true };
+      if (stored === undefined)
+        return { object: create(type, at.namespace, { sent: wanted, dryRun: options.dryRun, owners: applied.owners }), isNew: true };
       // The identity the caller claims is checked; the one it leaves out is that of the object.
       const { uid, resourceVersion } = metadataOf(wanted);
-      const claimed = { ...metadataOf(applied.object), ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-      return { object: update(type, at, { ...options, sent: { ...applied.object, metadata: claimed }, owners: applied.owners }), isNew: false };
+      const claimed = {
+        ...metadataOf(applied.object),
+        ...(uid === undefined ? {} : { uid }),
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      };
+      return {
+        object: update(type, at, { ...options, sent: { ...applied.object, metadata: claimed }, owners: applied.owners }),
+        isNew: false,
+      };
     },
     /** Removes the object, or marks it for removal while it has finalizers; then the marked object is returned. */
     delete(type: ResourceType, at: ObjectName, options: { readonly body: Json; readonly dryRun: boolean }): JsonMap | undefined {
       const before = need(type, at);
       const metadata = metadataOf(before.object);
       const { uid, resourceVersion } = mapAt(isMap(options.body) ? options.body : {}, "preconditions");
-      if (uid !== undefined && uid !== metadata["uid"]) throw conflict(type, at.name, `the UID in the precondition (${String(uid)}) does not match the UID in record`);
-      if (resourceVersion !== undefined && resourceVersion !== metadata["resourceVersion"]) throw conflict(type, at.name, "the ResourceVersion in the precondition does not match");
+      if (uid !== undefined && uid !== metadata["uid"])
+        throw conflict(type, at.name, `the UID in the precondition (${String(uid)}) does not match the UID in record`);
+      if (resourceVersion !== undefined && resourceVersion !== metadata["resourceVersion"])
+        throw conflict(type, at.name, "the ResourceVersion in the precondition does not match");
       if (options.dryRun) return undefined;
       const isMarked = metadata["deletionTimestamp"] !== undefined;
       const generation = hasGeneration(type) ? { generation: Number(metadata["generation"] ?? 0) + 1 } : {};
-      const marked = isMarked ? before.object : { ...before.object, metadata: { ...metadata, ...generation, deletionTimestamp: timestamp(), deletionGracePeriodSeconds: 0 } };
+      const marked = isMarked
+        ? before.object
+        : { ...before.object, metadata: { ...metadata, ...generation, deletionTimestamp: timestamp(), deletionGracePeriodSeconds: 0 } };
       const object = commit(type, { at, before, next: marked, owners: before.owners });
       return finalizersOf(before.object).length > 0 ? object : undefined;
     },

@@ -26,14 +26,19 @@ export type Answer =
   | { readonly kind: "watch"; attach(connection: WatchConnection): void };
 
 /** The verbs of the resource API over a store: which request means what, pages, selectors, watches. */
-export function createResourceApi(parts: { readonly store: ObjectStore; readonly hub: WatchHub; readonly types: readonly ResourceType[] | undefined }) {
+export function createResourceApi(parts: {
+  readonly store: ObjectStore;
+  readonly hub: WatchHub;
+  readonly types: readonly ResourceType[] | undefined;
+}) {
   const { store, hub, types } = parts;
   const pages = createPages();
 
   function answer(request: ApiRequest): Answer {
     if (/^\/(readyz|livez|healthz)$/.test(request.url.pathname)) return { kind: "text", status: 200, body: "ok" };
     const target = parseApiPath(request.url.pathname, types);
-    const isKnown = target !== undefined && (target.subresource === "" || (target.subresource === "status" && hasStatusSubresource(target.type)));
+    const isKnown =
+      target !== undefined && (target.subresource === "" || (target.subresource === "status" && hasStatusSubresource(target.type)));
     if (!isKnown) return { kind: "text", status: 404, body: "404 page not found\n" };
     try {
       return target.name === "" ? answerCollection(request, target) : answerObject(request, target);
@@ -47,8 +52,17 @@ export function createResourceApi(parts: { readonly store: ObjectStore; readonly
     const { method, url } = request;
     if (method === "GET" && url.searchParams.get("watch") === "true") return watch(url.searchParams, target);
     if (method === "GET") return { kind: "json", status: 200, body: list(url.searchParams, target) };
-    if (method !== "POST") throw new StatusAnswer(405, { message: "the server does not allow this method on the requested resource", reason: "MethodNotAllowed", details: {} });
-    return { kind: "json", status: 201, body: store.create(target.type, target.namespace, { sent: decode(request.body), dryRun: isDryRun(url) }) };
+    if (method !== "POST")
+      throw new StatusAnswer(405, {
+        message: "the server does not allow this method on the requested resource",
+        reason: "MethodNotAllowed",
+        details: {},
+      });
+    return {
+      kind: "json",
+      status: 201,
+      body: store.create(target.type, target.namespace, { sent: decode(request.body), dryRun: isDryRun(url) }),
+    };
   }
 
   function answerObject(request: ApiRequest, target: ApiTarget): Answer {
@@ -62,9 +76,17 @@ export function createResourceApi(parts: { readonly store: ObjectStore; readonly
       case "PATCH":
         return patch(request, target);
       case "DELETE":
-        return { kind: "json", status: 200, body: store.delete(target.type, target, { ...options, body: body === "" ? {} : decode(body) }) ?? deleted(target) };
+        return {
+          kind: "json",
+          status: 200,
+          body: store.delete(target.type, target, { ...options, body: body === "" ? {} : decode(body) }) ?? deleted(target),
+        };
       default:
-        throw new StatusAnswer(405, { message: "the server does not allow this method on the requested resource", reason: "MethodNotAllowed", details: {} });
+        throw new StatusAnswer(405, {
+          message: "the server does not allow this method on the requested resource",
+          reason: "MethodNotAllowed",
+          details: {},
+        });
     }
   }
 
@@ -79,8 +101,18 @@ export function createResourceApi(parts: { readonly store: ObjectStore; readonly
         return { kind: "json", status: 200, body: store.mergePatch(target.type, target, { ...options, patch: decode(body) }) };
       case "application/apply-patch+yaml": {
         const manager = url.searchParams.get("fieldManager");
-        if (manager === null) throw new StatusAnswer(422, { message: "fieldManager: Required value: is required for apply patch", reason: "Invalid", details: { causes: [{ field: "fieldManager" }] } });
-        const { object, isNew } = store.apply(target.type, target, { ...options, configuration: decode(body), manager, force: url.searchParams.get("force") === "true" });
+        if (manager === null)
+          throw new StatusAnswer(422, {
+            message: "fieldManager: Required value: is required for apply patch",
+            reason: "Invalid",
+            details: { causes: [{ field: "fieldManager" }] },
+          });
+        const { object, isNew } = store.apply(target.type, target, {
+          ...options,
+          configuration: decode(body),
+          manager,
+          force: url.searchParams.get("force") === "true",
+        });
         return { kind: "json", status: isNew ? 201 : 200, body: object };
       }
       default:
@@ -92,9 +124,17 @@ export function createResourceApi(parts: { readonly store: ObjectStore; readonly
     const selector = selectorOf(query, target.type);
     const limit = Number(query.get("limit") ?? 0);
     const token = query.get("continue");
-    const page = token === null ? pages.first(store.list(target.type, target.namespace).filter(selector), { limit, revision: store.revision() }) : pages.next(token, limit);
+    const page =
+      token === null
+        ? pages.first(store.list(target.type, target.namespace).filter(selector), { limit, revision: store.revision() })
+        : pages.next(token, limit);
     const kind = target.type.kind === "" ? String(page.items[0]?.["kind"] ?? "") : target.type.kind;
-    return { kind: `${kind}List`, apiVersion: apiVersionOf(target.type), metadata: { resourceVersion: String(page.revision), ...page.more }, items: [...page.items] };
+    return {
+      kind: `${kind}List`,
+      apiVersion: apiVersionOf(target.type),
+      metadata: { resourceVersion: String(page.revision), ...page.more },
+      items: [...page.items],
+    };
   }
 
   function watch(query: URLSearchParams, target: ApiTarget): Answer {
@@ -102,7 +142,13 @@ export function createResourceApi(parts: { readonly store: ObjectStore; readonly
     const version = query.get("resourceVersion") ?? "";
     if (!/^\d*$/.test(version)) throw new StatusAnswer(500, { message: `resourceVersion: Invalid value: "${version}"` });
     const since = Number(version) === 0 ? undefined : Number(version);
-    const request = { type: target.type, namespace: target.namespace, selector, since, bookmarks: query.get("allowWatchBookmarks") === "true" };
+    const request = {
+      type: target.type,
+      namespace: target.namespace,
+      selector,
+      since,
+      bookmarks: query.get("allowWatchBookmarks") === "true",
+    };
     return {
       kind: "watch",
       attach(connection) {
@@ -139,7 +185,8 @@ function createPages() {
     const end = limit > 0 ? start + limit : snapshot.items.length;
     const left = snapshot.items.length - end;
     if (left <= 0) snapshots.delete(id);
-    const more: JsonMap = left > 0 ? { continue: Buffer.from(JSON.stringify({ id, start: end })).toString("base64url"), remainingItemCount: left } : {};
+    const more: JsonMap =
+      left > 0 ? { continue: Buffer.from(JSON.stringify({ id, start: end })).toString("base64url"), remainingItemCount: left } : {};
     return { items: snapshot.items.slice(start, end), revision: snapshot.revision, more };
   }
   return {
@@ -168,7 +215,8 @@ function selectorOf(query: URLSearchParams, type: ResourceType): Selector {
   const labels = parseLabelSelector(query.get("labelSelector") ?? "");
   const fields = parseFieldSelector(query.get("fieldSelector") ?? "", isBuiltIn(type));
   if (labels === undefined) throw badRequest("unable to parse requirement");
-  if (fields === undefined) throw badRequest(`"${query.get("fieldSelector")}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
+  if (fields === undefined)
+    throw badRequest(`"${query.get("fieldSelector")}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
   return (object) => labels(object) && fields(object);
 }
 

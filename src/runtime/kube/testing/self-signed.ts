@@ -24,7 +24,10 @@ export function createSelfSigned(dnsNames: readonly string[]): SelfSigned {
   const body = sequence(version, serial, algorithm, name, validity, name, spki, der(0xa3, extensions));
   const signature = der(0x03, Buffer.concat([Buffer.from([0]), sign("sha256", body, privateKey)]));
   const cert = sequence(body, algorithm, signature).toString("base64").replace(/.{64}/g, "$&\n");
-  return { cert: `-----BEGIN CERTIFICATE-----\n${cert}\n-----END CERTIFICATE-----\n`, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
+  return {
+    cert: `-----BEGIN CERTIFICATE-----\n${cert}\n-----END CERTIFICATE-----\n`,
+    key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+  };
 }
 
 function der(tag: number, content: Buffer): Buffer {

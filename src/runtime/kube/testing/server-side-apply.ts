@@ -16,14 +16,21 @@ export interface Applied {
  * Server-side apply without schemas: maps are merged, lists are replaced whole (as in custom resources that declare no list type), finalizers
  * are a set. Fields this manager applied before and leaves out now are removed unless another manager has applied them too.
  */
-export function applyConfiguration(live: JsonMap, configuration: JsonMap, options: { readonly manager: string; readonly owners: FieldOwners }): Applied {
+export function applyConfiguration(
+  live: JsonMap,
+  configuration: JsonMap,
+  options: { readonly manager: string; readonly owners: FieldOwners },
+): Applied {
   const { manager, owners } = options;
   const target = openFinalizers(live);
   const wanted = new Map(leavesOf(openFinalizers(configuration)).filter(([path]) => isApplied(path)));
   const others = [...owners].filter(([name]) => name !== manager);
   const isOwnedElsewhere = (path: string) => others.some(([, paths]) => paths.has(path));
-  const conflicts = [...wanted].filter(([path, value]) => isOwnedElsewhere(path) && !isDeepStrictEqual(valueAt(target, path), value)).map(([path]) => path);
-  for (const path of owners.get(manager) ?? []) if (!wanted.has(path) && !isOwnedElsewhere(path)) removeAt(target, JSON.parse(path) as string[]);
+  const conflicts = [...wanted]
+    .filter(([path, value]) => isOwnedElsewhere(path) && !isDeepStrictEqual(valueAt(target, path), value))
+    .map(([path]) => path);
+  for (const path of owners.get(manager) ?? [])
+    if (!wanted.has(path) && !isOwnedElsewhere(path)) removeAt(target, JSON.parse(path) as string[]);
   for (const [path, value] of wanted) setAt(target, JSON.parse(path) as string[], value);
   const lost = new Set(conflicts);
   const kept = others.map(([name, paths]) => [name, new Set([...paths].filter((path) => !lost.has(path)))] as const);
@@ -40,7 +47,9 @@ export function ownersAfterUpdate(owners: FieldOwners, before: JsonMap, after: J
 /** Identity and what the server fills in is not anybody's field. */
 function isApplied(path: string): boolean {
   const [first, second] = JSON.parse(path) as string[];
-  return first === "metadata" ? ["labels", "annotations", "finalizers", "ownerReferences"].includes(second ?? "") : first !== "apiVersion" && first !== "kind";
+  return first === "metadata"
+    ? ["labels", "annotations", "finalizers", "ownerReferences"].includes(second ?? "")
+    : first !== "apiVersion" && first !== "kind";
 }
 
 function leavesOf(value: Json, path: readonly string[] = []): [string, Json][] {
@@ -81,7 +90,8 @@ function removeAt(root: JsonMap, path: readonly string[]): void {
 function openFinalizers(object: JsonMap): JsonMap {
   const copy = cloneJson(object);
   const metadata = copy["metadata"];
-  if (isMap(metadata) && Array.isArray(metadata["finalizers"])) metadata["finalizers"] = Object.fromEntries(metadata["finalizers"].map((each) => [String(each), true]));
+  if (isMap(metadata) && Array.isArray(metadata["finalizers"]))
+    metadata["finalizers"] = Object.fromEntries(metadata["finalizers"].map((each) => [String(each), true]));
   return copy;
 }
 

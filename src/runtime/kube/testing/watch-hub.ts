@@ -2,8 +2,8 @@ import type { ResourceType } from "../resource.ts";
 import { apiVersionOf } from "../resource.ts";
 import { expired } from "./answers.ts";
 import type { JsonMap } from "./json.ts";
-import type { StoredChange } from "./object-store.ts";
 import { metadataOf } from "./object-rules.ts";
+import type { StoredChange } from "./object-store.ts";
 import type { Selector } from "./selectors.ts";
 
 export interface WatchRequest {
@@ -36,7 +36,10 @@ export function createWatchHub(current: () => number) {
   }
 
   function bookmark(stream: WatchStream, type: ResourceType): void {
-    send(stream, { type: "BOOKMARK", object: { kind: type.kind, apiVersion: apiVersionOf(type), metadata: { resourceVersion: String(current()) } } });
+    send(stream, {
+      type: "BOOKMARK",
+      object: { kind: type.kind, apiVersion: apiVersionOf(type), metadata: { resourceVersion: String(current()) } },
+    });
   }
 
   function sendExpired(stream: WatchStream, since: number | undefined): void {
@@ -56,7 +59,8 @@ export function createWatchHub(current: () => number) {
     start(stream: WatchStream, request: WatchRequest, existing: readonly JsonMap[]): void {
       const { since } = request;
       if (since !== undefined && since < oldest) return sendExpired(stream, since);
-      const past = since === undefined ? [] : history.filter((change) => change.revision > since).map((change) => eventFor(change, request));
+      const past =
+        since === undefined ? [] : history.filter((change) => change.revision > since).map((change) => eventFor(change, request));
       const first = since === undefined ? existing.filter(request.selector).map((object) => ({ type: "ADDED", object })) : past;
       for (const event of first) if (event !== undefined) send(stream, event);
       open.set(stream, request);
