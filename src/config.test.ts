@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { argosyVersion, type Config, parseConfig } from "./config.ts";
 import type { Complaint } from "./config/complaint.ts";
+import { argosyVersion, type Config, parseConfig } from "./config.ts";
 
 const KEY = Buffer.alloc(32, 7).toString("base64");
 
@@ -33,7 +33,9 @@ describe("configuration", () => {
 
   it("lets DATABASE_URL win over the file", () => {
     const encryption = { keys: [{ id: "a", file: "/key" }] };
-    expect(accept({ encryption, database: { url: "postgres://file/x" } }, { DATABASE_URL: "postgres://env/x" }).database.url).toBe("postgres://env/x");
+    expect(accept({ encryption, database: { url: "postgres://file/x" } }, { DATABASE_URL: "postgres://env/x" }).database.url).toBe(
+      "postgres://env/x",
+    );
     expect(accept({ encryption, database: { url: "postgres://file/x" } }, { DATABASE_URL: "" }).database.url).toBe("postgres://file/x");
   });
 
@@ -43,7 +45,13 @@ describe("configuration", () => {
   });
 
   it("complains about everything at once, sorted by path", () => {
-    const complaints = complain({ sweepMs: 1, listen: { port: "x", metricsPort: 1.5 }, log: { level: "loud" }, roles: [], leases: { renewMs: 14_000 } });
+    const complaints = complain({
+      sweepMs: 1,
+      listen: { port: "x", metricsPort: 1.5 },
+      log: { level: "loud" },
+      roles: [],
+      leases: { renewMs: 14_000 },
+    });
     expect(paths(complaints)).toEqual(["leases.renewMs", "listen.metricsPort", "listen.port", "log.level", "roles", "sweepMs"]);
     for (const complaint of complaints) expect(complaint.remedy).not.toBe("");
   });
@@ -93,7 +101,13 @@ describe("configuration", () => {
   it("never repeats a value, which may be a secret", () => {
     const secret = "hunter2hunter2";
     const complaints = complain(
-      { database: { url: `mysql://u:${secret}@x` }, log: { level: secret }, stateDir: { secret }, apiCluster: { instanceCa: secret }, encryption: { keys: [{ id: "a", env: "K" }] } },
+      {
+        database: { url: `mysql://u:${secret}@x` },
+        log: { level: secret },
+        stateDir: { secret },
+        apiCluster: { instanceCa: secret },
+        encryption: { keys: [{ id: "a", env: "K" }] },
+      },
       { DATABASE_URL: `http://${secret}`, K: secret },
     );
     expect(complaints.length).toBeGreaterThanOrEqual(6);
@@ -101,7 +115,10 @@ describe("configuration", () => {
   });
 
   it("takes or refuses any document at all without throwing", () => {
-    const value = fc.anything({ maxDepth: 4, key: fc.constantFrom("listen", "port", "roles", "encryption", "keys", "id", "env", "database", "url", "__proto__", "x") });
+    const value = fc.anything({
+      maxDepth: 4,
+      key: fc.constantFrom("listen", "port", "roles", "encryption", "keys", "id", "env", "database", "url", "__proto__", "x"),
+    });
     fc.assert(
       fc.property(value, (input) => {
         const result = parseConfig(input, {});
@@ -136,7 +153,14 @@ describe("encryption keys in the configuration", () => {
   it.each([
     [[{ id: "a" }], undefined, "encryption.keys[0]"],
     [[{ id: "a", file: "x", env: "K" }], undefined, "encryption.keys[0]"],
-    [[{ id: "a", file: "x" }, { id: "a", file: "y" }], undefined, "encryption.keys[1].id"],
+    [
+      [
+        { id: "a", file: "x" },
+        { id: "a", file: "y" },
+      ],
+      undefined,
+      "encryption.keys[1].id",
+    ],
     [[{ id: "a", env: "MISSING" }], undefined, "encryption.keys[0].env"],
     [[{ id: "a", env: "SHORT" }], undefined, "SHORT"],
     [[{ id: "a", file: "x" }], "b", "encryption.current"],

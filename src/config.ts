@@ -6,7 +6,11 @@ import { configSchema, type ParsedConfig, ROLES, type Role, sections } from "./c
 /** Version of this program. */
 export const argosyVersion: string = manifest.version;
 
-type Frozen<T> = T extends readonly (infer Element)[] ? readonly Frozen<Element>[] : T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
+type Frozen<T> = T extends readonly (infer Element)[]
+  ? readonly Frozen<Element>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
+    : T;
 
 /** A configuration that is complete and consistent: every default filled in, `all` spelt out. */
 export type Config = Frozen<Omit<ParsedConfig, "roles" | "encryption">> & {
@@ -20,7 +24,9 @@ export interface Encryption {
   readonly current: string;
 }
 
-export type ConfigResult = { readonly ok: true; readonly config: Config } | { readonly ok: false; readonly complaints: readonly Complaint[] };
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly complaints: readonly Complaint[] };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -32,7 +38,10 @@ type Env = Readonly<Record<string, string | undefined>>;
 export function parseConfig(input: unknown, env: Env): ConfigResult {
   const document = input ?? {};
   if (typeof document !== "object" || Array.isArray(document)) {
-    return { ok: false, complaints: [{ path: "", message: "is not a mapping of names to values", remedy: "Start with a line like `listen:`" }] };
+    return {
+      ok: false,
+      complaints: [{ path: "", message: "is not a mapping of names to values", remedy: "Start with a line like `listen:`" }],
+    };
   }
   const { document: complete, complaints: fromEnv } = withEnvironment(document as Readonly<Record<string, unknown>>, env);
   const parsed = configSchema.safeParse(complete, { reportInput: true });
@@ -42,11 +51,19 @@ export function parseConfig(input: unknown, env: Env): ConfigResult {
   return { ok: false, complaints: complaints.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)) };
 }
 
-function withEnvironment(document: Readonly<Record<string, unknown>>, env: Env): { readonly document: Readonly<Record<string, unknown>>; readonly complaints: readonly Complaint[] } {
+function withEnvironment(
+  document: Readonly<Record<string, unknown>>,
+  env: Env,
+): { readonly document: Readonly<Record<string, unknown>>; readonly complaints: readonly Complaint[] } {
   const url = env["DATABASE_URL"];
   if (url === undefined || url === "") return { document, complaints: [] };
   if (!sections.database.safeParse({ url }).success) {
-    return { document, complaints: [{ path: "DATABASE_URL", message: "is not a postgres:// URL", remedy: "Give postgres://user:password@host:port/name, or unset it" }] };
+    return {
+      document,
+      complaints: [
+        { path: "DATABASE_URL", message: "is not a postgres:// URL", remedy: "Give postgres://user:password@host:port/name, or unset it" },
+      ],
+    };
   }
   const section = document["database"] ?? {};
   const isMapping = typeof section === "object" && !Array.isArray(section);
@@ -64,7 +81,11 @@ function soundSections(document: Readonly<Record<string, unknown>>): Partial<Par
 
 function finish({ roles, encryption, ...rest }: ParsedConfig): Config {
   const isAll = roles === "all" || roles.includes("all");
-  return { ...rest, roles: isAll ? ROLES : ROLES.filter((role) => roles.includes(role)), encryption: encryption === undefined ? undefined : finishEncryption(encryption) };
+  return {
+    ...rest,
+    roles: isAll ? ROLES : ROLES.filter((role) => roles.includes(role)),
+    encryption: encryption === undefined ? undefined : finishEncryption(encryption),
+  };
 }
 
 function finishEncryption({ keys, current }: NonNullable<ParsedConfig["encryption"]>): Encryption {

@@ -13,22 +13,41 @@ export function checkRules(config: Partial<ParsedConfig>, env: Env): readonly Co
 const KEY_MISSING: Complaint = {
   path: "encryption.keys",
   message: "is missing, and credentials in a database of your own need a key that outlives this process",
-  remedy: "Make one with `head -c 32 /dev/urandom | base64`, keep it in a file or a Secret, and name it: encryption: { keys: [{ id: first, file: /path }] }",
+  remedy:
+    "Make one with `head -c 32 /dev/urandom | base64`, keep it in a file or a Secret, and name it: encryption: { keys: [{ id: first, file: /path }] }",
 };
 
 function leases({ leases: section }: Partial<ParsedConfig>): readonly Complaint[] {
   if (section === undefined || section.renewMs * 2 <= section.ttlMs) return [];
-  return [{ path: "leases.renewMs", message: "leaves no room for one lost renewal", remedy: `Give at most half of leases.ttlMs, which is ${section.ttlMs}` }];
+  return [
+    {
+      path: "leases.renewMs",
+      message: "leaves no room for one lost renewal",
+      remedy: `Give at most half of leases.ttlMs, which is ${section.ttlMs}`,
+    },
+  ];
 }
 
 function listen({ listen: section }: Partial<ParsedConfig>): readonly Complaint[] {
   if (section === undefined || section.metricsPort !== section.port) return [];
-  return [{ path: "listen.metricsPort", message: "is the same as listen.port", remedy: "Leave it out to serve metrics on listen.port, or give another port" }];
+  return [
+    {
+      path: "listen.metricsPort",
+      message: "is the same as listen.port",
+      remedy: "Leave it out to serve metrics on listen.port, or give another port",
+    },
+  ];
 }
 
 function namespaces({ namespaces: section }: Partial<ParsedConfig>): readonly Complaint[] {
   if (section === undefined || section.system !== section.accounts) return [];
-  return [{ path: "namespaces.accounts", message: "is the same as namespaces.system", remedy: "Give another namespace: who may use accounts there must not reach Argosy's own secrets" }];
+  return [
+    {
+      path: "namespaces.accounts",
+      message: "is the same as namespaces.system",
+      remedy: "Give another namespace: who may use accounts there must not reach Argosy's own secrets",
+    },
+  ];
 }
 
 function encryption(config: Partial<ParsedConfig>, env: Env): readonly Complaint[] {
@@ -37,21 +56,38 @@ function encryption(config: Partial<ParsedConfig>, env: Env): readonly Complaint
   const ids = section.keys.map((key) => key.id);
   const complaints: Complaint[] = section.keys.flatMap((key, index) => keyComplaints(key, `encryption.keys[${index}]`, env));
   for (const [index, id] of ids.entries()) {
-    if (ids.indexOf(id) !== index) complaints.push({ path: `encryption.keys[${index}].id`, message: "is the id of an earlier key too", remedy: "Give every key an id of its own" });
+    if (ids.indexOf(id) !== index)
+      complaints.push({
+        path: `encryption.keys[${index}].id`,
+        message: "is the id of an earlier key too",
+        remedy: "Give every key an id of its own",
+      });
   }
   if (section.current !== undefined && !ids.includes(section.current)) {
-    complaints.push({ path: "encryption.current", message: "is the id of no key in encryption.keys", remedy: `Give one of ${[...new Set(ids)].join(", ")}` });
+    complaints.push({
+      path: "encryption.current",
+      message: "is the id of no key in encryption.keys",
+      remedy: `Give one of ${[...new Set(ids)].join(", ")}`,
+    });
   }
   return complaints;
 }
 
 function keyComplaints(key: NonNullable<ParsedConfig["encryption"]>["keys"][number], path: string, env: Env): readonly Complaint[] {
   if ((key.file === undefined) === (key.env === undefined)) {
-    return [{ path, message: key.file === undefined ? "names no place to read the key from" : "names two places to read the key from", remedy: "Give either file or env" }];
+    return [
+      {
+        path,
+        message: key.file === undefined ? "names no place to read the key from" : "names two places to read the key from",
+        remedy: "Give either file or env",
+      },
+    ];
   }
   if (key.env === undefined) return [];
   const text = env[key.env];
-  if (text === undefined || text === "") return [{ path: `${path}.env`, message: "is the name of a variable that is not set", remedy: `Set ${key.env} to 32 bytes in base64` }];
-  if (decodeEncryptionKey(text) === undefined) return [{ path: key.env, message: "is not 32 bytes in base64", remedy: "Make one with: head -c 32 /dev/urandom | base64" }];
+  if (text === undefined || text === "")
+    return [{ path: `${path}.env`, message: "is the name of a variable that is not set", remedy: `Set ${key.env} to 32 bytes in base64` }];
+  if (decodeEncryptionKey(text) === undefined)
+    return [{ path: key.env, message: "is not 32 bytes in base64", remedy: "Make one with: head -c 32 /dev/urandom | base64" }];
   return [];
 }

@@ -59,12 +59,18 @@ const encryptionKey = z.strictObject({
  * between fields are in `rules.ts`.
  */
 export const sections = {
-  stateDir: filePath.default(".argosy").describe("Directory for what a process keeps by itself: the embedded database when `database.url` is not set. Its parents must be open to other users when Argosy is started as root."),
+  stateDir: filePath
+    .default(".argosy")
+    .describe(
+      "Directory for what a process keeps by itself: the embedded database when `database.url` is not set. Its parents must be open to other users when Argosy is started as root.",
+    ),
   database: z
     .strictObject({
       url: databaseUrl
         .optional()
-        .describe("PostgreSQL 15 to 18, as postgres://user:password@host:port/name. The environment variable DATABASE_URL wins over it. Without either an embedded server is started: one node, for evaluation only."),
+        .describe(
+          "PostgreSQL 15 to 18, as postgres://user:password@host:port/name. The environment variable DATABASE_URL wins over it. Without either an embedded server is started: one node, for evaluation only.",
+        ),
     })
     .prefault({}),
   roles: z
@@ -73,21 +79,34 @@ export const sections = {
     .describe("What this process does. Every role must run somewhere; several processes may have the same."),
   apiCluster: z
     .strictObject({
-      name: dnsLabel.default("main").describe("Name of the cluster that holds the users' resources, in ids, labels and metrics. Do not change it later."),
+      name: dnsLabel
+        .default("main")
+        .describe("Name of the cluster that holds the users' resources, in ids, labels and metrics. Do not change it later."),
       kubeconfig: filePath.optional().describe("Kubeconfig file. Without it the service account of the pod is used."),
       context: label.optional().describe("Context of the kubeconfig file; its current one by default."),
-      instanceServer: httpsUrl.optional().describe("Address at which Argo CD instances reach this cluster; by default the one in the kubeconfig file."),
-      instanceCa: pem.optional().describe("PEM certificates by which instances trust that address; by default the ones in the kubeconfig file."),
+      instanceServer: httpsUrl
+        .optional()
+        .describe("Address at which Argo CD instances reach this cluster; by default the one in the kubeconfig file."),
+      instanceCa: pem
+        .optional()
+        .describe("PEM certificates by which instances trust that address; by default the ones in the kubeconfig file."),
     })
     .prefault({}),
   workspaces: z
     .strictObject({
-      selector: z.string().max(1024).default("").describe("Label selector of the namespaces that are workspaces; empty means all but `kube-*`, Argosy's own and the instances'."),
+      selector: z
+        .string()
+        .max(1024)
+        .default("")
+        .describe("Label selector of the namespaces that are workspaces; empty means all but `kube-*`, Argosy's own and the instances'."),
     })
     .prefault({}),
   egress: z
     .strictObject({
-      allow: z.array(hostOrBlock).default([]).describe("Private hosts and blocks of addresses that users' repositories and clusters may be at. Public ones need no entry."),
+      allow: z
+        .array(hostOrBlock)
+        .default([])
+        .describe("Private hosts and blocks of addresses that users' repositories and clusters may be at. Public ones need no entry."),
       plainHttp: z.array(hostName).default([]).describe("Hosts whose repositories may be read without encryption (http:, git:)."),
     })
     .prefault({}),
@@ -100,7 +119,12 @@ export const sections = {
     .prefault({}),
   encryption: z
     .strictObject({
-      keys: z.array(encryptionKey).min(1).describe("Keys that wrap the data keys of stored credentials. Needed with a database of your own; the embedded one has its own key beside it. Keep old ones until nothing is wrapped by them."),
+      keys: z
+        .array(encryptionKey)
+        .min(1)
+        .describe(
+          "Keys that wrap the data keys of stored credentials. Needed with a database of your own; the embedded one has its own key beside it. Keep old ones until nothing is wrapped by them.",
+        ),
       current: keyId.optional().describe("Id of the key that wraps what is written from now on; the first one by default."),
     })
     .optional(),
@@ -124,17 +148,28 @@ export const sections = {
       healthConcurrency: concurrency.default(16).describe("Instances that are probed at once."),
       databaseConnections: z.int().min(2).max(200).default(20).describe("Connections to PostgreSQL of one process."),
       writeConnections: z.int().min(1).max(128).default(16).describe("Connections for writes to one Kubernetes cluster."),
-      writesPerSecond: z.int().min(1).max(100_000).default(1000).describe("Writes per second to one Kubernetes cluster; API priority and fairness does the finer work."),
+      writesPerSecond: z
+        .int()
+        .min(1)
+        .max(100_000)
+        .default(1000)
+        .describe("Writes per second to one Kubernetes cluster; API priority and fairness does the finer work."),
     })
     .prefault({}),
   leases: z
     .strictObject({
       ttlMs: milliseconds(1_000, 600_000).default(15_000).describe("How long a silent process keeps its share of the work, in ms."),
-      renewMs: milliseconds(200, 300_000).default(5_000).describe("How often a process says that it lives, in ms; at most half of `ttlMs`."),
+      renewMs: milliseconds(200, 300_000)
+        .default(5_000)
+        .describe("How often a process says that it lives, in ms; at most half of `ttlMs`."),
     })
     .prefault({}),
-  sweepMs: milliseconds(1_000, 3_600_000).default(15_000).describe("How often rows are searched that lag behind, in ms: how late a lost notification may be."),
-  resyncMs: milliseconds(10_000, 86_400_000).default(600_000).describe("How often everything is compared even when nothing changed, in ms."),
+  sweepMs: milliseconds(1_000, 3_600_000)
+    .default(15_000)
+    .describe("How often rows are searched that lag behind, in ms: how late a lost notification may be."),
+  resyncMs: milliseconds(10_000, 86_400_000)
+    .default(600_000)
+    .describe("How often everything is compared even when nothing changed, in ms."),
 } as const;
 
 export const configSchema = z.strictObject(sections);

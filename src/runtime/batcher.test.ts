@@ -7,7 +7,12 @@ import { settle } from "./testing/virtual-clock.ts";
 const never = new AbortController().signal;
 
 /** A flush that lasts until the test ends it. */
-function aFlush(): { readonly batches: (readonly string[])[]; readonly signals: AbortSignal[]; flush(batch: readonly string[], signal: AbortSignal): Promise<readonly string[]>; end(error?: Error): Promise<void> } {
+function aFlush(): {
+  readonly batches: (readonly string[])[];
+  readonly signals: AbortSignal[];
+  flush(batch: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
+  end(error?: Error): Promise<void>;
+} {
   const batches: (readonly string[])[] = [];
   const signals: AbortSignal[] = [];
   let finish: ((error?: Error) => void) | undefined;
@@ -38,14 +43,23 @@ describe("batcher", () => {
     await settle();
     expect(bench.batches).toEqual([["a", "b"]]);
     await bench.end();
-    expect(bench.batches).toEqual([["a", "b"], ["c", "d", "e"]]);
+    expect(bench.batches).toEqual([
+      ["a", "b"],
+      ["c", "d", "e"],
+    ]);
     await bench.end();
     expect(await Promise.all(results)).toEqual(["A", "B", "C", "D", "E"]);
   });
 
   it("makes no batch larger than allowed", async () => {
     const sizes: number[] = [];
-    const batcher = createBatcher<number, number>({ maxSize: 3, flush: async (batch) => (sizes.push(batch.length), batch) });
+    const batcher = createBatcher<number, number>({
+      maxSize: 3,
+      flush: async (batch) => {
+        sizes.push(batch.length);
+        return batch;
+      },
+    });
     await Promise.all(Array.from({ length: 8 }, (_, index) => batcher.add(index, never)));
     expect(sizes).toEqual([3, 3, 2]);
   });
@@ -109,31 +123,35 @@ describe("batcher", () => {
 
   it("gives every input its own result, keeps inputs of a key apart and in order", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.nat(3), fc.nat(4)), { maxLength: 60 }), fc.integer({ min: 1, max: 7 }), async (inputs, maxSize) => {
-        const handled: number[] = [];
-        const keyOf = (index: number): string => String(inputs[index]?.[0]);
-        const batcher = createBatcher<number, string>({
-          maxSize,
-          key: keyOf,
-          flush: async (batch) => {
-            expect(new Set(batch.map(keyOf)).size).toBe(batch.length);
-            expect(batch.length).toBeLessThanOrEqual(maxSize);
-            handled.push(...batch);
-            await settle();
-            return batch.map((index) => `result ${index}`);
-          },
-        });
-        const results: Promise<string>[] = [];
-        for (const [index, [, pause]] of inputs.entries()) {
-          results.push(batcher.add(index, never));
-          if (pause === 0) await settle();
-        }
-        expect(await Promise.all(results)).toEqual(inputs.map((_, index) => `result ${index}`));
-        for (const key of new Set(inputs.map((_, index) => keyOf(index)))) {
-          const ofKey = handled.filter((index) => keyOf(index) === key);
-          expect(ofKey).toEqual([...ofKey].sort((a, b) => a - b));
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat(3), fc.nat(4)), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 7 }),
+        async (inputs, maxSize) => {
+          const handled: number[] = [];
+          const keyOf = (index: number): string => String(inputs[index]?.[0]);
+          const batcher = createBatcher<number, string>({
+            maxSize,
+            key: keyOf,
+            flush: async (batch) => {
+              expect(new Set(batch.map(keyOf)).size).toBe(batch.length);
+              expect(batch.length).toBeLessThanOrEqual(maxSize);
+              handled.push(...batch);
+              await settle();
+              return batch.map((index) => `result ${index}`);
+            },
+          });
+          const results: Promise<string>[] = [];
+          for (const [index, [, pause]] of inputs.entries()) {
+            results.push(batcher.add(index, never));
+            if (pause === 0) await settle();
+          }
+          expect(await Promise.all(results)).toEqual(inputs.map((_, index) => `result ${index}`));
+          for (const key of new Set(inputs.map((_, index) => keyOf(index)))) {
+            const ofKey = handled.filter((index) => keyOf(index) === key);
+            expect(ofKey).toEqual([...ofKey].sort((a, b) => a - b));
+          }
+        },
+      ),
     );
   });
 });

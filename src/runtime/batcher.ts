@@ -91,10 +91,12 @@ export function createBatcher<In, Out>({ maxSize, flush, key }: BatcherOptions<I
           reject(signal.reason);
           if (underWay?.batch.every((other) => !other.isWanted)) underWay.abort.abort(signal.reason);
         };
-        const finish = <T>(settle: (value: T) => void) => (value: T): void => {
-          signal.removeEventListener("abort", onAbort);
-          settle(value);
-        };
+        const finish =
+          <T>(settle: (value: T) => void) =>
+          (value: T): void => {
+            signal.removeEventListener("abort", onAbort);
+            settle(value);
+          };
         const waiting: Waiting<In, Out> = { input, key: key?.(input), isWanted: true, resolve: finish(resolve), reject: finish(reject) };
         signal.addEventListener("abort", onAbort, { once: true });
         enqueue(waiting);
@@ -103,11 +105,21 @@ export function createBatcher<In, Out>({ maxSize, flush, key }: BatcherOptions<I
   };
 }
 
-async function settleBatch<In, Out>(batch: readonly Waiting<In, Out>[], flush: BatcherOptions<In, Out>["flush"], signal: AbortSignal): Promise<void> {
+async function settleBatch<In, Out>(
+  batch: readonly Waiting<In, Out>[],
+  flush: BatcherOptions<In, Out>["flush"],
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    const results = await flush(batch.map((waiting) => waiting.input), signal);
+    const results = await flush(
+      batch.map((waiting) => waiting.input),
+      signal,
+    );
     if (results.length !== batch.length) {
-      throw new DefectError("matching results with the inputs of a batch", { code: "batcher.length", context: { inputs: batch.length, results: results.length } });
+      throw new DefectError("matching results with the inputs of a batch", {
+        code: "batcher.length",
+        context: { inputs: batch.length, results: results.length },
+      });
     }
     for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Out);
   } catch (error) {

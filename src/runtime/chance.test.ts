@@ -70,11 +70,17 @@ describe("back-off", () => {
 
   it("never waits longer than the most nor less than half the least", () => {
     fc.assert(
-      fc.property(fc.integer({ min: -3, max: 10_000 }), fc.integer({ min: 2, max: 1000 }), fc.integer({ min: 1000, max: 100_000 }), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (failures, minMs, maxMs, draw) => {
-        const waitMs = backoffMs(failures, { minMs, maxMs }, draw);
-        expect(waitMs).toBeGreaterThanOrEqual(Math.floor(minMs / 2));
-        expect(waitMs).toBeLessThanOrEqual(maxMs);
-      }),
+      fc.property(
+        fc.integer({ min: -3, max: 10_000 }),
+        fc.integer({ min: 2, max: 1000 }),
+        fc.integer({ min: 1000, max: 100_000 }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (failures, minMs, maxMs, draw) => {
+          const waitMs = backoffMs(failures, { minMs, maxMs }, draw);
+          expect(waitMs).toBeGreaterThanOrEqual(Math.floor(minMs / 2));
+          expect(waitMs).toBeLessThanOrEqual(maxMs);
+        },
+      ),
     );
   });
 });

@@ -65,7 +65,8 @@ export function createHeap<T>(): Heap<T> {
 
   return {
     push(at, value) {
-      const node: Placed<T> = { at, value, serial: (added += 1), index: nodes.length };
+      added += 1;
+      const node: Placed<T> = { at, value, serial: added, index: nodes.length };
       nodes.push(node);
       rise(node);
       return node;

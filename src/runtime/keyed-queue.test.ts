@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { DefectError, GoneError, InputError, RefusedError, StaleError, UnavailableError } from "../domain/errors.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
+import { createPromMetrics } from "../telemetry/prom-metrics.ts";
 import { createKeyedQueue, type KeyedQueue, type KeyedQueueOptions, type WorkResult } from "./keyed-queue.ts";
 import { createSeededRng } from "./rng.ts";
 import { createVirtualClock, settle, type VirtualClock } from "./testing/virtual-clock.ts";
@@ -230,17 +231,20 @@ describe("keyed queue", () => {
     expect(bench.runs).toHaveLength(2);
   });
 
-  it.each([new DefectError("thinking", { code: "test" }), new TypeError("undefined is not a function")])("logs a defect as an error and backs off: %s", async (error) => {
-    const logged: unknown[] = [];
-    const bench = aQueue({ log: { ...silentLog, error: (fields) => logged.push(fields["err"]) } });
-    bench.queue.start();
-    bench.queue.add("a");
-    await settle();
-    await bench.end("a", error);
-    expect(logged).toEqual([error]);
-    await bench.clock.advance(1000);
-    expect(bench.runs).toHaveLength(2);
-  });
+  it.each([new DefectError("thinking", { code: "test" }), new TypeError("undefined is not a function")])(
+    "logs a defect as an error and backs off: %s",
+    async (error) => {
+      const logged: unknown[] = [];
+      const bench = aQueue({ log: { ...silentLog, error: (fields) => logged.push(fields["err"]) } });
+      bench.queue.start();
+      bench.queue.add("a");
+      await settle();
+      await bench.end("a", error);
+      expect(logged).toEqual([error]);
+      await bench.clock.advance(1000);
+      expect(bench.runs).toHaveLength(2);
+    },
+  );
 
   it("survives work that throws before its first await", async () => {
     const bench = aQueue({
@@ -267,6 +271,22 @@ describe("keyed queue", () => {
     await bench.clock.advance(2);
     expect(bench.queue.depth()).toBe(2);
     expect(bench.queue.oldestAgeMs()).toBe(42);
+  });
+
+  it("exports depth, age, duration and failures under its name", async () => {
+    const metrics = createPromMetrics({ process: false });
+    const bench = aQueue({ metrics });
+    bench.queue.start();
+    for (const key of ["a", "b"]) bench.queue.add(key);
+    await bench.clock.advance(3000);
+    await bench.end("a", unavailable());
+    bench.queue.add("c");
+    await bench.clock.advance(500);
+    const text = await metrics.text();
+    expect(text).toContain('argosy_queue_depth{queue="test"} 1');
+    expect(text).toContain('argosy_queue_oldest_seconds{queue="test"} 0.5');
+    expect(text).toContain('argosy_queue_work_seconds_sum{queue="test"} 3');
+    expect(text).toContain('argosy_queue_failures_total{queue="test",class="unavailable"} 1');
   });
 
   it("lets runs under way end before it has stopped, and starts no other", async () => {
@@ -302,7 +322,8 @@ describe("keyed queue", () => {
   it("holds a hundred thousand keys", async () => {
     const seen = new Set<string>();
     const bench = aQueue({ concurrency: 8, work: async (key) => void seen.add(key) });
-    for (let index = 0; index < 100_000; index += 1) bench.queue.add(`key ${index}`, { group: `group ${index % 1000}`, afterMs: index % 3 === 0 ? index % 997 : 0 });
+    for (let index = 0; index < 100_000; index += 1)
+      bench.queue.add(`key ${index}`, { group: `group ${index % 1000}`, afterMs: index % 3 === 0 ? index % 997 : 0 });
     bench.queue.start();
     await bench.clock.advance(1000);
     await bench.queue.idle();
@@ -311,7 +332,10 @@ describe("keyed queue", () => {
 });
 
 describe("keyed queue, whatever happens", () => {
-  type Step = { readonly kind: "add"; readonly key: number; readonly afterMs: number } | { readonly kind: "end"; readonly how: number } | { readonly kind: "pass"; readonly ms: number };
+  type Step =
+    | { readonly kind: "add"; readonly key: number; readonly afterMs: number }
+    | { readonly kind: "end"; readonly how: number }
+    | { readonly kind: "pass"; readonly ms: number };
   const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({ kind: fc.constant("add" as const), key: fc.nat(5), afterMs: fc.constantFrom(0, 0, 50, 1500) }),
     fc.record({ kind: fc.constant("end" as const), how: fc.nat(6) }),

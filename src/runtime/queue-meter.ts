@@ -11,7 +11,12 @@ export interface QueueMeter {
 const WORK_BUCKETS_S = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
 
 /** Registers the metrics every queue has, labelled with its name. */
-export function createQueueMeter(of: { readonly metrics: Metrics; readonly queue: string; depth(): number; oldestAgeMs(): number }): QueueMeter {
+export function createQueueMeter(of: {
+  readonly metrics: Metrics;
+  readonly queue: string;
+  depth(): number;
+  oldestAgeMs(): number;
+}): QueueMeter {
   const { metrics, queue } = of;
   const labels = { queue };
   metrics.gauge("argosy_queue_depth", "Keys that wait for their turn", ["queue"]).collect(() => [{ value: of.depth(), labels }]);

@@ -19,7 +19,11 @@ export type AfterFailure =
  * [0, 1). An `UnavailableError` that names a time is believed: never sooner, up to a fifth later, so that not all who were
  * sent away come back together. What is none of our classes is a defect.
  */
-export function afterFailure(error: unknown, failures: number, { backoff, draw }: { readonly backoff: BackoffRange; readonly draw: number }): AfterFailure {
+export function afterFailure(
+  error: unknown,
+  failures: number,
+  { backoff, draw }: { readonly backoff: BackoffRange; readonly draw: number },
+): AfterFailure {
   const waitMs = backoffMs(failures, backoff, draw);
   if (error instanceof GoneError) return { kind: "done" };
   if (error instanceof RefusedError) return { kind: "dropped", class: "refused" };
@@ -30,4 +34,3 @@ export function afterFailure(error: unknown, failures: number, { backoff, draw }
   }
   return { kind: "again", class: "defect", afterMs: waitMs };
 }
-

@@ -5,13 +5,25 @@ import { noMetrics } from "../telemetry/metrics.ts";
 import { installShutdown, type ProcessEvents, type Shutdown } from "./shutdown.ts";
 import { createVirtualClock, settle, type VirtualClock } from "./testing/virtual-clock.ts";
 
-function aProcess(): { readonly emitter: EventEmitter; readonly exits: number[]; readonly clock: VirtualClock; readonly shutdown: Shutdown; readonly logged: unknown[] } {
+function aProcess(): {
+  readonly emitter: EventEmitter;
+  readonly exits: number[];
+  readonly clock: VirtualClock;
+  readonly shutdown: Shutdown;
+  readonly logged: unknown[];
+} {
   const emitter = new EventEmitter();
   const exits: number[] = [];
   const logged: unknown[] = [];
   const clock = createVirtualClock();
   const events = Object.assign(emitter, { exit: (code: number) => void exits.push(code) }) satisfies ProcessEvents;
-  const shutdown = installShutdown({ events, clock, log: { ...silentLog, error: (fields) => void logged.push(fields) }, metrics: noMetrics, deadlineMs: 1000 });
+  const shutdown = installShutdown({
+    events,
+    clock,
+    log: { ...silentLog, error: (fields) => void logged.push(fields) },
+    metrics: noMetrics,
+    deadlineMs: 1000,
+  });
   return { emitter, exits, clock, shutdown, logged };
 }
 

@@ -65,11 +65,13 @@ export function installShutdown({ events, clock, log, metrics, deadlineMs = DEFA
     log.warn({ signal: name }, "Leaving at once");
     events.exit(1);
   };
-  const onUncaught = (kind: string) => (err: unknown): void => {
-    uncaught.add(1, { kind });
-    log.error({ err, kind }, "Leaving after an error nobody caught");
-    events.exit(1);
-  };
+  const onUncaught =
+    (kind: string) =>
+    (err: unknown): void => {
+      uncaught.add(1, { kind });
+      log.error({ err, kind }, "Leaving after an error nobody caught");
+      events.exit(1);
+    };
 
   events.on("SIGTERM", onSignal);
   events.on("SIGINT", onSignal);
@@ -79,7 +81,10 @@ export function installShutdown({ events, clock, log, metrics, deadlineMs = DEFA
 }
 
 /** Whether all ended well and in time. Takes steps from the end while there are any, so late additions are stopped too. */
-async function stopAll(steps: Step[], { clock, log, deadlineMs }: { readonly clock: Clock; readonly log: Log; readonly deadlineMs: number }): Promise<boolean> {
+async function stopAll(
+  steps: Step[],
+  { clock, log, deadlineMs }: { readonly clock: Clock; readonly log: Log; readonly deadlineMs: number },
+): Promise<boolean> {
   const deadline = new AbortController();
   const timeIsUp = new Promise<"late">((resolve) => deadline.signal.addEventListener("abort", () => resolve("late"), { once: true }));
   const cancel = clock.after(deadlineMs, () => deadline.abort(new Error(`stopping took more than ${deadlineMs} ms`)));

@@ -32,7 +32,9 @@ export function createHealthRegistry(): HealthRegistry {
       return () => void checks.delete(check);
     },
     report() {
-      const found = [...checks].map((check) => ({ name: check.name, ...ask(check) })).sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+      const found = [...checks]
+        .map((check) => ({ name: check.name, ...ask(check) }))
+        .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
       return { ok: found.every((finding) => finding.ok), checks: found };
     },
   };

@@ -17,7 +17,14 @@ describe("log", () => {
     log.child({ instance: "i-1" }).warn({ revision: 3 }, "Applying a shard");
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/\n$/);
-    expect(parsed(lines[0])).toEqual({ level: "warn", time: expect.stringMatching(/^\d{4}-.*Z$/), process: "a", instance: "i-1", revision: 3, message: "Applying a shard" });
+    expect(parsed(lines[0])).toEqual({
+      level: "warn",
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      process: "a",
+      instance: "i-1",
+      revision: 3,
+      message: "Applying a shard",
+    });
   });
 
   it("leaves out what is below its level", () => {
@@ -34,7 +41,16 @@ describe("log", () => {
     child.debug({ password: SECRET }, `Connecting to https://u:${SECRET}@h`);
     child.info({ headers: { Authorization: SECRET } }, "Asking");
     child.warn({ list: [`password=${SECRET}`] }, "Asking");
-    child.error({ err: new RefusedError(`sending bearer ${SECRET}`, { code: "x", context: { url: `https://${SECRET}@h` }, cause: new Error(`token: ${SECRET}`) }) }, "Failing");
+    child.error(
+      {
+        err: new RefusedError(`sending bearer ${SECRET}`, {
+          code: "x",
+          context: { url: `https://${SECRET}@h` },
+          cause: new Error(`token: ${SECRET}`),
+        }),
+      },
+      "Failing",
+    );
     expect(lines).toHaveLength(4);
     expect(lines.join("")).not.toContain(SECRET);
     expect(parsed(lines[3])["err"]).toMatchObject({ name: "RefusedError", code: "x", stack: expect.any(String), cause: { name: "Error" } });

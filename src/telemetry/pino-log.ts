@@ -21,7 +21,14 @@ export function createLog({ level, format, fields = {}, write }: LogOptions): Lo
   const toOutput = write ?? ((line: string) => void process.stdout.write(line));
   const destination = { write: format === "pretty" ? (line: string) => toOutput(prettyLine(line)) : toOutput };
   const logger = pino(
-    { level, base: null, messageKey: "message", timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) }, serializers: { err: (error: unknown) => error } },
+    {
+      level,
+      base: null,
+      messageKey: "message",
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: (error: unknown) => error },
+    },
     write === undefined && format === "json" ? pino.destination({ fd: 1, sync: true }) : destination,
   );
   return wrap(logger.child(safe(fields)));

@@ -2,7 +2,9 @@
 export function prettyLine(json: string): string {
   const fields = JSON.parse(json) as Readonly<Record<string, unknown>>;
   const { time, level, message, err, ...rest } = fields;
-  const pairs = Object.entries(rest).map(([name, value]) => ` ${name}=${typeof value === "string" && !/[\s"]/.test(value) ? value : JSON.stringify(value)}`);
+  const pairs = Object.entries(rest).map(
+    ([name, value]) => ` ${name}=${typeof value === "string" && !/[\s"]/.test(value) ? value : JSON.stringify(value)}`,
+  );
   const head = `${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)} ${String(message)}${pairs.join("")}`;
   return `${head}${err === undefined ? "" : errorText(err, "\n  ")}\n`;
 }

@@ -24,11 +24,17 @@ export function createPromMetrics(options: { readonly process?: boolean } = {}):
     if (!known.has(key)) known.set(key, create());
     return known.get(key) as T;
   };
-  const base = (name: string, help: string, labels: readonly string[] = []) => ({ name, help, labelNames: [...labels], registers: [registry] });
+  const base = (name: string, help: string, labels: readonly string[] = []) => ({
+    name,
+    help,
+    labelNames: [...labels],
+    registers: [registry],
+  });
   return {
     counter: (name, help, labels) => once("counter", name, () => counter(new PromCounter(base(name, help, labels)))),
     gauge: (name, help, labels) => once("gauge", name, () => gauge(base(name, help, labels))),
-    histogram: (name, help, buckets, labels) => once("histogram", name, () => histogram(new PromHistogram({ ...base(name, help, labels), buckets: [...buckets] }))),
+    histogram: (name, help, buckets, labels) =>
+      once("histogram", name, () => histogram(new PromHistogram({ ...base(name, help, labels), buckets: [...buckets] }))),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };

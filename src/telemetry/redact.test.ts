@@ -46,7 +46,19 @@ describe("redaction inside text", () => {
   });
 
   it("changes nothing the second time", () => {
-    const parts = fc.constantFrom("password=", "Bearer ", "a b", "://", "@", "-----BEGIN PRIVATE KEY-----", "\n", "https", SECRET, JWT, '"');
+    const parts = fc.constantFrom(
+      "password=",
+      "Bearer ",
+      "a b",
+      "://",
+      "@",
+      "-----BEGIN PRIVATE KEY-----",
+      "\n",
+      "https",
+      SECRET,
+      JWT,
+      '"',
+    );
     fc.assert(
       fc.property(fc.array(parts, { maxLength: 12 }), (texts) => {
         const once = redactText(texts.join(""));
@@ -57,7 +69,22 @@ describe("redaction inside text", () => {
 });
 
 describe("redaction of fields", () => {
-  it.each(["password", "Password", "token", "bearerToken", "client-key-data", "clientSecret", "Authorization", "sshPrivateKey", "kubeconfig", "stringData", "GITHUB_TOKEN", "argocd_password", "api_key", "set-cookie"])("hides %s", (name) => {
+  it.each([
+    "password",
+    "Password",
+    "token",
+    "bearerToken",
+    "client-key-data",
+    "clientSecret",
+    "Authorization",
+    "sshPrivateKey",
+    "kubeconfig",
+    "stringData",
+    "GITHUB_TOKEN",
+    "argocd_password",
+    "api_key",
+    "set-cookie",
+  ])("hides %s", (name) => {
     expect(isSecretName(name)).toBe(true);
     expect(JSON.stringify(redact({ deep: [{ [name]: SECRET }] }))).not.toContain(SECRET);
     expect(JSON.stringify(redact({ [name]: { nested: SECRET, list: [SECRET] } }))).not.toContain(SECRET);
@@ -72,15 +99,27 @@ describe("redaction of fields", () => {
   });
 
   it("turns errors into objects with their causes, without their secrets", () => {
-    const cause = Object.assign(new Error(`connecting to postgres://u:${SECRET}@h`), { code: "ECONNREFUSED", headers: { authorization: SECRET } });
-    const copy = redact({ err: new Error("reading rows", { cause }) }) as { readonly err: { readonly message: string; readonly cause: { readonly code: string } } };
+    const cause = Object.assign(new Error(`connecting to postgres://u:${SECRET}@h`), {
+      code: "ECONNREFUSED",
+      headers: { authorization: SECRET },
+    });
+    const copy = redact({ err: new Error("reading rows", { cause }) }) as {
+      readonly err: { readonly message: string; readonly cause: { readonly code: string } };
+    };
     expect(copy.err.message).toBe("reading rows");
     expect(copy.err.cause.code).toBe("ECONNREFUSED");
     expect(JSON.stringify(copy)).not.toContain(SECRET);
   });
 
   it("copes with whatever it is given", () => {
-    const circular: Record<string, unknown> = { list: new Array(1000).fill(1), big: 1n, when: new Date(0), bad: new Date(Number.NaN), bytes: new Uint8Array(9), url: new URL(`https://u:${SECRET}@h/`) };
+    const circular: Record<string, unknown> = {
+      list: new Array(1000).fill(1),
+      big: 1n,
+      when: new Date(0),
+      bad: new Date(Number.NaN),
+      bytes: new Uint8Array(9),
+      url: new URL(`https://u:${SECRET}@h/`),
+    };
     circular["self"] = circular;
     circular["map"] = new Map([["token", SECRET]]);
     circular["set"] = new Set([`Bearer ${SECRET}`]);
@@ -106,9 +145,12 @@ describe("redaction of fields", () => {
 
   it("never throws and always gives what can be written as JSON", () => {
     fc.assert(
-      fc.property(fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true, withTypedArray: true, withNullPrototype: true }), (value) => {
-        JSON.stringify(redact(value));
-      }),
+      fc.property(
+        fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true, withTypedArray: true, withNullPrototype: true }),
+        (value) => {
+          JSON.stringify(redact(value));
+        },
+      ),
     );
   });
 });

@@ -6,8 +6,37 @@ export const REDACTED = "[redacted]";
  * documents that hold credentials are among them (kubeconfig, the data of a Secret).
  */
 const SECRET_NAMES = new Set(
-  ["password", "passwd", "pwd", "passphrase", "token", "bearertoken", "accesstoken", "refreshtoken", "idtoken", "apitoken", "apikey", "secret", "clientsecret", "secretkey", "secretdata"].concat(
-    ["authorization", "proxyauthorization", "cookie", "setcookie", "kubeconfig", "privatekey", "sshprivatekey", "keydata", "clientkeydata", "tlsclientcertkey", "encryptionkey", "datakey"],
+  [
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "token",
+    "bearertoken",
+    "accesstoken",
+    "refreshtoken",
+    "idtoken",
+    "apitoken",
+    "apikey",
+    "secret",
+    "clientsecret",
+    "secretkey",
+    "secretdata",
+  ].concat(
+    [
+      "authorization",
+      "proxyauthorization",
+      "cookie",
+      "setcookie",
+      "kubeconfig",
+      "privatekey",
+      "sshprivatekey",
+      "keydata",
+      "clientkeydata",
+      "tlsclientcertkey",
+      "encryptionkey",
+      "datakey",
+    ],
     ["plaintext", "credentials", "stringdata", "databaseurl", "execproviderconfig"],
   ),
 );
@@ -23,13 +52,19 @@ export function isSecretName(name: string): boolean {
  * repetition, since the text may come from a stranger.
  */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
-  [/-----BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY)-----(?:(?!-----END)[\s\S])*(?:-----END [A-Z0-9 ]{0,40}-----)?/g, `-----BEGIN $1----- ${REDACTED}`],
+  [
+    /-----BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY)-----(?:(?!-----END)[\s\S])*(?:-----END [A-Z0-9 ]{0,40}-----)?/g,
+    `-----BEGIN $1----- ${REDACTED}`,
+  ],
   [/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#"'<>]*@/gi, `$1${REDACTED}@`],
   [/\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, `$1 ${REDACTED}`],
   // JSON Web Tokens: three parts, the first of which begins with `{"` in base64.
   [/\beyJ[A-Za-z0-9_-]{6,2048}\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?/g, REDACTED],
   [/\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|argosy_[A-Za-z0-9_-]{16,})/g, REDACTED],
-  [/((?:password|passwd|passphrase|token|secret|api[-_]?key|client-key-data|authorization)\\?["']?\s*[:=]\s*\\?["']?)(?!\[redacted\])(?!(?:bearer|basic)\s)[^\s"',;&}\\]+/gi, `$1${REDACTED}`],
+  [
+    /((?:password|passwd|passphrase|token|secret|api[-_]?key|client-key-data|authorization)\\?["']?\s*[:=]\s*\\?["']?)(?!\[redacted\])(?!(?:bearer|basic)\s)[^\s"',;&}\\]+/gi,
+    `$1${REDACTED}`,
+  ],
 ];
 
 /** Replaces the secrets that can be recognised inside a text. */
@@ -74,7 +109,12 @@ function copyObject(value: object, depth: number, above: Set<object>): unknown {
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "invalid date" : value.toISOString();
   if (value instanceof URL) return redactText(value.href);
-  if (value instanceof Map) return copyFields([...value].map(([key, entry]) => [String(key), entry]), depth, above);
+  if (value instanceof Map)
+    return copyFields(
+      [...value].map(([key, entry]) => [String(key), entry]),
+      depth,
+      above,
+    );
   if (Array.isArray(value) || value instanceof Set) {
     const entries = [...value];
     const kept = entries.slice(0, MAX_ENTRIES).map((entry) => copy(entry, depth + 1, above));
@@ -85,7 +125,9 @@ function copyObject(value: object, depth: number, above: Set<object>): unknown {
 
 function copyFields(entries: readonly (readonly [string, unknown])[], depth: number, above: Set<object>): unknown {
   return Object.fromEntries(
-    entries.slice(0, MAX_ENTRIES).map(([name, entry]) => [name, isSecretName(name) && holdsSomething(entry) ? REDACTED : copy(entry, depth + 1, above)]),
+    entries
+      .slice(0, MAX_ENTRIES)
+      .map(([name, entry]) => [name, isSecretName(name) && holdsSomething(entry) ? REDACTED : copy(entry, depth + 1, above)]),
   );
 }
 

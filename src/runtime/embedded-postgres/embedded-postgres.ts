@@ -51,7 +51,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const { stateDir, signal, log } = options;
   const layout = await prepareLayout(stateDir);
   const started = await withLock(layout.lockFile, () => joinOrStart(layout, options), signal).catch((cause: unknown) => {
-    throw (cause as NodeJS.ErrnoException).syscall === undefined ? cause : stateDirError(`writing in ${layout.root}`, "postgres.state-dir", cause);
+    throw (cause as NodeJS.ErrnoException).syscall === undefined
+      ? cause
+      : stateDirError(`writing in ${layout.root}`, "postgres.state-dir", cause);
   });
   log.info({ pid: started.pid, port: started.port, reused: started.reused, dataDir: layout.dataDir }, "Using the embedded PostgreSQL");
   let stopping: Promise<void> | undefined;
@@ -95,7 +97,9 @@ async function joinRunning(layout: Layout, signal: AbortSignal): Promise<Running
     if (port !== undefined && status === "ready" && (await probe(port, signal)) === "accepting") return { pid, port, reused: true };
     await sleep(systemClock, 50, signal);
   }
-  throw new UnavailableError(`joining the PostgreSQL server that runs in ${layout.dataDir}: it takes no connections`, { code: "postgres.start" });
+  throw new UnavailableError(`joining the PostgreSQL server that runs in ${layout.dataDir}: it takes no connections`, {
+    code: "postgres.start",
+  });
 }
 
 async function startNew(layout: Layout, password: string, options: EmbeddedPostgresOptions): Promise<Running> {
@@ -110,21 +114,31 @@ async function startNew(layout: Layout, password: string, options: EmbeddedPostg
   return { ...(await launchOnAPort(server, options)), reused: false };
 }
 
-async function launchOnAPort(server: ServerOptions, { port: fixed, signal }: EmbeddedPostgresOptions): Promise<Launched & { readonly port: number }> {
+async function launchOnAPort(
+  server: ServerOptions,
+  { port: fixed, signal }: EmbeddedPostgresOptions,
+): Promise<Launched & { readonly port: number }> {
   for (let attempt = 1; ; attempt += 1) {
     const port = fixed ?? (await freePort());
     try {
       return { port, ...(await launch(server, port, signal)) };
     } catch (cause) {
-      const code = cause instanceof UnavailableError ? cause.code : undefined;
-      if (code === "postgres.port-busy" && fixed !== undefined) {
-        throw new InputError(`starting PostgreSQL on 127.0.0.1:${fixed}: the port is taken`, { code, path: "port", remedy: "Choose another port, or none to have a free one chosen", cause });
-      }
-      // Somebody took the free port between our look and the server's, or a killed server's children have not noticed yet.
-      if ((code !== "postgres.port-busy" && code !== "postgres.in-use") || attempt === LAUNCH_ATTEMPTS) throw cause;
+      if (attempt === LAUNCH_ATTEMPTS || !mayPass(cause, fixed)) throw cause;
       await sleep(systemClock, LAUNCH_RETRY_MS, signal);
     }
   }
+}
+
+/**
+ * Whether another attempt may do better: somebody took the free port between our look and the server's, or the children of a
+ * killed server have not noticed yet. Raises InputError for a fixed port that is taken.
+ */
+function mayPass(cause: unknown, fixedPort: number | undefined): boolean {
+  const code = cause instanceof UnavailableError ? cause.code : undefined;
+  if (code !== "postgres.port-busy") return code === "postgres.in-use";
+  if (fixedPort === undefined) return true;
+  const remedy = "Choose another port, or none to have a free one chosen";
+  throw new InputError(`starting PostgreSQL on 127.0.0.1:${fixedPort}: the port is taken`, { code, path: "port", remedy, cause });
 }
 
 /** A port nobody listens on at this moment. */
@@ -145,7 +159,9 @@ function freePort(): Promise<number> {
  */
 async function removeForeignPidFile(dataDir: string): Promise<void> {
   const noted = await readPostmasterPid(dataDir);
-  if (noted === undefined || (await identify(noted.pid)) === undefined) return;
+  const holder = noted === undefined ? undefined : await identify(noted.pid);
+  // Without a command line it may be our server on its last way; PostgreSQL refuses then, and the start is tried again.
+  if (holder === undefined || holder.command.length === 0) return;
   await rm(join(dataDir, "postmaster.pid"), { force: true });
 }
 
@@ -156,7 +172,10 @@ async function providePassword(layout: Layout): Promise<string> {
     throw stateDirError(`reading ${layout.passwordFile}`, "postgres.password", cause);
   });
   if (kept !== undefined && kept.trim() !== "") return kept.trim();
-  const isNew = await access(join(layout.dataDir, "PG_VERSION")).then(() => false, () => true);
+  const isNew = await access(join(layout.dataDir, "PG_VERSION")).then(
+    () => false,
+    () => true,
+  );
   if (!isNew) {
     throw new InputError(`reading ${layout.passwordFile}, the password of the database beside it`, {
       code: "postgres.password",
@@ -177,7 +196,10 @@ async function stop(layout: Layout, leave: Started["leave"], log: Log): Promise<
     layout.lockFile,
     async () => {
       const { othersRemain } = await leave();
-      log.info({ dataDir: layout.dataDir, othersRemain }, othersRemain ? "Leaving the embedded PostgreSQL to others" : "Stopping the embedded PostgreSQL");
+      log.info(
+        { dataDir: layout.dataDir, othersRemain },
+        othersRemain ? "Leaving the embedded PostgreSQL to others" : "Stopping the embedded PostgreSQL",
+      );
       if (!othersRemain) await stopServer(layout.dataDir);
     },
     AbortSignal.timeout(60_000),

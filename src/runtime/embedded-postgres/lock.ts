@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { link, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { link, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sleep, systemClock } from "../clock.ts";
 import { identify } from "./process-identity.ts";

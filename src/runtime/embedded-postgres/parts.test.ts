@@ -19,7 +19,12 @@ const never = new AbortController().signal;
 
 describe("postmaster.pid", () => {
   it("is read line by line", () => {
-    expect(parsePostmasterPid("42\n/var/data\n1700000000\n40123\n\n127.0.0.1\n  12 34\nready   \n")).toEqual({ pid: 42, dataDir: "/var/data", port: 40123, status: "ready" });
+    expect(parsePostmasterPid("42\n/var/data\n1700000000\n40123\n\n127.0.0.1\n  12 34\nready   \n")).toEqual({
+      pid: 42,
+      dataDir: "/var/data",
+      port: 40123,
+      status: "ready",
+    });
   });
 
   it("may be seen while it is being written", () => {
@@ -82,8 +87,10 @@ describe("processes", () => {
   });
 
   it.skipIf(process.platform !== "linux")("are gone although nobody has collected what remains of them", async () => {
-    // The shell becomes a program that never asks after its child.
-    const parent = spawn("/bin/sh", ["-c", "/bin/true & echo $!; exec /bin/sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+    // The child ends once the shell has become a program that never asks after it.
+    const parent = spawn("/bin/sh", ["-c", "(until grep -q sleep /proc/$$/comm; do :; done) & echo $!; exec /bin/sleep 60"], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     const [pid] = (await once(createInterface(parent.stdout), "line")) as [string];
     await vi.waitFor(async () => expect(await readFile(`/proc/${pid}/stat`, "utf8")).toContain(") Z "), 20_000);
     expect(await identify(Number(pid))).toBeUndefined();
@@ -135,18 +142,25 @@ describe("lock", () => {
     inDirectory(async (directory) => {
       const file = join(directory, "lock");
       await expect(withLock(file, () => Promise.reject(new Error("no")), never)).rejects.toThrow("no");
-      await withLock(file, async () => {
-        await expect(withLock(file, async () => {}, AbortSignal.timeout(100))).rejects.toThrow();
-      }, never);
+      await withLock(
+        file,
+        async () => {
+          await expect(withLock(file, async () => {}, AbortSignal.timeout(100))).rejects.toThrow();
+        },
+        never,
+      );
       expect(await readdir(directory)).toEqual([]);
     }));
 
-  it.each(["999999999 1\nx\n", `${process.pid} 1\nanother start of this pid\n`, "", "garbage"])("is taken over from a process that is gone: %j", (claim) =>
-    inDirectory(async (directory) => {
-      const file = join(directory, "lock");
-      await writeFile(file, claim);
-      expect(await withLock(file, () => readFile(file, "utf8"), never)).toMatch(new RegExp(`^${process.pid} `));
-    }));
+  it.each(["999999999 1\nx\n", `${process.pid} 1\nanother start of this pid\n`, "", "garbage"])(
+    "is taken over from a process that is gone: %j",
+    (claim) =>
+      inDirectory(async (directory) => {
+        const file = join(directory, "lock");
+        await writeFile(file, claim);
+        expect(await withLock(file, () => readFile(file, "utf8"), never)).toMatch(new RegExp(`^${process.pid} `));
+      }),
+  );
 
   it("counts as users of a server the living only", () =>
     inDirectory(async (directory) => {

@@ -43,7 +43,9 @@ async function identifyByProc(pid: number): Promise<ProcessIdentity | undefined>
 
 async function identifyByPs(pid: number): Promise<ProcessIdentity | undefined> {
   try {
-    const { stdout } = await run("ps", ["-ww", "-o", "stat=,lstart=,command=", "-p", String(pid)], { env: { PATH: process.env["PATH"], LC_ALL: "C" } });
+    const { stdout } = await run("ps", ["-ww", "-o", "stat=,lstart=,command=", "-p", String(pid)], {
+      env: { PATH: process.env["PATH"], LC_ALL: "C" },
+    });
     const match = /^\s*(\S+)\s+(\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s+(.*)$/m.exec(stdout);
     if (match === null || match[1]?.startsWith("Z")) return undefined;
     return { pid, startedAt: match[2] ?? "", command: (match[3] ?? "").trim().split(/\s+/) };

@@ -20,7 +20,8 @@ export async function chooseRunAs(dataDir: string): Promise<RunAs | undefined> {
   const ownUid = process.getuid?.();
   const owner = await ownerOf(dataDir);
   if (ownUid === undefined || ownUid !== 0) {
-    if (owner !== undefined && owner.uid !== ownUid) throw wrongOwner(dataDir, owner.uid, `Start Argosy as user ${owner.uid}, or choose another state directory`);
+    if (owner !== undefined && owner.uid !== ownUid)
+      throw wrongOwner(dataDir, owner.uid, `Start Argosy as user ${owner.uid}, or choose another state directory`);
     return undefined;
   }
   if (owner === undefined) return parseUser(await readFile("/etc/passwd", "utf8").catch(() => ""), NOBODY);
@@ -49,5 +50,10 @@ async function ownerOf(dataDir: string): Promise<{ readonly uid: number; readonl
 }
 
 function wrongOwner(dataDir: string, uid: number, remedy: string): InputError {
-  return new InputError(`using ${dataDir}, which belongs to user ${uid}`, { code: "postgres.owner", path: "stateDir", remedy, context: { uid } });
+  return new InputError(`using ${dataDir}, which belongs to user ${uid}`, {
+    code: "postgres.owner",
+    path: "stateDir",
+    remedy,
+    context: { uid },
+  });
 }

@@ -8,7 +8,7 @@ import { CHILD_ENVIRONMENT, ids, runToEnd } from "./child.ts";
 import { type Layout, stateDirError } from "./layout.ts";
 import { type PostmasterPid, parsePostmasterPid } from "./postmaster-pid.ts";
 import { probe } from "./probe.ts";
-import { identify, isServerOf } from "./process-identity.ts";
+import { identify, isServerOf, type ProcessIdentity } from "./process-identity.ts";
 import type { RunAs } from "./run-as.ts";
 import { initdbArguments, PG_HBA_CONF, POSTGRESQL_CONF } from "./settings.ts";
 
@@ -45,7 +45,9 @@ export async function initialise({ layout, binaries, runAs }: ServerOptions, pas
     if (finished.code !== 0) throw failure(`creating the database in ${layout.dataDir}`, finished.output);
     await rename(unfinished, layout.dataDir);
   } catch (cause) {
-    throw (cause as NodeJS.ErrnoException).syscall === undefined ? cause : stateDirError(`creating the database in ${layout.dataDir}`, "postgres.data-dir", cause);
+    throw (cause as NodeJS.ErrnoException).syscall === undefined
+      ? cause
+      : stateDirError(`creating the database in ${layout.dataDir}`, "postgres.data-dir", cause);
   } finally {
     await rm(workDir, { recursive: true, force: true });
   }
@@ -62,7 +64,10 @@ function checkVersion(found: string, binaries: Binaries, layout: Layout): void {
 
 /** Writes the configuration, which is not the user's to change. */
 export async function configure({ layout, runAs }: ServerOptions): Promise<void> {
-  for (const [name, text] of [["postgresql.conf", POSTGRESQL_CONF], ["pg_hba.conf", PG_HBA_CONF]] as const) {
+  for (const [name, text] of [
+    ["postgresql.conf", POSTGRESQL_CONF],
+    ["pg_hba.conf", PG_HBA_CONF],
+  ] as const) {
     const path = join(layout.dataDir, name);
     try {
       await writeFile(path, text, { mode: 0o600 });
@@ -89,7 +94,13 @@ export async function launch({ layout, binaries, runAs }: ServerOptions, port: n
   const output = await openServerLog(layout.serverLog);
   const logFrom = (await output.stat()).size;
   const args = ["-D", layout.dataDir, "-p", String(port)];
-  const child = spawn(binaries.postgres, args, { cwd: "/", env: CHILD_ENVIRONMENT, detached: true, stdio: ["ignore", output.fd, output.fd], ...ids(runAs) });
+  const child = spawn(binaries.postgres, args, {
+    cwd: "/",
+    env: CHILD_ENVIRONMENT,
+    detached: true,
+    stdio: ["ignore", output.fd, output.fd],
+    ...ids(runAs),
+  });
   const ended = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (code, killedBy) => resolve(`exit ${code ?? killedBy}`));
@@ -147,18 +158,36 @@ async function waitReady({ layout, port, child, ended }: Starting, signal: Abort
 async function explain(cause: unknown, at: { readonly layout: Layout; readonly logFrom: number; readonly port: number }): Promise<Error> {
   const log = (await readFile(at.layout.serverLog).catch(() => Buffer.alloc(0))).subarray(at.logFrom).toString("utf8").trim();
   if (/Address already in use|Permission denied.*bind|could not create any TCP\/IP sockets/.test(log)) {
-    return new UnavailableError(`starting PostgreSQL on 127.0.0.1:${at.port}: the port is taken`, { code: "postgres.port-busy", cause, context: { port: at.port } });
+    return new UnavailableError(`starting PostgreSQL on 127.0.0.1:${at.port}: the port is taken`, {
+      code: "postgres.port-busy",
+      cause,
+      context: { port: at.port },
+    });
   }
   if (/pre-existing shared memory block|lock file .* already exists/.test(log)) {
-    return new UnavailableError(`starting PostgreSQL in ${at.layout.dataDir}: processes of a killed server still use it`, { code: "postgres.in-use", cause });
+    return new UnavailableError(`starting PostgreSQL in ${at.layout.dataDir}: processes of a killed server still use it`, {
+      code: "postgres.in-use",
+      cause,
+    });
   }
   return failure(`starting PostgreSQL in ${at.layout.dataDir} (its log: ${at.layout.serverLog})`, log, cause);
 }
 
 /** What the programs print, as an error that names the remedy for the failures people meet. */
 function failure(doing: string, output: string, cause?: unknown): Error {
-  const said = output.split("\n").filter((line) => /FATAL|PANIC|error|initdb:/i.test(line)).slice(-3).join("; ") || output.slice(-500);
-  const systemCode = /No space left/.test(output) ? "ENOSPC" : /Read-only file system/.test(output) ? "EROFS" : /Permission denied/.test(output) ? "EACCES" : undefined;
+  const said =
+    output
+      .split("\n")
+      .filter((line) => /FATAL|PANIC|error|initdb:/i.test(line))
+      .slice(-3)
+      .join("; ") || output.slice(-500);
+  const systemCode = /No space left/.test(output)
+    ? "ENOSPC"
+    : /Read-only file system/.test(output)
+      ? "EROFS"
+      : /Permission denied/.test(output)
+        ? "EACCES"
+        : undefined;
   if (systemCode === undefined) return new UnavailableError(`${doing}: ${said}`, { code: "postgres.start", cause });
   return stateDirError(`${doing}: ${said}`, "postgres.data-dir", Object.assign(new Error(said, { cause }), { code: systemCode }));
 }
@@ -169,32 +198,46 @@ export async function readPostmasterPid(dataDir: string): Promise<PostmasterPid 
 }
 
 /** The live server of this data directory, if one runs: the pid file alone proves nothing, its pid may be another's by now. */
-export async function findRunning(dataDir: string): Promise<PostmasterPid | undefined> {
+export async function findRunning(dataDir: string): Promise<(PostmasterPid & { readonly identity: ProcessIdentity }) | undefined> {
   const noted = await readPostmasterPid(dataDir);
-  if (noted === undefined) return undefined;
-  const found = await identify(noted.pid);
-  return found !== undefined && isServerOf(dataDir, found) ? noted : undefined;
+  const identity = noted === undefined ? undefined : await identify(noted.pid);
+  return noted !== undefined && identity !== undefined && isServerOf(dataDir, identity) ? { ...noted, identity } : undefined;
 }
 
 /** Asks the server of this data directory to stop: fast first (open transactions roll back), then at once. */
 export async function stopServer(dataDir: string): Promise<void> {
-  for (const [killSignal, withinMs] of [["SIGINT", FAST_STOP_WITHIN_MS], ["SIGQUIT", IMMEDIATE_STOP_WITHIN_MS]] as const) {
+  const steps = [
+    ["SIGINT", FAST_STOP_WITHIN_MS],
+    ["SIGQUIT", IMMEDIATE_STOP_WITHIN_MS],
+  ] as const;
+  for (const [killSignal, withinMs] of steps) {
     const running = await findRunning(dataDir);
     if (running === undefined) return;
-    process.kill(running.pid, killSignal);
-    if (await waitGone(running.pid, dataDir, withinMs)) return;
+    signalIfThere(running.pid, killSignal);
+    if (await waitGone(running.identity, withinMs)) return;
   }
   throw new UnavailableError(`stopping PostgreSQL in ${dataDir}: it did not end`, { code: "postgres.stop" });
 }
 
-/** Whether the process ended in time. */
-export async function waitGone(pid: number, dataDir: string, withinMs: number): Promise<boolean> {
+function signalIfThere(pid: number, killSignal: "SIGINT" | "SIGQUIT"): void {
+  try {
+    process.kill(pid, killSignal);
+  } catch (cause) {
+    // It ended by itself in this moment, which is what we want.
+    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause;
+  }
+}
+
+/**
+ * Whether the process ended in time. It is told by its start, not by its command line: that one is empty already while the
+ * kernel still takes the process apart.
+ */
+async function waitGone(of: ProcessIdentity, withinMs: number): Promise<boolean> {
   const never = new AbortController().signal;
   const deadline = systemClock.monotonicMs() + withinMs;
-  for (;;) {
-    const found = await identify(pid);
-    if (found === undefined || !isServerOf(dataDir, found)) return true;
+  while ((await identify(of.pid))?.startedAt === of.startedAt) {
     if (systemClock.monotonicMs() > deadline) return false;
     await sleep(systemClock, POLL_MS, never);
   }
+  return true;
 }

@@ -48,17 +48,31 @@ export function startCron({ schedule, timezone = "UTC", run, log }: CronOptions,
 
 function check(schedule: string, timezone: string): void {
   if (!validate(schedule)) {
-    throw new InputError("reading a cron schedule", { code: "timer.schedule", path: "schedule", remedy: "Give five fields: minute hour day month weekday, for example 0 3 * * 1" });
+    throw new InputError("reading a cron schedule", {
+      code: "timer.schedule",
+      path: "schedule",
+      remedy: "Give five fields: minute hour day month weekday, for example 0 3 * * 1",
+    });
   }
   try {
     new Intl.DateTimeFormat("en", { timeZone: timezone });
   } catch (cause) {
-    throw new InputError("reading a time zone", { code: "timer.timezone", path: "timezone", remedy: "Give a name of the IANA database, for example Europe/Berlin", cause });
+    throw new InputError("reading a time zone", {
+      code: "timer.timezone",
+      path: "timezone",
+      remedy: "Give a name of the IANA database, for example Europe/Berlin",
+      cause,
+    });
   }
 }
 
 /** The package writes to the console by itself otherwise. */
-function quiet(log: Log): { info(text: string): void; warn(text: string): void; error(text: string | Error): void; debug(text: string | Error): void } {
+function quiet(log: Log): {
+  info(text: string): void;
+  warn(text: string): void;
+  error(text: string | Error): void;
+  debug(text: string | Error): void;
+} {
   const write = (text: string | Error): void => log.debug({ reason: String(text) }, "Hearing from the timer");
   return { info: write, warn: write, error: write, debug: write };
 }

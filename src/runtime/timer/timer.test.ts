@@ -10,7 +10,10 @@ describe("every", () => {
   it("calls again and again, never more than the time apart and never much less", async () => {
     const clock = createVirtualClock();
     const times: number[] = [0];
-    every({ clock, rng: createSeededRng(3), log: silentLog, ms: 1000, jitter: 0.25, run: () => void times.push(clock.monotonicMs()) }, new AbortController().signal);
+    every(
+      { clock, rng: createSeededRng(3), log: silentLog, ms: 1000, jitter: 0.25, run: () => void times.push(clock.monotonicMs()) },
+      new AbortController().signal,
+    );
     await clock.advance(100_000);
     expect(times.length).toBeGreaterThan(100);
     for (const [index, at] of times.slice(1).entries()) {

@@ -1,0 +1,89 @@
+import type { Clock } from "../domain/clock.ts";
+import { createDelayLine } from "./delay-line.ts";
+import { createFairLine } from "./fair-line.ts";
+import type { HeapNode } from "./heap.ts";
+
+/** A key that waits, is delayed or runs; forgotten when none of these is so. */
+export interface KeyEntry {
+  readonly key: string;
+  group: string;
+  state: "waiting" | "delayed" | "running";
+  /** Failures in a row. */
+  failures: number;
+  timer: HeapNode<KeyEntry> | undefined;
+  /** While running: when it is to run again, on the monotonic clock. */
+  againAt: number | undefined;
+}
+
+/** Which key is to be worked on when. Each key is here once, whatever happens to it. */
+export interface WaitingKeys {
+  add(key: string, options: { readonly group: string | undefined; readonly afterMs: number }): void;
+  /** The key whose turn it is; it counts as running until `release`. */
+  take(): KeyEntry | undefined;
+  /** Ends a run. The key comes back after `againAfterMs` or when it was asked for meanwhile, whichever is earlier; else it is forgotten. */
+  release(entry: KeyEntry, againAfterMs: number | undefined): void;
+  /** Keys whose time has come. */
+  depth(): number;
+  oldestAgeMs(): number;
+  /** No delay ends any more. */
+  stop(): void;
+}
+
+/** Creates an empty set; `onReady` is called whenever a key's time has come. */
+export function createWaitingKeys({ clock, onReady }: { readonly clock: Clock; readonly onReady: () => void }): WaitingKeys {
+  const entries = new Map<string, KeyEntry>();
+  const line = createFairLine<KeyEntry>();
+  const delayed = createDelayLine<KeyEntry>({ clock, onDue: (entry) => wait(entry) });
+
+  const wait = (entry: KeyEntry): void => {
+    entry.timer = undefined;
+    entry.state = "waiting";
+    line.push(entry.group, entry, clock.monotonicMs());
+    onReady();
+  };
+
+  /** Puts an entry where its time says; a delay that is there already stays when it ends sooner. */
+  const schedule = (entry: KeyEntry, at: number): void => {
+    if (entry.timer !== undefined) {
+      if (entry.timer.at <= at) return;
+      delayed.remove(entry.timer);
+    }
+    if (at <= clock.monotonicMs()) return wait(entry);
+    entry.state = "delayed";
+    entry.timer = delayed.add(at, entry);
+  };
+
+  const addNew = (key: string, group: string): KeyEntry => {
+    const entry: KeyEntry = { key, group, state: "delayed", failures: 0, timer: undefined, againAt: undefined };
+    entries.set(key, entry);
+    return entry;
+  };
+
+  return {
+    add(key, { group, afterMs }) {
+      const at = clock.monotonicMs() + afterMs;
+      const entry = entries.get(key) ?? addNew(key, group ?? "");
+      // A waiting key already has its place in the line of its group.
+      if (entry.state === "waiting") return;
+      entry.group = group ?? entry.group;
+      if (entry.state === "delayed") schedule(entry, at);
+      else entry.againAt = Math.min(entry.againAt ?? at, at);
+    },
+    take() {
+      const entry = line.shift();
+      if (entry === undefined) return undefined;
+      entry.state = "running";
+      entry.againAt = undefined;
+      return entry;
+    },
+    release(entry, againAfterMs) {
+      const asked = againAfterMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonicMs() + againAfterMs;
+      const at = Math.min(asked, entry.againAt ?? Number.POSITIVE_INFINITY);
+      if (Number.isFinite(at)) schedule(entry, at);
+      else entries.delete(entry.key);
+    },
+    depth: line.size,
+    oldestAgeMs: () => Math.max(0, clock.monotonicMs() - (line.oldestSince() ?? Number.POSITIVE_INFINITY)),
+    stop: () => delayed.stop(),
+  };
+}
