@@ -34,7 +34,7 @@ export async function runExecPlugin(plugin: ExecPlugin, server: string): Promise
 }
 
 /** Reads the `ExecCredential` a plugin printed. */
-export function parseExecCredential(stdout: string, command: string): Token {
+function parseExecCredential(stdout: string, command: string): Token {
   const status = parseCredentialStatus(stdout, command);
   if (typeof status?.token !== "string" || status.token === "") {
     throw new RefusedError("Reading a credential plugin's answer", { code: "kube.tokenEmpty", context: { command } });

@@ -4,7 +4,7 @@ import { UnavailableError } from "../../domain/errors.ts";
  * Longest line taken, in UTF-16 units. etcd refuses objects over 1.5 MiB; conversion and managed fields can multiply that a few
  * times. Beyond it the other side is not an API server, and its stream must not fill our memory.
  */
-export const longestLine = 32 * 1024 * 1024;
+const longestLine = 32 * 1024 * 1024;
 
 export interface LineSplitter {
   /** Complete, non-empty lines that this chunk finished. */

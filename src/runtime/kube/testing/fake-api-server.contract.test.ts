@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { noMetrics } from "../../../telemetry/metrics.ts";
 import { systemClock } from "../../clock.ts";
 import { systemRng } from "../../rng.ts";
@@ -66,7 +65,8 @@ async function connectReal(file: string): Promise<Subject> {
     spec,
   };
   await client.apply(definitions, definition, { fieldManager: "contract" }, never);
-  while ((await client.listPage(widgets, {}, never).catch(() => undefined)) === undefined) await setTimeout(100);
+  // A new definition is served a moment after it was accepted.
+  await vi.waitFor(() => client.listPage(widgets, {}, never), { timeout: 30_000 });
   return { client, close: () => client.close() };
 }
 
