@@ -258,9 +258,11 @@ export function checkDeploymentSpec(
   raw: unknown,
 ): { readonly ok: true; readonly spec: DeploymentSpec } | { readonly ok: false; readonly problems: readonly SchemaProblem[] } {
   const checked = deploymentSpec.safeParse(raw);
-  if (checked.success) return { ok: true, spec: checked.data };
-  return {
-    ok: false,
-    problems: checked.error.issues.map((issue) => ({ path: ["spec", ...issue.path.map(String)].join("."), message: issue.message })),
-  };
+  return checked.success ? { ok: true, spec: checked.data } : { ok: false, problems: checked.error.issues.map(problemOf) };
+}
+
+/** Rules have sentences of their own that name the field; the library's own need it put before them. */
+function problemOf({ code, path, message }: z.core.$ZodIssue): SchemaProblem {
+  const field = ["spec", ...path.map(String)].join(".");
+  return { path: field, message: code === "custom" ? message : `${field}: ${message}` };
 }

@@ -8,7 +8,7 @@ import { plainMessages, plainText, type TextScope } from "./engine-text.ts";
 import { judge, type StatusFacts, type Verdict } from "./verdict.ts";
 
 /** A whole status, ready to be written. */
-type UserStatus = DeploymentStatus & { readonly conditions: readonly Condition[] };
+type UserStatus = Omit<DeploymentStatus, "conditions"> & { readonly conditions: readonly Condition[] };
 
 export interface ComposedStatus {
   readonly status: UserStatus;
@@ -36,7 +36,7 @@ export function composeStatus(facts: StatusFacts, now: Millis): ComposedStatus {
   ]);
   const body = { ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }), ...engineFields(engine) };
   const conditions = datedConditions(statements, resource.conditions, rfc3339(now));
-  return { status: { ...body, conditions: [...conditions] }, hash: contentHash({ ...body, statements }), verdict };
+  return { status: { ...body, conditions }, hash: contentHash({ ...body, statements }), verdict };
 }
 
 /** Whether a resource shows what was composed, as far as its conditions tell: somebody may have edited or restored it. */

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import type { FleetSpec } from "../domain/fleet.ts";
+import type { Instance } from "../domain/instance.ts";
+import { admitsTheSame, closedDoor, doorPolicy } from "./door-policy.ts";
+
+const spec = {
+  pools: [
+    { name: "standard", class: { region: "eu", tier: "shared", trust: "public" } },
+    { name: "other", class: { region: "us", tier: "shared", trust: "public" } },
+  ],
+  workspaces: { selector: { gitops: "yes" }, quota: { deployments: 7, syncsPerMinute: 1 } },
+  egress: { allow: ["10.0.0.0/8"], http: [] },
+} as unknown as FleetSpec;
+const instances = [
+  { name: "eu", namespace: "argocd-eu" },
+  { name: "eu-10", namespace: "argocd-eu-10" },
+] as unknown as Instance[];
+
+describe("the door's policy", () => {
+  it("is what the fleet declares: class of the first pool, selector, quota, egress, names to hide with the longest first", () => {
+    expect(doorPolicy(spec, instances)).toEqual({
+      newUnit: { class: "eu/shared/public", trustClass: "public" },
+      egress: spec.egress,
+      selector: { gitops: "yes" },
+      deployments: 7,
+      instanceNamespaces: new Set(["argocd-eu", "argocd-eu-10"]),
+      hidden: ["argocd-eu-10", "argocd-eu", "eu-10", "eu"],
+    });
+  });
+
+  it("lets nothing in while there is no pool", () => {
+    expect(doorPolicy({ ...spec, pools: [] }, []).newUnit).toBeUndefined();
+  });
+
+  it("is the same admission with other instances, and another one with another class, quota, selector or egress", () => {
+    const policy = doorPolicy(spec, instances);
+    expect(admitsTheSame(policy, doorPolicy(spec, []))).toBe(true);
+    expect(admitsTheSame(policy, closedDoor)).toBe(false);
+    for (const other of [{ deployments: 8 }, { selector: {} }, { egress: { allow: [], http: [] } }, { newUnit: undefined }])
+      expect(admitsTheSame(policy, { ...policy, ...other })).toBe(false);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import * as say from "./api/messages.ts";
+import { parseDeployment } from "./parse-deployment.ts";
+import { describeProblems } from "./problem.ts";
+import { aResource, aSpec, REPOSITORY } from "./testing/builders.ts";
+
+const CLOSED = { allow: [], http: [] };
+const parse = (spec: unknown, refreshedAt = "") => parseDeployment(aResource({ spec, refreshedAt }), CLOSED);
+const complaintsOf = (spec: unknown, isKnown = false): string => {
+  const parsed = parse(spec);
+  return parsed.ok ? "" : describeProblems(parsed.problems, isKnown);
+};
+const withSource = (source: Readonly<Record<string, unknown>>) => aSpec({ source: { repoURL: REPOSITORY, path: "a", ...source } });
+
+describe("reading a GitOpsDeployment", () => {
+  it("reads everything it asks for", () => {
+    expect(parse(aSpec({ destination: {}, syncPolicy: { syncOptions: ["CreateNamespace=true"] }, type: "manual" }))).toEqual({
+      ok: true,
+      spec: {
+        source: { repoUrl: REPOSITORY, path: "overlays/dev", targetRevision: "main" },
+        destination: {},
+        type: "manual",
+        createNamespace: true,
+      },
+    });
+  });
+
+  it("reads the least there can be: no revision is HEAD, no option is none", () => {
+    expect(parse({ source: { repoURL: REPOSITORY, path: "." }, type: "automated" })).toEqual({
+      ok: true,
+      spec: { source: { repoUrl: REPOSITORY, path: ".", targetRevision: "" }, destination: {}, type: "automated", createNamespace: false },
+    });
+    expect(parse(aSpec({ syncPolicy: { syncOptions: ["CreateNamespace=false"] } }))).toMatchObject({ spec: { createNamespace: false } });
+    expect(parse(aSpec({ destination: { environment: "", namespace: "" } }))).toMatchObject({ ok: true });
+  });
+
+  it("drops space around values, as block scalars in YAML leave it", () => {
+    expect(parse(withSource({ repoURL: `${REPOSITORY}\n`, path: " a ", targetRevision: "main\n" }))).toMatchObject({
+      spec: { source: { repoUrl: REPOSITORY, path: "a", targetRevision: "main" } },
+    });
+  });
+
+  it("turns a poke into something that differs for each poke and says nothing else", () => {
+    const pokes = ["", "now", "later", "<script>"]
+      .map((at) => parse(aSpec(), at))
+      .map((parsed) => (parsed.ok ? parsed.spec.refresh : "refused"));
+    expect(pokes[0]).toBeUndefined();
+    expect(new Set(pokes).size).toBe(4);
+    for (const poke of pokes.slice(1)) expect(poke).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  it.each([
+    ["an empty path", withSource({ path: "" }), say.EMPTY_PATH],
+    ["a path of the root", withSource({ path: "/" }), say.ROOT_PATH],
+    ["a type that is none", aSpec({ type: "Automated" }), say.WRONG_TYPE],
+    ["an option that is none", aSpec({ syncPolicy: { syncOptions: ["Prune=true"] } }), say.WRONG_SYNC_OPTION],
+    ["a namespace without environment", aSpec({ destination: { namespace: "prod" } }), say.NAMESPACE_WITHOUT_ENVIRONMENT],
+    ["an environment that is not there", aSpec({ destination: { environment: "eu", namespace: "prod" } }), say.ENVIRONMENT_UNKNOWN],
+  ])("says of %s exactly what users know", (_what, spec, message) => {
+    expect(complaintsOf(spec)).toBe(message);
+  });
+
+  it("says of an environment that went, and of one without namespace, what users know too", () => {
+    const spec = aSpec({ destination: { environment: "eu" } });
+    expect(complaintsOf(spec)).toBe(`${say.ENVIRONMENT_UNKNOWN}; ${say.ENVIRONMENT_WITHOUT_NAMESPACE}`);
+    expect(complaintsOf(spec, true)).toBe(`${say.ENVIRONMENT_UNKNOWN_ON_UPDATE}; ${say.ENVIRONMENT_WITHOUT_NAMESPACE_ON_UPDATE}`);
+  });
+
+  it.each([
+    [withSource({ path: "../other" }), "spec.source.path must stay inside the repository"],
+    [withSource({ path: "a/../../other/a" }), "spec.source.path must stay inside the repository"],
+    [withSource({ path: "a\u0007b" }), "spec.source.path must not contain control characters"],
+    [withSource({ targetRevision: "a\u0000b" }), "spec.source.targetRevision must not contain control characters"],
+    [withSource({ targetRevision: "--upload-pack=id" }), "spec.source.targetRevision must not begin with '-'"],
+    [withSource({ repoURL: "file:///x" }), "spec.source.repoURL must begin with"],
+    [aSpec({ destination: { environment: "eu", namespace: "Not_One" } }), "spec.destination.namespace must be the name of a namespace"],
+    [withSource({ path: "a".repeat(5000) }), "spec.source.path"],
+    [undefined, "spec"],
+    ["text", "spec"],
+    [{}, "spec.source"],
+    [aSpec({ source: "x" }), "spec.source"],
+    [aSpec({ type: 7 }), "spec.type"],
+    [aSpec({ syncPolicy: { syncOptions: "CreateNamespace=true" } }), "spec.syncPolicy.syncOptions"],
+  ])("refuses %j", (spec, complaint) => {
+    expect(complaintsOf(spec)).toContain(complaint);
+  });
+
+  it("takes a path that goes up and down inside the repository, and fields it does not know", () => {
+    expect(complaintsOf(withSource({ path: "a/b/../c/./d" }))).toBe("");
+    expect(complaintsOf({ ...aSpec(), futureField: 1 })).toBe("");
+  });
+
+  it("says everything that is wrong at once", () => {
+    const complaints = complaintsOf({
+      source: { repoURL: "git://x", path: "", targetRevision: "-x" },
+      type: "manual",
+      destination: { environment: "e", namespace: "n" },
+    });
+    for (const part of ["repoURL", say.EMPTY_PATH, "targetRevision", say.ENVIRONMENT_UNKNOWN]) expect(complaints).toContain(part);
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import type { ApplicationId } from "../domain/ids.ts";
+import { createRowIndex } from "./row-index.ts";
+
+const id = (text: string) => text as ApplicationId;
+const never = () => false;
+
+describe("the index of rows", () => {
+  it("knows the uids a name had until they have departed", () => {
+    const rows = createRowIndex();
+    for (const uid of ["b", "a", "b"]) rows.saw("k", uid);
+    expect(rows.uidsOf("k")).toEqual(["a", "b"]);
+    rows.departed("k", "a");
+    rows.departed("k", "a");
+    expect(rows.uidsOf("k")).toEqual(["b"]);
+    rows.departed("k", "b");
+    expect(rows.uidsOf("k")).toEqual([]);
+  });
+
+  it("finds a row's resource after the resource has departed", () => {
+    const rows = createRowIndex();
+    rows.saw("k", "u");
+    rows.recorded("k", { uid: "u", applicationId: id("a"), wish: "1/" });
+    rows.departed("k", "u");
+    expect(rows.keyOf(id("a"))).toBe("k");
+    expect(rows.hasRow("u")).toBe(true);
+  });
+
+  it("keeps the recorded wish when the row is merely seen again", () => {
+    const rows = createRowIndex();
+    rows.recorded("k", { uid: "u", applicationId: id("a"), wish: "1/" });
+    rows.recorded("k", { uid: "u", applicationId: id("a") });
+    expect(rows.hasWish("u", "1/")).toBe(true);
+    expect(rows.hasWish("u", "2/")).toBe(false);
+    expect(rows.hasWish("other", "1/")).toBe(false);
+  });
+
+  it("forgets a row that two lists in a row do not have, because one may be older than the row", () => {
+    const rows = createRowIndex();
+    rows.recorded("k", { uid: "u", applicationId: id("a") });
+    rows.keepOnly(new Map(), never);
+    expect(rows.keyOf(id("a"))).toBe("k");
+    rows.keepOnly(new Map([[id("a"), "u"]]), never);
+    rows.keepOnly(new Map(), never);
+    expect(rows.keyOf(id("a"))).toBe("k");
+    rows.keepOnly(new Map(), never);
+    expect(rows.keyOf(id("a"))).toBeUndefined();
+    expect(rows.hasRow("u")).toBe(false);
+  });
+
+  it("forgets uids that are neither there nor have a row", () => {
+    const rows = createRowIndex();
+    for (const uid of ["present", "with-row", "gone"]) rows.saw("k", uid);
+    rows.keepOnly(new Map([[id("a"), "with-row"]]), (_key, uid) => uid === "present");
+    expect(rows.uidsOf("k")).toEqual(["present", "with-row"]);
+  });
+});
