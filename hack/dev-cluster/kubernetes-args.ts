@@ -50,6 +50,9 @@ const unneededControllers = [
   "service-lb-controller",
   "taint-eviction-controller",
   "device-taint-eviction-controller",
+  // Pods have loopback addresses, which these two refuse to write down.
+  "endpoints-controller",
+  "endpointslice-controller",
   "persistentvolume-attach-detach-controller",
   "persistentvolume-binder-controller",
   "persistentvolume-expander-controller",

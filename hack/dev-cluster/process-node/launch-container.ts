@@ -24,6 +24,7 @@ export interface LaunchDeps {
   readonly volumes: Volumes;
   readonly catalogue: Catalogue;
   readonly addressOf: (service: ServiceName) => string | undefined;
+  readonly nameServer: (namespace: string) => string;
   /** Where the pod finds its API server. */
   readonly apiServer: (pod: Pod) => Promise<{ readonly server: string; readonly ca: string }>;
   readonly endsWithUs: boolean;
@@ -60,6 +61,7 @@ export async function prepareProcess({ container, image }: Wanted, deps: LaunchD
     privatePort: await freePort(),
     root: deps.folders.root,
     sockets: deps.folders.sockets,
+    nameServer: deps.nameServer(deps.pod.metadata.namespace),
     kubeconfig: await writeKubeconfig(container, deps),
   });
   if (launch === undefined) return waiting("RunContainerError", "the command is not one of the image's programs");

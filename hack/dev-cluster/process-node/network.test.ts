@@ -1,15 +1,19 @@
+import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { silentLog } from "../../../src/telemetry/log.ts";
 import { freePort } from "../ports.ts";
 import { until } from "../testing/until.ts";
 import { createAddresses } from "./addresses.ts";
+import { parseQuery } from "./dns-message.ts";
 import { type Endpoint, startForwarder } from "./forwarder.ts";
+import { nameServerPort, startNameServer } from "./name-server.ts";
 import type { Service } from "./pod.ts";
 import { startProber } from "./prober.ts";
 import { createServiceForwarders } from "./service-forwarders.ts";
@@ -177,5 +181,31 @@ describe("probes", () => {
       (times) => times === 1,
     );
     expect(prober.isReady()).toBe(false);
+  });
+});
+
+describe("the name server", () => {
+  it("knows the Services as a pod of its namespace would name them", async () => {
+    const address = createAddresses().take();
+    const known: Readonly<Record<string, string>> = { "one/web": "127.1.1.1", "two/web": "127.2.2.2" };
+    const server = startNameServer({
+      address,
+      namespace: "one",
+      addressOf: ({ namespace, name }) => known[`${namespace}/${name}`],
+      log: silentLog,
+    });
+    closing.push(() => server.close());
+    const resolver = new Resolver();
+    resolver.setServers([`${address}:${nameServerPort}`]);
+    expect(await resolver.resolve4("web")).toEqual(["127.1.1.1"]);
+    expect(await resolver.resolve4("WEB.two.svc.cluster.local")).toEqual(["127.2.2.2"]);
+    await expect(resolver.resolve4("other")).rejects.toMatchObject({ code: "ENOTFOUND" });
+    await expect(resolver.resolve6("web")).rejects.toMatchObject({ code: "ENODATA" });
+  });
+
+  it("hears only questions", () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => typeof (parseQuery(Buffer.from(bytes))?.name ?? "") === "string"));
+    expect(parseQuery(Buffer.alloc(12))).toBeUndefined();
+    expect(parseQuery(Buffer.from("000084000001000000000000016100000100010000", "hex"))).toBeUndefined();
   });
 });

@@ -15,6 +15,8 @@ export interface PodLoop {
   /** Pods that are here, in the order of their keys. */
   runtimes(): readonly (readonly [key: string, runtime: PodRuntime])[];
   runtime(at: ObjectName): PodRuntime | undefined;
+  /** Ends every process and says so to the API server, so that nobody takes the pods for ready while no node is there. */
+  end(signal: AbortSignal): Promise<void>;
 }
 
 export interface PodLoopOptions extends Omit<PodRuntimeDeps, "onChange" | "nowMs"> {
@@ -27,7 +29,7 @@ export interface PodLoopOptions extends Omit<PodRuntimeDeps, "onChange" | "nowMs
 }
 
 /** For processes that nobody grants a time any more, in ms. */
-export const lastGraceMs = 3000;
+const lastGraceMs = 3000;
 /** How soon to look again whether something has ended, in ms, in case nobody says so. */
 const lookAgain: WorkResult = { requeueAfterMs: 1000 };
 
@@ -44,11 +46,14 @@ export function createPodLoop(options: PodLoopOptions): PodLoop {
     runtimes.set(key, runtime);
     return runtime;
   };
+  const report = (pod: Pod, runtime: PodRuntime, signal: AbortSignal) => {
+    const facts = { podIP: runtime.ip, startTime: rfc3339(millis(runtime.startedAtMs)), now: rfc3339(clock.now()) };
+    return statuses.write(pod, { ...facts, views: runtime.views() }, signal);
+  };
   const advance = async (key: string, pod: Pod, signal: AbortSignal): Promise<WorkResult> => {
     const runtime = runtimes.get(key) ?? create(key, pod);
     const requeueAfterMs = await runtime.step(pod, signal);
-    const facts = { podIP: runtime.ip, startTime: rfc3339(millis(runtime.startedAtMs)), now: rfc3339(clock.now()) };
-    await statuses.write(pod, { ...facts, views: runtime.views() }, signal);
+    await report(pod, runtime, signal);
     return { requeueAfterMs };
   };
   /** Ends what a pod runs; true once there is nothing left of it. */
@@ -81,6 +86,16 @@ export function createPodLoop(options: PodLoopOptions): PodLoop {
     },
     runtimes: () => [...runtimes].sort(([a], [b]) => (a < b ? -1 : 1)),
     runtime: (at) => runtimes.get(keyOf(at)),
+    async end(signal) {
+      await Promise.all(
+        [...runtimes].map(async ([key, runtime]) => {
+          const hadProcess = await runtime.end(lastGraceMs);
+          const pod = options.pod(nameOf(key));
+          // An API server that is away will hear it from the next node.
+          if (hadProcess && pod?.metadata.uid === runtime.uid) await report(pod, runtime, signal).catch(() => undefined);
+        }),
+      );
+    },
   };
 }
 

@@ -30,13 +30,13 @@ export interface PodRuntime {
   isGone(): boolean;
   /** Removes the pod's files; to be called when it is gone. */
   remove(): void;
-  /** Ends everything and keeps the files, for a node that will be started again. */
-  end(graceMs: number): Promise<void>;
+  /** Ends all processes and keeps the files, for a node that will be started again; whether there was a process. */
+  end(graceMs: number): Promise<boolean>;
   /** Lets go of the pod without ending anything, so that a successor finds it. */
   detach(): Promise<void>;
 }
 
-export interface PodRuntimeDeps extends Pick<LaunchDeps, "catalogue" | "addressOf" | "apiServer" | "endsWithUs"> {
+export interface PodRuntimeDeps extends Pick<LaunchDeps, "catalogue" | "addressOf" | "nameServer" | "apiServer" | "endsWithUs"> {
   readonly client: KubeClient;
   /** Folder of this node. */
   readonly directory: string;
@@ -79,10 +79,13 @@ export function createPodRuntime(first: Pod, ip: string, deps: PodRuntimeDeps): 
     isGone: () => all.every((container) => container.isGone()),
     remove: () => removePodFiles(deps.directory, uid),
     async end(graceMs) {
-      const runs = all.flatMap((container) => container.run() ?? []);
-      all.forEach((container) => container.stop(graceMs));
-      await Promise.all(runs.map((run) => run.ended));
+      const ending = all.filter((container) => container.run()?.pid !== undefined);
+      await Promise.all(all.filter((container) => !ending.includes(container)).map((container) => container.detach()));
+      const ended = ending.map((container) => container.run()?.ended);
+      ending.forEach((container) => container.stop(graceMs));
+      await Promise.all(ended);
       for (const name of containers.keys()) forgetCrashes(containerFolders(deps.directory, first, name));
+      return ending.length > 0;
     },
     async detach() {
       await Promise.all(all.map((container) => container.detach()));

@@ -13,7 +13,7 @@ import { endStrangers } from "./leftovers.ts";
 import { registerNode } from "./node-object.ts";
 import { type Pod, podType, type Service, serviceType } from "./pod.ts";
 import { podDirectory } from "./pod-folders.ts";
-import { createPodLoop, keyOf, lastGraceMs, nameOf, type PodLoop } from "./pod-loop.ts";
+import { createPodLoop, keyOf, nameOf, type PodLoop } from "./pod-loop.ts";
 import type { PodRuntimeDeps } from "./pod-runtime.ts";
 import { createServiceForwarders, type ServiceForwarders } from "./service-forwarders.ts";
 import { targetsOf } from "./service-targets.ts";
@@ -49,6 +49,8 @@ export interface ProcessNodeOptions extends Pick<PodRuntimeDeps, "catalogue" | "
 }
 
 const memoryCheckMs = 1000;
+/** How long the end of the processes and the report of it may take, in ms. */
+const lastWordMs = 10_000;
 
 export function createProcessNode(options: ProcessNodeOptions): ProcessNode {
   mkdirSync(join(options.directory, "pods"), { recursive: true });
@@ -74,8 +76,8 @@ export function createProcessNode(options: ProcessNodeOptions): ProcessNode {
       clearInterval(ticker);
       life.abort();
       await Promise.all([parts.queue.stop(), parts.pods.stopped(), parts.services.stopped()]);
-      const left = parts.loop.runtimes().map(([, runtime]) => runtime);
-      await Promise.all(left.map((runtime) => (how.leaveProcesses === true ? runtime.detach() : runtime.end(lastGraceMs))));
+      if (how.leaveProcesses === true) await Promise.all(parts.loop.runtimes().map(([, runtime]) => runtime.detach()));
+      else await parts.loop.end(AbortSignal.timeout(lastWordMs));
       await parts.forwarders.close();
     },
   };
@@ -110,6 +112,7 @@ function assemble(options: ProcessNodeOptions) {
   const loop: PodLoop = createPodLoop({
     ...{ ...options, addresses, again, backoff: options.backoff ?? developmentBackoff },
     addressOf: (name) => forwarders.addressOf(name),
+    nameServer: (namespace) => forwarders.nameServer(namespace),
     pod: (at) => pods.get(at),
   });
   return { queue, pods, services, forwarders, loop };

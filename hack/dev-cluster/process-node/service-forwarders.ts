@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Log } from "../../../src/telemetry/log.ts";
 import type { Addresses } from "./addresses.ts";
 import { type Endpoint, type Forwarder, startForwarder } from "./forwarder.ts";
+import { type NameServer, nameServerPort, startNameServer } from "./name-server.ts";
 import type { Service, ServicePort } from "./pod.ts";
 import type { ServiceName } from "./service-names.ts";
 
@@ -9,6 +10,8 @@ import type { ServiceName } from "./service-names.ts";
 export interface ServiceForwarders {
   /** Address of a Service that exists. The same one for ever, also after a restart: programs keep it in their arguments. */
   addressOf(name: ServiceName): string | undefined;
+  /** `host:port` of the name server for pods of a namespace. */
+  nameServer(namespace: string): string;
   /** To be called when a Service came, changed or went. */
   changed(name: ServiceName): void;
   close(): Promise<void>;
@@ -54,24 +57,35 @@ export function createServiceForwarders(options: ServiceForwarderOptions): Servi
       void forwarder.ready.then((ready) => ready || options.log.error({ service: key, address, port }, "Listening for a Service failed"));
     open.set(key, [...kept, ...added]);
   };
-  for (const key of Object.keys(remembered)) update(nameOf(key));
+  const remember = (key: string): string => {
+    const address = remembered[key] ?? options.addresses.take();
+    if (remembered[key] === undefined) writeFileSync(options.file, JSON.stringify({ ...remembered, [key]: address }));
+    remembered[key] = address;
+    return address;
+  };
+  const addressOf = (name: ServiceName) => {
+    if (options.service(name) === undefined) return undefined;
+    const isNew = remembered[keyOf(name)] === undefined;
+    const address = remember(keyOf(name));
+    if (isNew) update(name);
+    return address;
+  };
+  const nameServers = new Map<string, NameServer>();
+  const nameServer = (namespace: string) => {
+    const address = remember(`${namespace}/`);
+    if (!nameServers.has(namespace)) nameServers.set(namespace, startNameServer({ address, namespace, addressOf, log: options.log }));
+    return `${address}:${nameServerPort}`;
+  };
+  for (const name of Object.keys(remembered).map(nameOf)) name.name === "" ? nameServer(name.namespace) : update(name);
 
   return {
-    addressOf(name) {
-      if (options.service(name) === undefined) return undefined;
-      const key = keyOf(name);
-      if (remembered[key] === undefined) {
-        remembered[key] = options.addresses.take();
-        writeFileSync(options.file, JSON.stringify(remembered));
-        update(name);
-      }
-      return remembered[key];
-    },
+    addressOf,
+    nameServer,
     changed: update,
     async close() {
       const all = [...open.values()].flat();
       open.clear();
-      await Promise.all(all.map(({ forwarder }) => forwarder.close()));
+      await Promise.all([...all.map(({ forwarder }) => forwarder.close()), ...[...nameServers.values()].map((server) => server.close())]);
     },
   };
 }

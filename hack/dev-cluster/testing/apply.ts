@@ -21,9 +21,12 @@ export async function applyAll(client: KubeClient, objects: readonly object[], s
     await client.apply(typeOf(object), object, { fieldManager: "development", decode: false }, signal);
 }
 
-/** Applies the CRDs in a folder; resolves when the API server serves them. */
+/**
+ * Applies the CRDs of applications and projects in a folder; resolves when the API server serves them. Applications are made without the third,
+ * of ApplicationSets, which takes longer than both to read and to serve.
+ */
 export async function applyCrds(client: KubeClient, folder: string, signal: AbortSignal): Promise<void> {
-  const files = (await readdir(folder)).filter((name) => name.endsWith("-crd.yaml"));
+  const files = (await readdir(folder)).filter((name) => /^(application|appproject)-crd\.yaml$/.test(name));
   const crds = await Promise.all(files.map(async (name) => parse(await readFile(join(folder, name), "utf8")) as KubeObject));
   await applyAll(client, crds, signal);
   for (const crd of crds) await established(client, crd, signal);

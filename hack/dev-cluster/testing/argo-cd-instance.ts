@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { createAuthority, issueClient, issueServer } from "../x509.ts";
 
 /**
  * The objects of one Argo CD instance, written out by hand as its upstream manifests have them: the development cluster is tested with
@@ -61,6 +62,7 @@ export function argoCdInstance(namespace: string, version: string): readonly obj
       stringData: { "server.secretkey": randomBytes(32).toString("base64") },
     },
     { apiVersion: "v1", kind: "Secret", metadata: meta("argocd-redis"), stringData: { auth: randomBytes(16).toString("hex") } },
+    ...tlsSecrets(meta),
     service(meta, "argocd-metrics", "argocd-application-controller", [["metrics", 8082]]),
     service(meta, "argocd-repo-server", "argocd-repo-server", [
       ["server", 8081],
@@ -90,6 +92,24 @@ export function argoCdInstance(namespace: string, version: string): readonly obj
       metadata: meta("argocd-redis"),
       spec: { replicas: 1, selector: selector("argocd-redis"), template: redisPod() },
     },
+  ];
+}
+
+/** Both sides of the connection to the repo-server show a certificate and check the other's. */
+function tlsSecrets(meta: (name: string) => object): readonly object[] {
+  const subject = { commonName: "repo-server authority" };
+  const authority = { ...createAuthority(subject), subject };
+  const server = issueServer(authority, { subject: { commonName: "argocd-repo-server" }, names: ["argocd-repo-server"] });
+  const client = issueClient(authority, { commonName: "argocd-application-controller" });
+  const mutual = { "client-ca.crt": authority.cert, "client.crt": client.cert, "client.key": client.key, "server-ca.crt": authority.cert };
+  return [
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: meta("argocd-repo-server-tls"),
+      stringData: { "tls.crt": server.cert, "tls.key": server.key, "ca.crt": authority.cert },
+    },
+    { apiVersion: "v1", kind: "Secret", metadata: meta("argocd-repo-server-mtls"), stringData: mutual },
   ];
 }
 
@@ -139,6 +159,7 @@ function controllerPod(image: string): object {
       timeout,
       { name: "ARGOCD_CONTROLLER_REPLICAS", value: "1" },
       { name: "KUBECACHEDIR", value: "/tmp/kubecache" },
+      { name: "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_CA_CERT_PATH", value: "/app/config/reposerver/mtls/server-ca.crt" },
       optionalParameter("REDIS_SERVER", "redis.server"),
       optionalParameter("ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER", "repo.server"),
     ],
@@ -149,6 +170,7 @@ function controllerPod(image: string): object {
       { name: "argocd-home", mountPath: "/home/argocd" },
       { name: "tmp", mountPath: "/tmp" },
       { name: "argocd-repo-server-tls", mountPath: "/app/config/controller/tls" },
+      { name: "argocd-repo-server-mtls", mountPath: "/app/config/reposerver/mtls" },
       { name: "params", mountPath: "/home/argocd/params" },
     ],
   };
@@ -156,6 +178,7 @@ function controllerPod(image: string): object {
     emptyDir("argocd-home"),
     emptyDir("tmp"),
     optionalSecret("argocd-repo-server-tls"),
+    optionalSecret("argocd-repo-server-mtls"),
     {
       name: "params",
       configMap: { name: "argocd-cmd-params-cm", optional: true, items: [{ key: "controller.profile.enabled", path: "profiler.enabled" }] },
@@ -198,6 +221,7 @@ function repoServerPod(image: string): object {
       { name: "gpg-keys", mountPath: "/app/config/gpg/source" },
       { name: "gpg-keyring", mountPath: "/app/config/gpg/keys" },
       { name: "argocd-repo-server-tls", mountPath: "/app/config/reposerver/tls" },
+      { name: "argocd-repo-server-mtls", mountPath: "/app/config/reposerver/mtls" },
       { name: "tmp", mountPath: "/tmp" },
       { name: "helm-working-dir", mountPath: "/helm-working-dir" },
       { name: "plugins", mountPath: "/home/argocd/cmp-server/plugins" },
@@ -212,6 +236,7 @@ function repoServerPod(image: string): object {
     ...[
       emptyDir("gpg-keyring"),
       optionalSecret("argocd-repo-server-tls"),
+      optionalSecret("argocd-repo-server-mtls"),
       emptyDir("tmp"),
       emptyDir("helm-working-dir"),
       emptyDir("plugins"),

@@ -1,3 +1,4 @@
+import { serviceOf } from "../service-names.ts";
 import { type Launch, type LaunchInput, relocate } from "./launch.ts";
 
 /** Variables by which Argo CD's programs find their files, with the place each has in the image. */
@@ -80,10 +81,19 @@ function componentSettings(
   const port = Number(flagValue(args, "--metrics-port") ?? "8082");
   const repoServer = peer("--repo-server", "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER");
   return {
-    args: [...identity, "--metrics-port", String(input.privatePort)],
+    args: [...identity, "--metrics-port", String(input.privatePort), ...named(repoServer, input)],
     forwards: [{ port, to: input.privatePort }],
     connectsTo: [redis, repoServer],
   };
+}
+
+/**
+ * The repo-server by its name, to be asked of our name server: its certificate is checked against the name, so that must not become an
+ * address (`dns://authority/name:port` is gRPC's way to say which server to ask).
+ */
+function named(repoServer: string, input: LaunchInput): readonly string[] {
+  const isService = serviceOf(repoServer.split(":")[0] ?? "", input.namespace) !== undefined;
+  return isService ? ["--repo-server", `dns://${input.nameServer}/${repoServer}`] : [];
 }
 
 /** Moves the value of `--flag=/path`, or a word that is a path itself. */

@@ -13,6 +13,8 @@ export interface LaunchInput {
   readonly root: string;
   /** Folder with a short path, for sockets. */
   readonly sockets: string;
+  /** `host:port` of a name server that knows the Services. */
+  readonly nameServer: string;
   /** File for the pod's service account, if the pod mounts its token. */
   readonly kubeconfig: string | undefined;
 }

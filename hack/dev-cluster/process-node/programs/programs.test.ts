@@ -14,6 +14,7 @@ const input = (changes: Partial<LaunchInput>): LaunchInput => ({
   privatePort: 20_001,
   root: "/r",
   sockets: "/s",
+  nameServer: "127.9.9.9:10053",
   kubeconfig: undefined,
   ...changes,
 });
@@ -23,7 +24,17 @@ describe("Argo CD's image", () => {
     const launch = launchArgoCd(
       input({ words: ["/usr/local/bin/argocd-application-controller", "--metrics-port=9000"], kubeconfig: "/k" }),
     );
-    expect(launch?.args).toEqual(["--metrics-port=9000", "--kubeconfig", "/k", "--namespace", "one", "--metrics-port", "20001"]);
+    expect(launch?.args).toEqual([
+      "--metrics-port=9000",
+      "--kubeconfig",
+      "/k",
+      "--namespace",
+      "one",
+      "--metrics-port",
+      "20001",
+      "--repo-server",
+      "dns://127.9.9.9:10053/argocd-repo-server:8081",
+    ]);
     expect(launch?.forwards).toEqual([{ port: 9000, to: 20_001 }]);
     expect(launch?.connectsTo).toEqual(["argocd-redis:6379", "argocd-repo-server:8081"]);
     expect(launch?.env).toMatchObject({ ARGOCD_BINARY_NAME: "argocd-application-controller", REDIS_SERVER: "argocd-redis:6379" });
