@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import process from "node:process";
+import { parse } from "yaml";
+import { argosyVersion, type Config, parseConfig } from "../config.ts";
+import type { MemberId } from "../domain/ids.ts";
+import { InputError } from "../domain/errors.ts";
+import { serve } from "../main.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { createUuidIds } from "../runtime/ids.ts";
+import { systemRng } from "../runtime/rng.ts";
+import { installShutdown } from "../runtime/shutdown.ts";
+import { createHealthRegistry } from "../telemetry/health.ts";
+import { createLog } from "../telemetry/pino-log.ts";
+import { createPromMetrics } from "../telemetry/prom-metrics.ts";
+import type { Terminal } from "./program.ts";
+
+export interface ServeOptions {
+  /** Text and name of the configuration file. */
+  readonly text: string;
+  readonly config: string;
+  /** Overrides the file's roles. */
+  readonly roles?: string;
+}
+
+/** `argosy serve`: runs until SIGTERM or SIGINT. Everything wrong with the configuration is said before anything starts. */
+export async function runServe(options: ServeOptions, terminal: Terminal): Promise<void> {
+  const config = readConfig(options, terminal.env);
+  const memberId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}` as MemberId;
+  const log = createLog({ level: config.log.level, format: config.log.format, fields: { member: memberId } });
+  const metrics = createPromMetrics();
+  const clock = systemClock;
+  const shutdown = installShutdown({ events: process, clock, log, metrics });
+  try {
+    await serve({ config, env: terminal.env, version: argosyVersion, memberId, clock, rng: systemRng, ids: createUuidIds(clock), log, metrics, readiness: createHealthRegistry(), shutdown });
+  } catch (error) {
+    if (shutdown.signal.aborted) return;
+    log.error({ err: error }, "Stopping because not everything could be started");
+    await shutdown.stop("start failed", 1);
+  }
+}
+
+function readConfig({ text, config: file, roles }: ServeOptions, env: Terminal["env"]): Config {
+  const document = parseYaml(text, file);
+  const merged = roles === undefined ? document : { ...(document as object), roles: roles === "all" ? "all" : roles.split(",") };
+  const parsed = parseConfig(merged, env);
+  if (parsed.ok) return parsed.config;
+  const lines = parsed.complaints.map(({ path, message, remedy }) => `\n  ${path}: ${message}. ${remedy}`);
+  throw new InputError(`${parsed.complaints.length} things are wrong:${lines.join("")}`, { code: "config.invalid", path: file, remedy: "docs/configuration.md lists every field" });
+}
+
+function parseYaml(text: string, file: string): unknown {
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw new InputError("is no YAML", { code: "config.yaml", path: file, remedy: (cause as Error).message.split("\n")[0] ?? "", cause });
+  }
+}
