@@ -306,9 +306,12 @@ describe("keyed queue", () => {
     expect(keysOf(bench)).toEqual(["a"]);
   });
 
-  it("aborts runs that do not end within the grace time", async () => {
+  it("aborts runs that do not end within the grace time, and does not call that a failure", async () => {
+    const logged: string[] = [];
+    const note = (_fields: unknown, message: string): void => void logged.push(message);
     const bench = aQueue({
       graceMs: 500,
+      log: { ...silentLog, warn: note, error: note },
       work: (_key, signal) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     });
     bench.queue.start();
@@ -317,6 +320,15 @@ describe("keyed queue", () => {
     const stopped = bench.queue.stop();
     await bench.clock.advance(500);
     await stopped;
+    expect(logged).toEqual([]);
+  });
+
+  it("leaves no timer behind when it has stopped", async () => {
+    const bench = aQueue();
+    bench.queue.start();
+    bench.queue.add("a", { afterMs: 60_000 });
+    await bench.queue.stop();
+    expect(bench.clock.nextAt()).toBeUndefined();
   });
 
   it("holds a hundred thousand keys", async () => {
