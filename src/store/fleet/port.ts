@@ -2,6 +2,7 @@ import type { Decision } from "../../domain/decision.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
+import type { LoadVector } from "../../domain/load.ts";
 
 export interface StoredFleet {
   readonly spec: FleetSpec;
@@ -19,6 +20,8 @@ export interface InstanceChange {
   readonly attempt: number;
   readonly version?: string;
   readonly appliedHash?: string;
+  readonly capacity?: LoadVector;
+  readonly weight?: number;
   readonly decision: Decision | undefined;
 }
 

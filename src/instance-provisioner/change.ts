@@ -1,0 +1,77 @@
+import type { Millis } from "../domain/clock.ts";
+import type { Decision } from "../domain/decision.ts";
+import { DefectError } from "../domain/errors.ts";
+import type { Instance, InstanceState } from "../domain/instance.ts";
+import type { LoadVector } from "../domain/load.ts";
+import type { InstanceEvent } from "./life-cycle.ts";
+import { nextState } from "./life-cycle.ts";
+
+/** A change of an instance's row, conditional on the revision it was decided on. */
+export interface RowChange {
+  readonly id: Instance["id"];
+  readonly revision: number;
+  readonly state: InstanceState;
+  readonly reason: string;
+  readonly attempt: number;
+  readonly version?: string;
+  readonly appliedHash?: string;
+  readonly capacity?: LoadVector;
+  readonly weight?: number;
+  readonly decision: Decision;
+}
+
+export interface WhatHappened {
+  readonly event: InstanceEvent;
+  readonly reason: string;
+  readonly attempt: number;
+  readonly now: Millis;
+  /** Hash of what the instance should be written as, `undefined` when nobody can say. */
+  readonly wantedHash?: string | undefined;
+}
+
+/** Events after which the row says what the instance was written as, or what could not be written. */
+const REMEMBERING: readonly InstanceEvent[] = ["applied", "giveUp"];
+
+/** The change an event asks for. An event the instance's state does not know is a defect of the caller. */
+export function changeOf(instance: Instance, what: WhatHappened): RowChange {
+  const { event, reason, attempt, now, wantedHash } = what;
+  const state = nextState(instance.state, event);
+  if (state === undefined) {
+    throw new DefectError(`Letting ${event} happen to an instance that is ${instance.state}`, { code: "instance.impossibleEvent", context: { instance: instance.id, event } });
+  }
+  return {
+    ...{ id: instance.id, revision: instance.revision, state, reason, attempt },
+    // What is about to be created is created in the version that is asked for now.
+    ...(event === "begin" ? { version: instance.desiredVersion } : {}),
+    ...(wantedHash !== undefined && REMEMBERING.includes(event) ? { appliedHash: wantedHash } : {}),
+    decision: decisionOf(instance, { now, verdict: state, rule: event, reason, details: { attempt, version: instance.desiredVersion } }),
+  };
+}
+
+/** What may change about an instance while it stays in its state. */
+export interface Note {
+  readonly version?: string;
+  readonly appliedHash?: string;
+  readonly capacity?: LoadVector;
+  readonly weight?: number;
+}
+
+/** A change of the row without one of the state; `undefined` when it would change nothing. */
+export function noteOf(instance: Instance, { now, ...note }: Note & { readonly now: Millis }): RowChange | undefined {
+  const isNews = Object.entries(note).some(([key, value]) => JSON.stringify(value) !== JSON.stringify(instance[key as keyof Note]));
+  if (!isNews) return undefined;
+  const { id, revision, state, reason, attempt } = instance;
+  const verdict = note.version !== undefined ? "UPGRADED" : note.capacity !== undefined ? "RESIZED" : "REAPPLIED";
+  return { ...{ id, revision, state, reason, attempt }, ...note, decision: decisionOf(instance, { now, verdict, rule: "DECLARATION", reason: "fleet.yaml", details: { ...note } }) };
+}
+
+/** The journal's entry about a new instance. */
+export function birthOf(instance: Instance): Decision {
+  return decisionOf(instance, { now: instance.stateSince, verdict: instance.state, rule: "MIN", reason: instance.reason, details: { engineCluster: instance.engineCluster } });
+}
+
+/** `verdict` is the state the instance is in from now on, or what else became of it; `rule` is what led there. */
+function decisionOf(instance: Instance, what: { readonly now: Millis; readonly verdict: string; readonly rule: string; readonly reason: string; readonly details: Readonly<Record<string, unknown>> }): Decision {
+  const { now, verdict, rule, reason, details } = what;
+  return { at: now, subject: instance.id, kind: "instance", verdict, rule, details: { name: instance.name, pool: instance.pool, reason, ...details } };
+}

@@ -1,0 +1,24 @@
+import type { FleetSpec } from "../domain/fleet.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { ManifestParameters } from "./manifests/parameters.ts";
+import { manifestHash } from "./manifests/render.ts";
+import type { Wanted } from "./next-step.ts";
+
+/** What an instance should be made from, or why nobody can say. */
+export type Declaration =
+  | (Wanted & { readonly kind: "renderable"; readonly parameters: Omit<ManifestParameters, "secrets">; readonly crds: string })
+  | (Wanted & { readonly kind: "impossible" });
+
+/** Looks up pool and release of an instance in the declared fleet. */
+export function declarationOf(instance: Instance, fleet: FleetSpec | undefined, systemNamespace: string): Declaration {
+  const pool = fleet?.pools.find((one) => one.name === instance.pool);
+  if (fleet === undefined || pool === undefined) return { kind: "impossible", reason: `pool ${instance.pool} is not declared any more` };
+  const release = fleet.versions.catalogue.find((one) => one.version === instance.desiredVersion);
+  if (release === undefined) return { kind: "impossible", reason: `version ${instance.desiredVersion} is not in the catalogue of fleet.yaml` };
+  const parameters = { instance: identityOf(instance), release, resources: pool.resources, engine: pool.engine, egressAllow: fleet.egress.allow, systemNamespace };
+  return { kind: "renderable", parameters, crds: release.crds, hash: manifestHash(parameters) };
+}
+
+function identityOf({ id, name, namespace, pool, class: className }: Instance): ManifestParameters["instance"] {
+  return { id, name, namespace, pool, class: className };
+}

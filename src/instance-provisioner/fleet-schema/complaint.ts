@@ -1,0 +1,56 @@
+import { nearest } from "./nearest.ts";
+import type { SchemaNode, ShapeIssue } from "./schema.ts";
+import { FLEET_SCHEMA } from "./schema.ts";
+
+/** What is wrong in a Fleet document, where, and what to do about it. Never repeats a value. */
+export interface Complaint {
+  /** Like `pools[0].capacity.milliCpu`; "" is the whole document. */
+  readonly path: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+export function pathText(path: readonly (string | number)[]): string {
+  return path.reduce<string>((text, key) => (typeof key === "number" ? `${text}[${key}]` : text === "" ? key : `${text}.${key}`), "");
+}
+
+/** An issue about the form of a field in words. */
+export function complaintOf({ path, kind, bound }: ShapeIssue): Complaint {
+  const form = formOf(nodeAt(path));
+  switch (kind) {
+    case "missing":
+      return { path: pathText(path), message: "is missing", remedy: `Give ${form}` };
+    case "unknown":
+      return unknownField(path);
+    case "too small":
+      return { path: pathText(path), message: `is less than ${bound}`, remedy: `Give at least ${bound}` };
+    case "too large":
+      return { path: pathText(path), message: `is more than ${bound}`, remedy: `Give at most ${bound}` };
+    case "malformed":
+      return { path: pathText(path), message: `is not ${form}`, remedy: `Give ${form}` };
+  }
+}
+
+function unknownField(path: readonly (string | number)[]): Complaint {
+  const siblings = Object.keys(nodeAt(path.slice(0, -1))?.properties ?? {});
+  const meant = nearest(String(path.at(-1)), siblings);
+  const remedy = meant === undefined ? `Remove it, or use one of ${siblings.join(", ")}` : `Did you mean ${pathText([...path.slice(0, -1), meant])}?`;
+  return { path: pathText(path), message: "is no field of a Fleet", remedy };
+}
+
+function nodeAt(path: readonly (string | number)[]): SchemaNode | undefined {
+  return path.reduce<SchemaNode | undefined>((node, key) => (typeof key === "number" ? node?.items : node?.properties?.[key]), FLEET_SCHEMA);
+}
+
+const FORMS: Readonly<Record<string, string>> = {
+  integer: "a whole number",
+  number: "a number",
+  string: "a text",
+  boolean: "true or false",
+  array: "a list",
+  object: "a group of fields",
+};
+
+function formOf(node: SchemaNode | undefined): string {
+  return node?.title ?? node?.const ?? FORMS[node?.type ?? ""] ?? "a value of the right form";
+}

@@ -1,0 +1,176 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isAddressRange } from "./address-range.ts";
+import type { Complaint } from "./complaint.ts";
+import { parseFleetDocument } from "./parse-fleet.ts";
+
+type Json = Record<string, unknown>;
+
+function aDocument(changes: Json = {}): Json {
+  return {
+    apiVersion: "argosy.dev/v1alpha1",
+    kind: "Fleet",
+    engineClusters: [{ name: "eu-1", region: "eu", kubeconfigSecret: "argosy-system/eu-1" }],
+    versions: {
+      default: "3.5.7",
+      floor: "3.5.1",
+      catalogue: [{ version: "3.5.7", image: "images.example/argocd:v3.5.7", redisImage: "images.example/redis:8.2.3", crds: "/crds/3.5.7" }],
+    },
+    pools: [aPool()],
+    ...changes,
+  };
+}
+
+function aPool(changes: Json = {}): Json {
+  return {
+    name: "standard",
+    class: { region: "eu", tier: "shared", trust: "public" },
+    engineClusters: ["eu-1"],
+    instances: { min: 2, max: 20 },
+    capacity: { applications: 1000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2000, gitPerMinute: 600 },
+    ...changes,
+  };
+}
+
+function complaintsOf(document: unknown): readonly Complaint[] {
+  const parsed = parseFleetDocument(document);
+  return parsed.ok ? [] : parsed.complaints;
+}
+
+describe("a Fleet document", () => {
+  it("is filled in with defaults and counted in the units of planning", () => {
+    const parsed = parseFleetDocument(aDocument());
+    expect(parsed).toEqual({
+      ok: true,
+      spec: {
+        engineClusters: [{ name: "eu-1", region: "eu", access: { kind: "secret", secret: "argosy-system/eu-1" } }],
+        versions: aDocument()["versions"],
+        pools: [
+          {
+            ...aPool(),
+            version: undefined,
+            capacity: { applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2000, gitPerMinute: 600_000 },
+            resources: {
+              controller: { cpu: "2", memory: "4Gi" },
+              repoServer: { cpu: "1", memory: "1Gi", replicas: 1 },
+              redis: { cpu: "250m", memory: "256Mi" },
+            },
+            engine: {
+              ...{ statusProcessors: 20, operationProcessors: 10, k8sClientQps: 200, k8sClientBurst: 400 },
+              ...{ reconciliationSeconds: 120, reconciliationJitterSeconds: 60 },
+            },
+          },
+        ],
+        workspaces: { selector: {}, quota: { deployments: 100, syncsPerMinute: 20 } },
+        egress: { allow: [], http: [] },
+      },
+    });
+  });
+
+  it("may write amounts as numbers, and the cluster Argosy runs in without a Secret", () => {
+    const pool = aPool({ resources: { controller: { cpu: 4 }, repoServer: { replicas: 3 } } });
+    const parsed = parseFleetDocument(aDocument({ pools: [pool], engineClusters: [{ name: "eu-1", region: "eu", inCluster: true }] }));
+    expect(parsed).toMatchObject({
+      ok: true,
+      spec: { engineClusters: [{ access: { kind: "inCluster" } }], pools: [{ resources: { controller: { cpu: "4", memory: "4Gi" }, repoServer: { replicas: 3 } } }] },
+    });
+  });
+
+  it("is told everything that is wrong with its form at once, with path and remedy", () => {
+    const pool = aPool({ capcity: {}, instances: { min: -1, max: "many" }, resources: { controller: { memory: "much" } } });
+    expect(complaintsOf(aDocument({ kind: "Flee", pools: [pool], egres: {}, wholly: 1 }))).toEqual([
+      { path: "kind", message: "is not Fleet", remedy: "Give Fleet" },
+      { path: "pools[0].instances.min", message: "is less than 0", remedy: "Give at least 0" },
+      { path: "pools[0].instances.max", message: "is not a whole number", remedy: "Give a whole number" },
+      { path: "pools[0].resources.controller.memory", message: "is not an amount like 2, 500m or 4Gi", remedy: "Give an amount like 2, 500m or 4Gi" },
+      { path: "pools[0].capcity", message: "is no field of a Fleet", remedy: "Did you mean pools[0].capacity?" },
+      { path: "egres", message: "is no field of a Fleet", remedy: "Did you mean egress?" },
+      { path: "wholly", message: "is no field of a Fleet", remedy: "Remove it, or use one of apiVersion, kind, engineClusters, versions, pools, workspaces, egress" },
+    ]);
+  });
+
+  it("is told what is missing and what is beyond bounds", () => {
+    const { class: _class, ...rest } = aPool({ instances: { min: 1, max: 5000 } });
+    expect(complaintsOf(aDocument({ pools: [rest] }))).toEqual([
+      { path: "pools[0].class", message: "is missing", remedy: "Give a group of fields" },
+      { path: "pools[0].instances.max", message: "is more than 1000", remedy: "Give at most 1000" },
+    ]);
+  });
+
+  it.each<[string, Json, Complaint]>([
+    [
+      "names twice",
+      { pools: [aPool(), aPool()] },
+      { path: "pools[1].name", message: "is there twice (first at [0])", remedy: "Remove one of the two" },
+    ],
+    [
+      "clusters nobody can reach",
+      { engineClusters: [{ name: "eu-1", region: "eu" }] },
+      { path: "engineClusters[0]", message: "says no way to reach it", remedy: "Give either inCluster: true or kubeconfigSecret: <namespace>/<name>" },
+    ],
+    [
+      "clusters with two ways in",
+      { engineClusters: [{ name: "eu-1", region: "eu", inCluster: true, kubeconfigSecret: "a/b" }] },
+      { path: "engineClusters[0]", message: "says two ways to reach it", remedy: "Give either inCluster: true or kubeconfigSecret: <namespace>/<name>" },
+    ],
+    [
+      "clusters that are misspelt",
+      { pools: [aPool({ engineClusters: ["eu-2"] })] },
+      { path: "pools[0].engineClusters[0]", message: "is no engine cluster of this fleet", remedy: "Did you mean eu-1?" },
+    ],
+    [
+      "clusters nobody declared",
+      { pools: [aPool({ engineClusters: ["somewhere"] })] },
+      { path: "pools[0].engineClusters[0]", message: "is no engine cluster of this fleet", remedy: "Use one of eu-1" },
+    ],
+    [
+      "clusters of another region",
+      { pools: [aPool({ class: { region: "us", tier: "shared", trust: "public" } })] },
+      { path: "pools[0].engineClusters[0]", message: "is in region eu, the pool's class in us", remedy: "Use clusters of the class's region" },
+    ],
+    [
+      "more instances than there may be",
+      { pools: [aPool({ instances: { min: 3, max: 2 } })] },
+      { path: "pools[0].instances.min", message: "is more than instances.max", remedy: "Raise max or lower min" },
+    ],
+    [
+      "versions without an image",
+      { pools: [aPool({ version: "3.5.6" })] },
+      { path: "pools[0].version", message: "is not in versions.catalogue", remedy: "Add it there, or use one of 3.5.7" },
+    ],
+    [
+      "versions below the floor",
+      { versions: { ...(aDocument()["versions"] as Json), floor: "3.6.0" } },
+      { path: "versions.default", message: "is older than versions.floor (3.6.0)", remedy: "Use a newer release: older ones have known vulnerabilities" },
+    ],
+    [
+      "ranges that are none",
+      { egress: { allow: ["10.1.0.0/16", "10.1.2.3/16"] } },
+      { path: "egress.allow[1]", message: "is no range of addresses", remedy: "Give its first address and the length of its prefix, like 10.1.0.0/16" },
+    ],
+  ])("may not have %s", (_what, changes, complaint) => {
+    expect(complaintsOf(aDocument(changes))).toContainEqual(complaint);
+  });
+
+  it("of any shape whatever is parsed or complained about, without ever repeating what it holds", () => {
+    fc.assert(
+      fc.property(fc.anything({ withBigInt: true, withDate: true, withMap: true }), (anything) => {
+        const parsed = parseFleetDocument(anything);
+        expect(parsed.ok ? 0 : parsed.complaints.length).toBeGreaterThan(0);
+      }),
+    );
+    expect(JSON.stringify(complaintsOf(aDocument({ engineClusters: [{ name: "eu-1", region: "eu", kubeconfigSecret: "hunter2 hunter2" }] })))).not.toContain("hunter2");
+  });
+});
+
+describe("a range of addresses", () => {
+  it.each(["0.0.0.0/0", "10.1.0.0/16", "192.168.7.9/32", "::/0", "fd00::/8", "2001:db8::1/128", "1:2:3:4:5:6:7:0/112", "127.0.0.0/8"])("%s is one", (text) => {
+    expect(isAddressRange(text)).toBe(true);
+  });
+  it.each(["", "10.1.0.0", "10.1.0.0/33", "10.1.0.1/16", "256.0.0.0/8", "01.0.0.0/8", "10.0.0.0/08", "10.0.0/8", "::1/127", "1::2::/64", "::/129", "12345::/16", "1:2:3:4:5:6:7/112", "1:2:3:4:5:6:7:8::/128", "10.0.0.0/8/8", "a/8"])(
+    "%s is none",
+    (text) => {
+      expect(isAddressRange(text)).toBe(false);
+    },
+  );
+});

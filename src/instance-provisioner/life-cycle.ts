@@ -1,0 +1,79 @@
+import type { InstanceState } from "../domain/instance.ts";
+
+/** What can happen to an instance. */
+export const INSTANCE_EVENTS = [
+  "begin",
+  "applied",
+  "ready",
+  "attemptFailed",
+  "giveUp",
+  "retry",
+  "cordon",
+  "uncordon",
+  "drain",
+  "keep",
+  "retired",
+] as const;
+export type InstanceEvent = (typeof INSTANCE_EVENTS)[number];
+
+type Row = Readonly<Record<InstanceEvent, InstanceState | undefined>>;
+
+const NEVER: Row = {
+  begin: undefined,
+  applied: undefined,
+  ready: undefined,
+  attemptFailed: undefined,
+  giveUp: undefined,
+  retry: undefined,
+  cordon: undefined,
+  uncordon: undefined,
+  drain: undefined,
+  keep: undefined,
+  retired: undefined,
+};
+
+/** Where each event leads from each state; `undefined` where it cannot happen. */
+export const LIFE_CYCLE: Readonly<Record<InstanceState, Row>> = {
+  REQUESTED: { ...NEVER, begin: "CREATING", giveUp: "FAILED", drain: "DRAINING" },
+  CREATING: { ...NEVER, applied: "WARMING", attemptFailed: "CREATING", giveUp: "FAILED", drain: "DRAINING" },
+  WARMING: { ...NEVER, ready: "ACTIVE", attemptFailed: "CREATING", giveUp: "FAILED", drain: "DRAINING" },
+  ACTIVE: { ...NEVER, cordon: "CORDONED", drain: "DRAINING" },
+  CORDONED: { ...NEVER, uncordon: "ACTIVE", drain: "DRAINING" },
+  DRAINING: { ...NEVER, keep: "ACTIVE", retired: "RETIRED" },
+  RETIRED: NEVER,
+  FAILED: { ...NEVER, retry: "REQUESTED", drain: "DRAINING" },
+};
+
+/** The state an event leads to, `undefined` when it cannot happen in this one. */
+export function nextState(state: InstanceState, event: InstanceEvent): InstanceState | undefined {
+  return LIFE_CYCLE[state][event];
+}
+
+const MINUTE = 60_000;
+
+/**
+ * How long an instance may stay in a state before something is done about it, in ms; `undefined` for ever. Creating is a few
+ * dozen writes, and ten minutes outlast a restart of an API server. Warming pulls two images, which takes minutes on a new
+ * node. What has failed is tried again by itself twice an hour, because most reasons pass: a quota, a registry, a cluster.
+ */
+export const DEADLINES_MS: Readonly<Record<InstanceState, number | undefined>> = {
+  REQUESTED: undefined,
+  CREATING: 10 * MINUTE,
+  WARMING: 10 * MINUTE,
+  ACTIVE: undefined,
+  CORDONED: undefined,
+  DRAINING: undefined,
+  RETIRED: undefined,
+  FAILED: 30 * MINUTE,
+};
+
+/** Failed attempts after which a creation is given up, for people to see. */
+export const MAX_ATTEMPTS = 5;
+
+/**
+ * How long after the creation began an attempt may start, in ms: 0, 5 s, 20 s, 80 s, 320 s. Counted from a time that is
+ * recorded, so that neither a restart nor an event in between makes attempts follow each other faster.
+ */
+export function attemptOffsetMs(attempt: number): number {
+  return attempt === 0 ? 0 : 5_000 * 4 ** (Math.min(attempt, MAX_ATTEMPTS) - 1);
+}

@@ -1,0 +1,164 @@
+import type { Millis } from "../domain/clock.ts";
+import type { ObservedComponent, ObservedInstance } from "../domain/engine.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { InstanceEvent } from "./life-cycle.ts";
+import { attemptOffsetMs, DEADLINES_MS, MAX_ATTEMPTS } from "./life-cycle.ts";
+import { COMPONENTS } from "./manifests/names.ts";
+
+/** Whether the instance's manifests can be rendered, and the hash of what they should be. */
+export type Wanted = { readonly kind: "renderable"; readonly hash: string } | { readonly kind: "impossible"; readonly reason: string };
+
+export interface InstanceFacts {
+  readonly instance: Instance;
+  readonly observed: ObservedInstance;
+  readonly wanted: Wanted;
+  /** Units the instance holds. */
+  readonly units: number;
+  readonly now: Millis;
+}
+
+export interface Change {
+  readonly kind: "change";
+  readonly event: InstanceEvent;
+  readonly reason: string;
+  readonly attempt: number;
+}
+
+/** The one thing to do next for an instance. */
+export type Step =
+  | Change
+  /** Write the objects that are not as they should be; `then` follows when all could be written. */
+  | { readonly kind: "apply"; readonly then: Change | undefined; readonly againAfterMs: number | undefined }
+  /** All pods run the version that was asked for. */
+  | { readonly kind: "upgraded"; readonly version: string }
+  | { readonly kind: "deleteNamespace" }
+  | { readonly kind: "wait"; readonly afterMs: number; readonly reason: string }
+  | { readonly kind: "rest" };
+
+/** How soon to look again at what no event may tell about, in ms. */
+const SOON_MS = 2_000;
+const WARMING_MS = 5_000;
+const AWAY_MS = 15_000;
+
+/** Decides the next step of an instance from what is recorded, what was seen and what time it is. */
+export function nextStep(facts: InstanceFacts): Step {
+  switch (facts.instance.state) {
+    case "REQUESTED":
+      return facts.wanted.kind === "impossible" ? giveUp(facts, facts.wanted.reason) : change(facts, "begin", "its objects are being created");
+    case "CREATING":
+      return stepOfCreating(facts);
+    case "WARMING":
+      return stepOfWarming(facts);
+    case "ACTIVE":
+    case "CORDONED":
+      return maintain(facts);
+    case "DRAINING":
+      return facts.units > 0 ? maintain(facts) : stepOfLeaving(facts);
+    case "FAILED":
+      return stepOfFailed(facts);
+    case "RETIRED":
+      return { kind: "rest" };
+  }
+}
+
+/** What follows when an instance that is being created could not be written: another attempt, or none. */
+export function afterRefusal(facts: Pick<InstanceFacts, "instance">, reason: string): Change {
+  const attempt = facts.instance.attempt + 1;
+  if (attempt < MAX_ATTEMPTS) return { kind: "change", event: "attemptFailed", reason: `attempt ${attempt} of ${MAX_ATTEMPTS} failed: ${reason}`, attempt };
+  return { kind: "change", event: "giveUp", reason: `given up after ${attempt} attempts: ${reason}`, attempt };
+}
+
+function stepOfCreating(facts: InstanceFacts): Step {
+  const { instance, observed, wanted, now } = facts;
+  if (wanted.kind === "impossible") return giveUp(facts, wanted.reason);
+  if (observed.namespace === "foreign") return giveUp(facts, foreignReason(instance, observed.owner));
+  if (isOverdue(facts)) return giveUp(facts, `it could not be created in time: ${whyNotCreated(facts)}`);
+  if (observed.namespace === "unknown") return { kind: "wait", afterMs: AWAY_MS, reason: observed.reason };
+  if (observed.namespace === "terminating") return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is still being deleted` };
+  const startsInMs = instance.stateSince + attemptOffsetMs(instance.attempt) - now;
+  if (startsInMs > 0) return { kind: "wait", afterMs: startsInMs, reason: instance.reason };
+  return { kind: "apply", then: change(facts, "applied", "waiting for its pods"), againAfterMs: undefined };
+}
+
+function stepOfWarming(facts: InstanceFacts): Step {
+  const { instance, observed, wanted } = facts;
+  if (wanted.kind === "impossible") return giveUp(facts, wanted.reason);
+  if (observed.namespace === "foreign") return giveUp(facts, foreignReason(instance, observed.owner));
+  if (observed.namespace === "absent" || observed.namespace === "terminating") return afterRefusal(facts, `namespace ${instance.namespace} was deleted`);
+  if (observed.namespace === "ours" && areReady(observed.components)) return change(facts, "ready", "all its pods are ready");
+  const missing = observed.namespace === "unknown" ? observed.reason : whyNotReady(observed.components);
+  if (isOverdue(facts)) return afterRefusal(facts, missing);
+  return observed.namespace === "unknown" ? { kind: "wait", afterMs: AWAY_MS, reason: missing } : { kind: "apply", then: undefined, againAfterMs: WARMING_MS };
+}
+
+/** Keeps an instance that serves units as it should be. A namespace that somebody deleted is made anew. */
+function maintain({ instance, observed, wanted }: InstanceFacts): Step {
+  if (observed.namespace === "unknown") return { kind: "wait", afterMs: AWAY_MS, reason: observed.reason };
+  if (observed.namespace === "foreign") return { kind: "wait", afterMs: AWAY_MS, reason: foreignReason(instance, observed.owner) };
+  if (observed.namespace === "terminating") return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is being deleted` };
+  // Without a declaration it stays as it is: leaving something out of fleet.yaml is no request to touch it.
+  if (wanted.kind === "impossible") return { kind: "rest" };
+  const isChanging = instance.version !== instance.desiredVersion;
+  const runsWhatIsWritten = observed.namespace === "ours" && instance.appliedHash === wanted.hash && areReady(observed.components);
+  if (isChanging && runsWhatIsWritten) return { kind: "upgraded", version: instance.desiredVersion };
+  return { kind: "apply", then: undefined, againAfterMs: isChanging ? WARMING_MS : undefined };
+}
+
+function stepOfLeaving(facts: InstanceFacts): Step {
+  const { instance, observed } = facts;
+  switch (observed.namespace) {
+    case "absent":
+      return change(facts, "retired", "its namespace is gone");
+    case "foreign":
+      return change(facts, "retired", `namespace ${instance.namespace} is not its own and was left alone`);
+    case "ours":
+      return { kind: "deleteNamespace" };
+    case "terminating":
+      return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is being deleted` };
+    case "unknown":
+      return { kind: "wait", afterMs: AWAY_MS, reason: observed.reason };
+  }
+}
+
+function stepOfFailed(facts: InstanceFacts): Step {
+  const { instance, wanted, now } = facts;
+  if (wanted.kind === "impossible") return { kind: "rest" };
+  if (wanted.hash !== instance.appliedHash) return { kind: "change", event: "retry", reason: "its declaration has changed", attempt: 0 };
+  if (isOverdue(facts)) return { kind: "change", event: "retry", reason: `tried again after: ${instance.reason}`, attempt: 0 };
+  return { kind: "wait", afterMs: instance.stateSince + (DEADLINES_MS.FAILED ?? 0) - now, reason: instance.reason };
+}
+
+function change({ instance }: InstanceFacts, event: InstanceEvent, reason: string): Change {
+  return { kind: "change", event, reason, attempt: event === "ready" || event === "retired" ? 0 : instance.attempt };
+}
+
+function giveUp({ instance }: InstanceFacts, reason: string): Change {
+  return { kind: "change", event: "giveUp", reason, attempt: instance.attempt };
+}
+
+function isOverdue({ instance, now }: InstanceFacts): boolean {
+  const deadlineMs = DEADLINES_MS[instance.state];
+  return deadlineMs !== undefined && now - instance.stateSince >= deadlineMs;
+}
+
+function areReady(components: readonly ObservedComponent[]): boolean {
+  return COMPONENTS.every((name) => components.some((component) => component.name === name && component.isReady));
+}
+
+function whyNotReady(components: readonly ObservedComponent[]): string {
+  const details = COMPONENTS.flatMap((name) => {
+    const found = components.find((component) => component.name === name);
+    return found?.isReady === true ? [] : [`${name}: ${found?.detail ?? "is not there"}`];
+  });
+  return details.join("; ");
+}
+
+function whyNotCreated({ instance, observed }: InstanceFacts): string {
+  if (observed.namespace === "unknown") return observed.reason;
+  return observed.namespace === "terminating" ? `namespace ${instance.namespace} is still being deleted` : instance.reason;
+}
+
+function foreignReason(instance: Instance, owner: string | undefined): string {
+  const whose = owner === undefined ? "was not made by Argosy" : `belongs to instance ${owner}`;
+  return `namespace ${instance.namespace} is there already and ${whose}: delete or rename it`;
+}
