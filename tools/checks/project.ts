@@ -16,7 +16,7 @@ export interface Project {
 }
 
 const ROOTS = ["src", "hack", "e2e", "bench", "tools", "bin", "docs", "charts", ".ci", "."];
-const NOT_OURS = new Set(["node_modules", ".git", ".argosy", ".stryker-tmp", "coverage", "dist", "reports", "planted"]);
+const NOT_OURS = new Set(["node_modules", ".argosy", "planted"]);
 const TEXT = /(?:\.(?:ts|mjs|cjs|js|json|md|ya?ml|sh|tpl|go|mod|html|css|sql|txt)|(?:^|\/)(?:run|\.npmrc|\.gitignore|\.node-version))$/;
 
 /** Reads every text file of the checkout that people write. */

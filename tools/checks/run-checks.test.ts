@@ -23,7 +23,7 @@ it("prints a line for each check, and for a failure what was found and what to d
 it("counts a check that cannot run as failed and goes on", async () => {
   const broken = check("broken", () => Promise.reject(new Error("no such program")));
   const outcomes = await runChecks([broken, check("good", () => Promise.resolve({ isFine: true, text: "" }))], () => {}, never);
-  expect(outcomes.map(({ isFine }) => isFine).sort()).toEqual([false, true]);
+  expect(outcomes.filter(({ isFine }) => isFine).map(({ check: { name } }) => name)).toEqual(["good"]);
 });
 
 it("runs no more than two at a time", async () => {
