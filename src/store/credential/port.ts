@@ -19,3 +19,11 @@ export interface CredentialStore {
   /** Re-wraps every data key that is not wrapped by the current key; returns how many. */
   rewrap(signal: AbortSignal): Promise<number>;
 }
+
+/** Named keys of 32 bytes from outside the database. A name is never given to another key. */
+export interface KeyRing {
+  /** Name of the key that wraps what is written from now on. */
+  readonly current: string;
+  /** `undefined`: this process was not given a key of that name. */
+  get(id: string): Uint8Array | undefined;
+}

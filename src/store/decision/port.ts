@@ -4,5 +4,9 @@ import type { Decision } from "../../domain/decision.ts";
 export interface DecisionStore {
   append(decisions: readonly Decision[], signal: AbortSignal): Promise<void>;
   /** Newest first. */
-  list(filter: { readonly subject?: string; readonly kind?: Decision["kind"] }, limit: number, signal: AbortSignal): Promise<readonly Decision[]>;
+  list(
+    filter: { readonly subject?: string; readonly kind?: Decision["kind"] },
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly Decision[]>;
 }

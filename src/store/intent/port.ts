@@ -42,6 +42,22 @@ export interface UserView {
   readonly status: RecordedStatus | undefined;
   /** Hash of the user's status last written, to skip writing the same again; empty before the first. */
   readonly publishedHash: string;
+  /** Rises with each change of status or placement; given back by `recordPublished`, so that a change meanwhile stays unpublished. */
+  readonly viewRevision: number;
+}
+
+export interface Publication {
+  readonly applicationId: ApplicationId;
+  readonly hash: string;
+  /** Of the view that was published; absent: whatever the row holds now counts as published. */
+  readonly viewRevision?: number;
+}
+
+export interface KnownWorkspace {
+  readonly workspaceId: WorkspaceId;
+  readonly namespace: string;
+  readonly namespaceUid: string;
+  readonly state: Workspace["state"];
 }
 
 export interface KnownApplication {
@@ -57,10 +73,15 @@ export interface IntentStore {
   /**
    * Records intents in one transaction. A change of spec raises the application's `desiredRevision` (and the unit's, when
    * its set of repositories changes), writes an operation and notifies `application` or, for a unit without owner, `unit`.
-   * An intent whose generation is older than the row's is `unchanged`.
+   * An intent whose generation is older than the row's is `unchanged`. One for a workspace that was being deleted makes it
+   * active again.
    */
   recordDeployments(intents: readonly DeploymentIntent[], signal: AbortSignal): Promise<readonly IntentOutcome[]>;
-  /** Marks applications as deleted (idempotent) and notifies; unknown uids are ignored. */
+  /**
+   * Marks applications as deleted (idempotent) and notifies `application`; unknown uids are ignored. A deletion under way may
+   * still become `orphan`, never `cascade`. Of a unit that was never placed nothing can stand anywhere: its rows go at once,
+   * which notifies `status`.
+   */
   recordDeletions(deletions: readonly DeletionIntent[], signal: AbortSignal): Promise<void>;
   readByUids(uids: readonly string[], signal: AbortSignal): Promise<readonly UserView[]>;
   readByIds(ids: readonly ApplicationId[], signal: AbortSignal): Promise<readonly UserView[]>;
@@ -68,5 +89,12 @@ export interface IntentStore {
   listKnown(apiCluster: string, signal: AbortSignal): Promise<readonly KnownApplication[]>;
   /** Ids whose recorded status or placement has changed since `publishedHash` was written. */
   listUnpublished(apiCluster: string, limit: number, signal: AbortSignal): Promise<readonly ApplicationId[]>;
-  recordPublished(entries: readonly { readonly applicationId: ApplicationId; readonly hash: string }[], signal: AbortSignal): Promise<void>;
+  recordPublished(entries: readonly Publication[], signal: AbortSignal): Promise<void>;
+  /** Every workspace of one API cluster, sorted by id, for the sweep that compares them with the namespaces that exist. */
+  listKnownWorkspaces(apiCluster: string, signal: AbortSignal): Promise<readonly KnownWorkspace[]>;
+  /**
+   * Marks workspaces whose namespace is gone as being deleted (idempotent) and notifies their units; those that hold no
+   * application and were never placed go at once.
+   */
+  recordWorkspaceEnds(ids: readonly WorkspaceId[], signal: AbortSignal): Promise<void>;
 }

@@ -24,7 +24,15 @@ export interface Page {
 
 /** What SREs look at: read only, paged by key. */
 export interface OperationStore {
-  listOperations(filter: { readonly state?: OperationState; readonly workspaceId?: WorkspaceId }, page: Page, signal: AbortSignal): Promise<readonly Operation[]>;
+  listOperations(
+    filter: { readonly state?: OperationState; readonly workspaceId?: WorkspaceId },
+    page: Page,
+    signal: AbortSignal,
+  ): Promise<readonly Operation[]>;
   listWorkspaces(filter: { readonly namespace?: string }, page: Page, signal: AbortSignal): Promise<readonly WorkspaceSummary[]>;
-  listApplications(filter: { readonly namespace?: string; readonly name?: string }, page: Page, signal: AbortSignal): Promise<readonly ApplicationSummary[]>;
+  listApplications(
+    filter: { readonly namespace?: string; readonly name?: string },
+    page: Page,
+    signal: AbortSignal,
+  ): Promise<readonly ApplicationSummary[]>;
 }

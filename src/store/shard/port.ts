@@ -40,7 +40,10 @@ export interface ShardStore {
   /** Units the instance holds, sorted by id. */
   listOwned(instanceId: InstanceId, signal: AbortSignal): Promise<readonly OwnedUnit[]>;
   /** Every application that belongs on the instance, deleted ones that still wait for their end included. */
-  listApplications(instanceId: InstanceId, signal: AbortSignal): Promise<readonly { readonly applicationId: ApplicationId; readonly argoName: string; readonly epoch: number }[]>;
+  listApplications(
+    instanceId: InstanceId,
+    signal: AbortSignal,
+  ): Promise<readonly { readonly applicationId: ApplicationId; readonly argoName: string; readonly epoch: number }[]>;
   /** Applications and units of the instance whose acknowledged revision is behind the desired one, or that wait for deletion. */
   listLagging(instanceId: InstanceId, limit: number, signal: AbortSignal): Promise<Lagging>;
   /**

@@ -1,0 +1,83 @@
+import { DefectError } from "../../../domain/errors.ts";
+import type { UnitId, WorkspaceId } from "../../../domain/ids.ts";
+import type { Application, Workspace } from "../../../domain/workspace.ts";
+import { LOAD_PER_APPLICATION } from "../../placement/planning-load.ts";
+import { completeOperations } from "./operations-log.ts";
+import type { ApplicationRow, Tables, Transaction, UnitRow } from "./tables.ts";
+
+export function unitRow(tables: Tables, id: UnitId): UnitRow {
+  return found(tables.units.get(id), "unit", id);
+}
+
+export function workspaceOf(tables: Tables, id: WorkspaceId): Workspace {
+  return found(tables.workspaces.get(id), "workspace", id);
+}
+
+function found<Row>(row: Row | undefined, what: string, id: string): Row {
+  if (row === undefined)
+    throw new DefectError(`following a reference to a ${what} that is not there`, { code: "store.reference", context: { what, id } });
+  return row;
+}
+
+export const applicationsOf = (tables: Tables, unitId: UnitId): readonly ApplicationRow[] => tables.applications.where("unit", unitId);
+
+/** Repositories of the unit's applications, wanted or still being deleted; sorted, without duplicates. */
+export function repoUrlsOf(tables: Tables, unitId: UnitId): readonly string[] {
+  return [...new Set(applicationsOf(tables, unitId).map(({ application }) => application.spec.source.repoUrl))].sort();
+}
+
+export function putUnit(tables: Tables, row: UnitRow): void {
+  tables.units.put(row.unit.id, row);
+}
+
+/**
+ * Runs `work` and raises the desired revision of each of the units whose set of repositories it changed, once; returns those
+ * units. Their load follows the number of their applications.
+ */
+export function withUnits(transaction: Transaction, unitIds: Iterable<UnitId>, work: () => void): ReadonlySet<UnitId> {
+  const { tables, notify } = transaction;
+  const before = new Map([...new Set(unitIds)].map((id) => [id, repoUrlsOf(tables, id).join("\n")]));
+  work();
+  const raised = new Set<UnitId>();
+  for (const [id, urls] of before) {
+    const row = unitRow(tables, id);
+    const { unit } = row;
+    const isRaised = repoUrlsOf(tables, id).join("\n") !== urls;
+    const load = { ...unit.load, applications: applicationsOf(tables, id).length * LOAD_PER_APPLICATION };
+    putUnit(tables, { ...row, unit: { ...unit, load, desiredRevision: unit.desiredRevision + (isRaised ? 1 : 0) } });
+    if (!isRaised) continue;
+    raised.add(id);
+    notify("unit", id);
+  }
+  return raised;
+}
+
+/** Removes rows that are marked as deleted, with what hangs on them. */
+export function dropApplications(transaction: Transaction, applications: readonly Application[]): void {
+  const { tables, notify } = transaction;
+  const doomed = applications.filter(({ deletedAt }) => deletedAt !== undefined);
+  withUnits(
+    transaction,
+    doomed.map(({ unitId }) => unitId),
+    () => {
+      for (const { id } of doomed) {
+        tables.applications.drop(id);
+        for (const object of tables.objects.where("subject", id)) tables.objects.drop(objectKey(object));
+        completeOperations(transaction, id, { kind: "delete-application" });
+        notify("status", id);
+      }
+    },
+  );
+}
+
+export function objectKey({
+  instanceId,
+  kind,
+  subject,
+}: {
+  readonly instanceId: string;
+  readonly kind: string;
+  readonly subject: string;
+}): string {
+  return [subject, kind, instanceId].join("|");
+}

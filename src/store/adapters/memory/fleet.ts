@@ -1,0 +1,71 @@
+import type { Decision } from "../../../domain/decision.ts";
+import { GoneError, StaleError } from "../../../domain/errors.ts";
+import type { FleetSpec } from "../../../domain/fleet.ts";
+import { canonicalJson } from "../../../domain/hash.ts";
+import type { Instance } from "../../../domain/instance.ts";
+import { changedPools } from "../../fleet/changed-pools.ts";
+import { FLEET, fleetDecision } from "../../fleet/fleet-decision.ts";
+import type { FleetStore, InstanceChange } from "../../fleet/port.ts";
+import type { Transact, Transaction } from "./tables.ts";
+
+export function createFleetStore(transact: Transact): FleetStore {
+  return {
+    readFleet: (signal) => transact(signal, ({ tables }) => tables.fleet),
+    applyFleet: (spec, actor, signal) => transact(signal, (transaction) => applyFleet(transaction, spec, actor)),
+    listInstances: (signal) => transact(signal, ({ tables }) => [...tables.instances.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
+    readInstance: (id, signal) => transact(signal, ({ tables }) => tables.instances.get(id)),
+    insertInstance: (instance, decision, signal) => transact(signal, (transaction) => insertInstance(transaction, instance, decision)),
+    changeInstance: (change, signal) => transact(signal, (transaction) => changeInstance(transaction, change)),
+    countUnits: (signal) =>
+      transact(signal, ({ tables }) => {
+        const counts = [...tables.instances.keys()].sort().map((id) => [id, tables.units.where("owner", id).length] as const);
+        return new Map(counts.filter(([, count]) => count > 0));
+      }),
+  };
+}
+
+function applyFleet({ tables, notify, now }: Transaction, spec: FleetSpec, actor: string): number {
+  const before = tables.fleet;
+  if (before !== undefined && canonicalJson(before.spec) === canonicalJson(spec)) return before.revision;
+  const revision = (before?.revision ?? 0) + 1;
+  const pools = changedPools(before?.spec, spec);
+  tables.fleet = { spec, revision };
+  tables.decisions.push(fleetDecision({ at: now(), actor, revision, pools }));
+  notify("fleet", FLEET);
+  for (const pool of pools) notify("pool", pool);
+  return revision;
+}
+
+function insertInstance({ tables, notify }: Transaction, instance: Instance, decision: Decision): boolean {
+  const isTaken = (other: Instance): boolean =>
+    other.id === instance.id ||
+    other.name === instance.name ||
+    (other.engineCluster === instance.engineCluster && other.namespace === instance.namespace);
+  if ([...tables.instances.values()].some(isTaken)) return false;
+  tables.instances.set(instance.id, instance);
+  tables.decisions.push(decision);
+  notify("instance", instance.id);
+  return true;
+}
+
+function changeInstance({ tables, notify, now }: Transaction, change: InstanceChange): Instance {
+  const { id, revision, decision, ...fields } = change;
+  const before = tables.instances.get(id);
+  if (before === undefined)
+    throw new GoneError("changing an instance that is not there", { code: "store.instance-gone", context: { instance: id } });
+  if (before.revision !== revision)
+    throw new StaleError("changing an instance that has changed meanwhile", {
+      code: "store.instance-stale",
+      context: { instance: id, revision },
+    });
+  const after: Instance = {
+    ...before,
+    ...fields,
+    stateSince: fields.state === before.state ? before.stateSince : now(),
+    revision: revision + 1,
+  };
+  tables.instances.set(id, after);
+  if (decision !== undefined) tables.decisions.push(decision);
+  notify("instance", id);
+  return after;
+}

@@ -1,0 +1,149 @@
+import type { ApplicationId, WorkspaceId } from "../../../domain/ids.ts";
+import { canonicalJson } from "../../../domain/hash.ts";
+import { ZERO_LOAD } from "../../../domain/load.ts";
+import type { Application, PlacementUnit } from "../../../domain/workspace.ts";
+import type { DeletionIntent, DeploymentIntent, IntentOutcome, IntentStore } from "../../intent/port.ts";
+import { SUPERSEDED_BY_DELETION } from "../../operation/messages.ts";
+import { applicationsOf, dropApplications, putUnit, unitRow, withUnits } from "./applications.ts";
+import { completeOperations, openOperation } from "./operations-log.ts";
+import { type ApplicationRow, type Tables, type Transact, type Transaction, workspaceIdentity } from "./tables.ts";
+import { dropWorkspace } from "./workspaces.ts";
+import { createUserViews } from "./user-views.ts";
+
+export function createIntentStore(transact: Transact): IntentStore {
+  return {
+    ...createUserViews(transact),
+    recordDeployments: (intents, signal) => transact(signal, (transaction) => recordDeployments(transaction, intents)),
+    recordDeletions: (deletions, signal) => transact(signal, (transaction) => recordDeletions(transaction, deletions)),
+    recordWorkspaceEnds: (ids, signal) => transact(signal, (transaction) => ids.forEach((id) => endWorkspace(transaction, id))),
+  };
+}
+
+function recordDeployments(transaction: Transaction, intents: readonly DeploymentIntent[]): readonly IntentOutcome[] {
+  const { tables, notify } = transaction;
+  const sorted = intents.toSorted((a, b) => (a.uid < b.uid ? -1 : 1));
+  const units = new Map(sorted.map((intent) => [intent.uid, ensureUnit(transaction, intent)]));
+  const outcomes = new Map<string, IntentOutcome>();
+  withUnits(
+    transaction,
+    [...units.values()].map(({ id }) => id),
+    () => {
+      for (const intent of sorted) {
+        const unit = units.get(intent.uid);
+        if (unit !== undefined) outcomes.set(intent.uid, recordDeployment(transaction, intent, unit));
+      }
+    },
+  );
+  for (const { kind, applicationId } of outcomes.values()) {
+    const row = tables.applications.get(applicationId);
+    if ((kind !== "created" && kind !== "updated") || row === undefined) continue;
+    const { owner, id } = unitRow(tables, row.application.unitId).unit;
+    if (owner === undefined) notify("unit", id);
+    else notify("application", applicationId);
+  }
+  return intents.flatMap(({ uid }) => outcomes.get(uid) ?? []);
+}
+
+function ensureUnit({ tables, notify, now }: Transaction, intent: DeploymentIntent): PlacementUnit {
+  const [known] = tables.workspaces.where("identity", workspaceIdentity(intent.workspace));
+  const workspaceId = known?.id ?? intent.newIds.workspaceId;
+  if (known?.state !== "active")
+    tables.workspaces.put(workspaceId, { ...(known ?? { ...intent.workspace, id: workspaceId }), state: "active" });
+  const [row] = tables.units.where("workspace", workspaceId);
+  if (row === undefined) {
+    const fresh: PlacementUnit = {
+      id: intent.newIds.unitId,
+      workspaceId,
+      bucket: 0,
+      class: intent.class,
+      owner: undefined,
+      epoch: 0,
+      phase: "UNPLACED",
+      load: ZERO_LOAD,
+      desiredRevision: 0,
+      rowVersion: 1,
+    };
+    putUnit(tables, { unit: fresh, unplaceable: undefined, createdAt: now() });
+    return fresh;
+  }
+  if (known?.state !== "deleting") return row.unit;
+  // Its objects may be gone already: what was acknowledged of them says nothing any more.
+  putUnit(tables, { ...row, unit: { ...row.unit, desiredRevision: row.unit.desiredRevision + 1 } });
+  notify("unit", row.unit.id);
+  return row.unit;
+}
+
+function recordDeployment(transaction: Transaction, intent: DeploymentIntent, unit: PlacementUnit): IntentOutcome {
+  const { tables } = transaction;
+  const { uid, name, generation, spec, argoName, newIds } = intent;
+  const [row] = tables.applications.where("uid", uid);
+  if (row === undefined) {
+    const wanted = { environmentId: undefined, desiredRevision: 1, deletion: "none", deletedAt: undefined } as const;
+    const application: Application = {
+      id: newIds.applicationId,
+      workspaceId: unit.workspaceId,
+      unitId: unit.id,
+      name,
+      uid,
+      generation,
+      spec,
+      argoName,
+      ...wanted,
+    };
+    tables.applications.put(application.id, { application, status: undefined, viewRevision: 1, publishedRevision: 0, publishedHash: "" });
+    openOperation(transaction, application, { id: newIds.operationId, kind: "apply-application" });
+    return { kind: "created", applicationId: application.id };
+  }
+  const { application } = row;
+  const applicationId = application.id;
+  if (application.deletedAt !== undefined) return { kind: "deleting", applicationId };
+  if (generation < application.generation) return { kind: "unchanged", applicationId };
+  const isChanged = canonicalJson(spec) !== canonicalJson(application.spec);
+  const after = { ...application, generation, spec, desiredRevision: application.desiredRevision + (isChanged ? 1 : 0) };
+  putApplication(tables, row, after);
+  if (isChanged) openOperation(transaction, after, { id: newIds.operationId, kind: "apply-application" });
+  return { kind: isChanged ? "updated" : "unchanged", applicationId };
+}
+
+function recordDeletions(transaction: Transaction, deletions: readonly DeletionIntent[]): void {
+  const { tables } = transaction;
+  const nowhere: ApplicationId[] = [];
+  for (const deletion of deletions) {
+    const [row] = tables.applications.where("uid", deletion.uid);
+    if (row === undefined) continue;
+    markDeleted(transaction, row, deletion);
+    if (unitRow(tables, row.application.unitId).unit.epoch === 0) nowhere.push(row.application.id);
+  }
+  dropApplications(
+    transaction,
+    nowhere.flatMap((id) => tables.applications.get(id)?.application ?? []),
+  );
+}
+
+function markDeleted(transaction: Transaction, row: ApplicationRow, { deletion, operationId }: DeletionIntent): void {
+  const { tables, notify, now } = transaction;
+  const { application } = row;
+  const isFirst = application.deletedAt === undefined;
+  if (!isFirst && (application.deletion === "orphan" || application.deletion === deletion)) return;
+  const after: Application = { ...application, deletion, deletedAt: application.deletedAt ?? now() };
+  putApplication(tables, row, after);
+  notify("application", application.id);
+  if (!isFirst) return;
+  completeOperations(transaction, application.id, { kind: "apply-application", message: SUPERSEDED_BY_DELETION });
+  openOperation(transaction, after, { id: operationId, kind: "delete-application" });
+}
+
+function putApplication(tables: Tables, row: ApplicationRow, application: Application): void {
+  tables.applications.put(application.id, { ...row, application });
+}
+
+function endWorkspace({ tables, notify }: Transaction, id: WorkspaceId): void {
+  const workspace = tables.workspaces.get(id);
+  if (workspace === undefined) return;
+  const units = tables.units.where("workspace", id).map(({ unit }) => unit);
+  const isNowhere = units.every((unit) => unit.epoch === 0 && applicationsOf(tables, unit.id).length === 0);
+  if (isNowhere) return dropWorkspace(tables, id);
+  if (workspace.state === "deleting") return;
+  tables.workspaces.put(id, { ...workspace, state: "deleting" });
+  for (const unit of units) notify("unit", unit.id);
+}

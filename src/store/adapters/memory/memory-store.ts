@@ -1,0 +1,66 @@
+import type { Change } from "../../../domain/change.ts";
+import type { Clock } from "../../../domain/clock.ts";
+import { UnavailableError } from "../../../domain/errors.ts";
+import type { Store } from "../../port.ts";
+import { createChangeFeed, type MemoryChangeFeed } from "./change-feed.ts";
+import { createCredentialStore } from "./credentials.ts";
+import { createDecisionStore } from "./decisions.ts";
+import { createFleetStore } from "./fleet.ts";
+import { createIntentStore } from "./intents.ts";
+import { createMemberStore } from "./members.ts";
+import { createOperationStore } from "./operations.ts";
+import { createPlacementStore } from "./placements.ts";
+import { createShardStore } from "./shards.ts";
+import { createStatusStore } from "./statuses.ts";
+import { createTables, type Transact } from "./tables.ts";
+import { createTokenStore } from "./tokens.ts";
+
+export interface MemoryStore extends Store {
+  /** While it is away every method throws `UnavailableError`, and hints are lost. */
+  setAway(isAway: boolean): void;
+}
+
+/**
+ * A store of the process's own memory, with the semantics of the one on PostgreSQL: what simulation and controllers' tests
+ * run on. Methods never interleave; hints arrive later, as from a database.
+ */
+export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryStore {
+  const feed = createChangeFeed();
+  let isAway = false;
+  const transact = createTransact(clock, feed, () => isAway);
+  return {
+    intents: createIntentStore(transact),
+    placements: createPlacementStore(transact),
+    shards: createShardStore(transact),
+    statuses: createStatusStore(transact),
+    fleet: createFleetStore(transact),
+    operations: createOperationStore(transact),
+    decisions: createDecisionStore(transact),
+    credentials: createCredentialStore(transact),
+    members: createMemberStore(transact),
+    tokens: createTokenStore(transact),
+    changes: feed,
+    ping: (signal) => transact(signal, () => ({ version: "memory", schema: 0 })),
+    async close() {
+      isAway = true;
+      feed.setAway(true);
+    },
+    setAway(away) {
+      isAway = away;
+      feed.setAway(away);
+    },
+  };
+}
+
+function createTransact(clock: Clock, feed: MemoryChangeFeed, isAway: () => boolean): Transact {
+  const tables = createTables();
+  return async (signal, work) => {
+    signal.throwIfAborted();
+    if (isAway()) throw new UnavailableError("reaching the database", { code: "store.unavailable" });
+    const hints = new Map<string, Change>();
+    const notify = (kind: Change["kind"], id: string): void => void hints.set(`${kind}:${id}`, { kind, id });
+    const result = work({ tables, now: () => clock.now(), notify });
+    feed.send([...hints.values()]);
+    return result;
+  };
+}

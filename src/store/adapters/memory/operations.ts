@@ -1,0 +1,60 @@
+import type { Operation } from "../../../domain/operation.ts";
+import type { ApplicationSummary, OperationStore, Page, WorkspaceSummary } from "../../operation/port.ts";
+import { applicationsOf, unitRow, workspaceOf } from "./applications.ts";
+import type { ApplicationRow, Tables, Transact } from "./tables.ts";
+
+export function createOperationStore(transact: Transact): OperationStore {
+  return {
+    listOperations: (filter, page, signal) => transact(signal, ({ tables }) => listOperations(tables, filter, page)),
+    listWorkspaces: (filter, page, signal) => transact(signal, ({ tables }) => listWorkspaces(tables, filter, page)),
+    listApplications: (filter, page, signal) => transact(signal, ({ tables }) => listApplications(tables, filter, page)),
+  };
+}
+
+function pageOf<Row>(rows: Iterable<Row>, key: (row: Row) => string, { limit, after }: Page): readonly Row[] {
+  return [...rows]
+    .filter((row) => key(row) > after)
+    .sort((a, b) => (key(a) < key(b) ? -1 : 1))
+    .slice(0, limit);
+}
+
+function listOperations(
+  tables: Tables,
+  { state, workspaceId }: Parameters<OperationStore["listOperations"]>[0],
+  page: Page,
+): readonly Operation[] {
+  const operations = [...tables.operations.values()].map(({ operation }) => operation);
+  const wanted = operations.filter(
+    (one) => (state === undefined || one.state === state) && (workspaceId === undefined || one.workspaceId === workspaceId),
+  );
+  return pageOf(wanted, (one) => one.id, page);
+}
+
+function listWorkspaces(
+  tables: Tables,
+  { namespace }: Parameters<OperationStore["listWorkspaces"]>[0],
+  page: Page,
+): readonly WorkspaceSummary[] {
+  const wanted = [...tables.workspaces.values()].filter((workspace) => namespace === undefined || workspace.namespace === namespace);
+  return pageOf(wanted, (workspace) => workspace.id, page).map((workspace) => {
+    const units = tables.units.where("workspace", workspace.id).map(({ unit }) => unit);
+    return { workspace, units, applications: units.reduce((sum, unit) => sum + applicationsOf(tables, unit.id).length, 0) };
+  });
+}
+
+function listApplications(
+  tables: Tables,
+  { namespace, name }: Parameters<OperationStore["listApplications"]>[0],
+  page: Page,
+): readonly ApplicationSummary[] {
+  const isWanted = ({ application }: ApplicationRow): boolean =>
+    (name === undefined || application.name === name) &&
+    (namespace === undefined || workspaceOf(tables, application.workspaceId).namespace === namespace);
+  const wanted = pageOf([...tables.applications.values()].filter(isWanted), ({ application }) => application.id, page);
+  return wanted.map(({ application, status }) => ({
+    application,
+    workspace: workspaceOf(tables, application.workspaceId),
+    unit: unitRow(tables, application.unitId).unit,
+    status,
+  }));
+}

@@ -1,0 +1,92 @@
+import type { Decision } from "../../../domain/decision.ts";
+import { contentHash } from "../../../domain/hash.ts";
+import type { InstanceId, UnitId } from "../../../domain/ids.ts";
+import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../../domain/load.ts";
+import { WAITING_FOR_ROOM } from "../../operation/messages.ts";
+import type { FirstPlacement, FleetSnapshot, PlacementOutcome, PlacementStore } from "../../placement/port.ts";
+import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
+import { amendWaiting } from "./operations-log.ts";
+import type { Tables, Transact, Transaction } from "./tables.ts";
+
+export function createPlacementStore(transact: Transact): PlacementStore {
+  return {
+    readUnit: (id, signal) =>
+      transact(signal, ({ tables }) => {
+        const unit = tables.units.get(id)?.unit;
+        return unit === undefined ? undefined : { unit, workspace: workspaceOf(tables, unit.workspaceId) };
+      }),
+    readUnitsOf: (workspaceId, signal) =>
+      transact(signal, ({ tables }) => tables.units.where("workspace", workspaceId).map(({ unit }) => unit)),
+    readFleet: (className, signal) => transact(signal, ({ tables }) => readFleet(tables, className)),
+    listUnplaced: (limit, signal) => transact(signal, ({ tables }) => listUnplaced(tables).slice(0, limit)),
+    commitFirstPlacement: (placement, signal) => transact(signal, (transaction) => commit(transaction, placement)),
+    recordUnplaceable: (unitId, decision, signal) => transact(signal, (transaction) => recordUnplaceable(transaction, unitId, decision)),
+  };
+}
+
+function loadOf(tables: Tables, instanceId: InstanceId): LoadVector {
+  return tables.units.where("owner", instanceId).reduce((sum, { unit }) => addLoad(sum, unit.load), ZERO_LOAD);
+}
+
+function readFleet(tables: Tables, className: string): FleetSnapshot {
+  const own = [...tables.instances.values()].filter((instance) => instance.class === className && instance.state !== "RETIRED");
+  const instances = own.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return {
+    class: className,
+    instances: instances.map((instance) => ({
+      instance,
+      load: loadOf(tables, instance.id),
+      units: tables.units.where("owner", instance.id).length,
+    })),
+  };
+}
+
+function commit(transaction: Transaction, { unitId, rowVersion, instanceId, ceiling, decision }: FirstPlacement): PlacementOutcome {
+  const { tables, notify } = transaction;
+  const row = tables.units.get(unitId);
+  if (row === undefined || row.unit.owner !== undefined || row.unit.rowVersion !== rowVersion) return { kind: "stale" };
+  const { unit } = row;
+  const load = addLoad(loadOf(tables, instanceId), unit.load);
+  const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= ceiling[dimension]);
+  if (tables.instances.get(instanceId)?.state !== "ACTIVE" || !fits) return { kind: "full" };
+  const epoch = ++tables.lastEpoch;
+  putUnit(tables, {
+    ...row,
+    unit: { ...unit, owner: instanceId, epoch, phase: "IDLE", rowVersion: unit.rowVersion + 1 },
+    unplaceable: undefined,
+  });
+  tables.decisions.push(decision);
+  notify("unit", unitId);
+  changeViews(transaction, unitId, { instanceId, message: "" });
+  return { kind: "placed", epoch };
+}
+
+function recordUnplaceable(transaction: Transaction, unitId: UnitId, decision: Decision): void {
+  const { tables } = transaction;
+  const row = tables.units.get(unitId);
+  if (row === undefined || row.unit.owner !== undefined) return;
+  const facts = contentHash({ verdict: decision.verdict, rule: decision.rule, details: decision.details });
+  if (row.unplaceable !== facts) tables.decisions.push(decision);
+  putUnit(tables, { ...row, unplaceable: facts });
+  if (row.unplaceable !== undefined) return;
+  changeViews(transaction, unitId, { message: WAITING_FOR_ROOM });
+}
+
+/** What users see of the unit's applications changed: hint at each. */
+function changeViews(
+  transaction: Transaction,
+  unitId: UnitId,
+  change: { readonly instanceId?: InstanceId; readonly message: string },
+): void {
+  const { tables, notify } = transaction;
+  for (const row of applicationsOf(tables, unitId)) {
+    const { id } = row.application;
+    tables.applications.put(id, { ...row, viewRevision: row.viewRevision + 1 });
+    amendWaiting(transaction, id, change);
+    notify("application", id);
+  }
+}
+
+function listUnplaced(tables: Tables): readonly UnitId[] {
+  return [...tables.units.where("owner", "")].toSorted((a, b) => a.createdAt - b.createdAt).map(({ unit }) => unit.id);
+}

@@ -1,0 +1,130 @@
+import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
+import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
+import type { PlacementUnit } from "../../../domain/workspace.ts";
+import type { DesiredApplication, DesiredUnit, Lagging, ShardStore } from "../../shard/port.ts";
+import { UNIT_OBJECT_KINDS } from "../../shard/unit-object-kinds.ts";
+import { applicationsOf, dropApplications, objectKey, repoUrlsOf, unitRow, workspaceOf } from "./applications.ts";
+import { completeOperations } from "./operations-log.ts";
+import type { ApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
+import { dropWorkspace } from "./workspaces.ts";
+
+export function createShardStore(transact: Transact): ShardStore {
+  return {
+    readApplications: (ids, signal) => transact(signal, ({ tables }) => ids.flatMap((id) => readApplication(tables, id) ?? [])),
+    readUnit: (id, signal) => transact(signal, ({ tables }) => readUnit(tables, id)),
+    listOwned: (instanceId, signal) =>
+      transact(signal, ({ tables }) =>
+        ownedBy(tables, instanceId).map(({ id, epoch, workspaceId }) => ({ unitId: id, epoch, workspaceId })),
+      ),
+    listApplications: (instanceId, signal) =>
+      transact(signal, ({ tables }) => {
+        const rows = ownedBy(tables, instanceId).flatMap((unit) =>
+          applicationsOf(tables, unit.id).map(({ application: { id, argoName } }) => ({ applicationId: id, argoName, epoch: unit.epoch })),
+        );
+        return rows.sort((a, b) => (a.applicationId < b.applicationId ? -1 : 1));
+      }),
+    listLagging: (instanceId, limit, signal) => transact(signal, ({ tables }) => listLagging(tables, instanceId, limit)),
+    acknowledge: (objects, signal) =>
+      transact(signal, (transaction) => objects.filter((object) => acknowledge(transaction, object)).length),
+    forgetApplications: (ids, signal) =>
+      transact(signal, (transaction) =>
+        dropApplications(
+          transaction,
+          ids.flatMap((id) => transaction.tables.applications.get(id)?.application ?? []),
+        ),
+      ),
+    forgetWorkspace: (id, signal) => transact(signal, ({ tables }) => forgetWorkspace(tables, id)),
+  };
+}
+
+function ownedBy(tables: Tables, instanceId: InstanceId): readonly PlacementUnit[] {
+  return tables.units.where("owner", instanceId).map(({ unit }) => unit);
+}
+
+/** What the unit's owner has acknowledged, under the present epoch. */
+function acknowledged(
+  tables: Tables,
+  unit: PlacementUnit,
+  at: { readonly kind: ShardKind; readonly subject: string },
+): ShardObject | undefined {
+  if (unit.owner === undefined) return undefined;
+  const object = tables.objects.get(objectKey({ ...at, instanceId: unit.owner }));
+  return object?.epoch === unit.epoch ? object : undefined;
+}
+
+function unitAppliedRevision(tables: Tables, unit: PlacementUnit): number {
+  return Math.min(...UNIT_OBJECT_KINDS.map((kind) => acknowledged(tables, unit, { kind, subject: unit.id })?.appliedRevision ?? 0));
+}
+
+function readApplication(tables: Tables, id: ApplicationId): DesiredApplication | undefined {
+  const application = tables.applications.get(id)?.application;
+  if (application === undefined) return undefined;
+  const { unit } = unitRow(tables, application.unitId);
+  return {
+    application,
+    unit,
+    workspace: workspaceOf(tables, application.workspaceId),
+    unitAppliedRevision: unitAppliedRevision(tables, unit),
+    acknowledged: acknowledged(tables, unit, { kind: "application", subject: id }),
+  };
+}
+
+function readUnit(tables: Tables, id: UnitId): DesiredUnit | undefined {
+  const unit = tables.units.get(id)?.unit;
+  if (unit === undefined) return undefined;
+  return {
+    unit,
+    workspace: workspaceOf(tables, unit.workspaceId),
+    repoUrls: repoUrlsOf(tables, id),
+    applications: applicationsOf(tables, id).length,
+    acknowledged: tables.objects.where("subject", id),
+  };
+}
+
+function listLagging(tables: Tables, instanceId: InstanceId, limit: number): Lagging {
+  const units = ownedBy(tables, instanceId);
+  const isBehind = (unit: PlacementUnit, { application }: ApplicationRow): boolean =>
+    application.deletedAt !== undefined ||
+    (acknowledged(tables, unit, { kind: "application", subject: application.id })?.appliedRevision ?? 0) < application.desiredRevision;
+  const applications = units.flatMap((unit) => applicationsOf(tables, unit.id).filter((row) => isBehind(unit, row)));
+  const behind = units.filter(
+    (unit) => unitAppliedRevision(tables, unit) < unit.desiredRevision || workspaceOf(tables, unit.workspaceId).state === "deleting",
+  );
+  return {
+    applications: applications
+      .map(({ application }) => application.id)
+      .sort()
+      .slice(0, limit),
+    units: behind.map((unit) => unit.id).slice(0, limit),
+  };
+}
+
+function acknowledge(transaction: Transaction, object: ShardObject): boolean {
+  const { tables } = transaction;
+  const before = tables.objects.get(objectKey(object));
+  if (
+    before !== undefined &&
+    (before.epoch > object.epoch || (before.epoch === object.epoch && before.appliedRevision > object.appliedRevision))
+  )
+    return false;
+  const unit = unitOf(tables, object);
+  if (object.kind !== "cluster-entry" && (unit?.owner !== object.instanceId || unit.epoch !== object.epoch)) return false;
+  tables.objects.put(objectKey(object), object);
+  if (object.kind === "application")
+    completeOperations(transaction, object.subject as ApplicationId, { kind: "apply-application", revision: object.appliedRevision });
+  return true;
+}
+
+function unitOf(tables: Tables, { kind, subject }: ShardObject): PlacementUnit | undefined {
+  const unitId = kind === "application" ? tables.applications.get(subject as ApplicationId)?.application.unitId : (subject as UnitId);
+  return unitId === undefined ? undefined : tables.units.get(unitId)?.unit;
+}
+
+function forgetWorkspace(tables: Tables, id: WorkspaceId): boolean {
+  const workspace = tables.workspaces.get(id);
+  if (workspace === undefined) return true;
+  const isEmpty = tables.units.where("workspace", id).every(({ unit }) => applicationsOf(tables, unit.id).length === 0);
+  if (workspace.state !== "deleting" || !isEmpty) return false;
+  dropWorkspace(tables, id);
+  return true;
+}

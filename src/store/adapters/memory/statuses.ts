@@ -1,0 +1,28 @@
+import type { RecordedStatus } from "../../../domain/status.ts";
+import type { StatusStore } from "../../status/port.ts";
+import { unitRow } from "./applications.ts";
+import type { Transact, Transaction } from "./tables.ts";
+
+export function createStatusStore(transact: Transact): StatusStore {
+  return {
+    recordStatuses: (statuses, signal) =>
+      transact(signal, (transaction) => statuses.filter((status) => record(transaction, status)).map((status) => status.applicationId)),
+  };
+}
+
+/** Whether the status was taken and says something new. */
+function record({ tables, notify }: Transaction, status: RecordedStatus): boolean {
+  const row = tables.applications.get(status.applicationId);
+  if (row === undefined) return false;
+  const { unit } = unitRow(tables, row.application.unitId);
+  if (unit.owner !== status.instanceId || unit.epoch !== status.epoch) return false;
+  const isNews = row.status?.hash !== status.hash;
+  // What has the same hash says the same: of a mere refresh only its time is new.
+  const recorded =
+    row.status === undefined || isNews
+      ? status
+      : { ...row.status, instanceId: status.instanceId, epoch: status.epoch, reconciledAt: status.reconciledAt };
+  tables.applications.put(status.applicationId, { ...row, status: recorded, viewRevision: row.viewRevision + (isNews ? 1 : 0) });
+  if (isNews) notify("status", status.applicationId);
+  return isNews;
+}

@@ -1,0 +1,91 @@
+import type { Change } from "../../../domain/change.ts";
+import type { Millis } from "../../../domain/clock.ts";
+import type { Decision } from "../../../domain/decision.ts";
+import type { ApplicationId, CredentialId, InstanceId, MemberId, OperationId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
+import type { Instance } from "../../../domain/instance.ts";
+import type { Operation } from "../../../domain/operation.ts";
+import type { ShardObject } from "../../../domain/shard-object.ts";
+import type { RecordedStatus } from "../../../domain/status.ts";
+import type { Application, PlacementUnit, Workspace } from "../../../domain/workspace.ts";
+import type { StoredFleet } from "../../fleet/port.ts";
+import type { Lease } from "../../member/port.ts";
+import type { ApiToken } from "../../token/port.ts";
+import { createIndexedTable, type IndexedTable } from "./indexed-table.ts";
+
+export interface UnitRow {
+  readonly unit: PlacementUnit;
+  /** Hash of the facts on which no room was found for it last; absent while nobody looked in vain. */
+  readonly unplaceable: string | undefined;
+  readonly createdAt: Millis;
+}
+
+export interface ApplicationRow {
+  readonly application: Application;
+  readonly status: RecordedStatus | undefined;
+  readonly viewRevision: number;
+  readonly publishedRevision: number;
+  readonly publishedHash: string;
+}
+
+export interface OperationRow {
+  readonly operation: Operation;
+  /** Revision of the application whose acknowledgement completes it. */
+  readonly revision: number;
+}
+
+export interface CredentialRow {
+  readonly owner: string;
+  readonly purpose: string;
+  readonly plaintext: string;
+}
+
+/** Everything the store holds. Rows are replaced, never changed, so that what was handed out stays as it was. */
+export interface Tables {
+  readonly workspaces: IndexedTable<WorkspaceId, Workspace, "identity">;
+  readonly units: IndexedTable<UnitId, UnitRow, "workspace" | "owner">;
+  readonly applications: IndexedTable<ApplicationId, ApplicationRow, "unit" | "uid">;
+  readonly objects: IndexedTable<string, ShardObject, "subject">;
+  readonly operations: IndexedTable<OperationId, OperationRow, "subject">;
+  readonly instances: Map<InstanceId, Instance>;
+  readonly decisions: Decision[];
+  readonly credentials: Map<CredentialId, CredentialRow>;
+  readonly members: Map<MemberId, { readonly roles: readonly string[]; readonly expires: Millis }>;
+  readonly leases: Map<string, { readonly lease: Lease; readonly expires: Millis }>;
+  readonly tokens: Map<string, ApiToken & { readonly hash: string }>;
+  fleet: StoredFleet | undefined;
+  /** The global sequence of epochs: survives the deletion of what was numbered. */
+  lastEpoch: number;
+}
+
+/** What makes two mentions of a namespace the same workspace. */
+export function workspaceIdentity({ plane, apiCluster, namespaceUid }: Pick<Workspace, "plane" | "apiCluster" | "namespaceUid">): string {
+  return [plane, apiCluster, namespaceUid].join("|");
+}
+
+export function createTables(): Tables {
+  return {
+    workspaces: createIndexedTable({ identity: (workspace: Workspace) => workspaceIdentity(workspace) }),
+    units: createIndexedTable({ workspace: ({ unit }) => unit.workspaceId, owner: ({ unit }) => unit.owner ?? "" }),
+    applications: createIndexedTable({ unit: ({ application }) => application.unitId, uid: ({ application }) => application.uid }),
+    objects: createIndexedTable({ subject: (object) => object.subject }),
+    operations: createIndexedTable({ subject: ({ operation }) => operation.subject }),
+    instances: new Map(),
+    decisions: [],
+    credentials: new Map(),
+    members: new Map(),
+    leases: new Map(),
+    tokens: new Map(),
+    fleet: undefined,
+    lastEpoch: 0,
+  };
+}
+
+/** What every method works with: the rows, the time, and where hints go that must not be seen before the method has ended. */
+export interface Transaction {
+  readonly tables: Tables;
+  now(): Millis;
+  notify(kind: Change["kind"], id: string): void;
+}
+
+/** Runs one method as a transaction of its own. */
+export type Transact = <Result>(signal: AbortSignal, work: (transaction: Transaction) => Result) => Promise<Result>;

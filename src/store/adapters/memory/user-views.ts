@@ -1,0 +1,63 @@
+import type { ApplicationId } from "../../../domain/ids.ts";
+import type { IntentStore, KnownApplication, Publication, UserView } from "../../intent/port.ts";
+import { unitRow, workspaceOf } from "./applications.ts";
+import type { ApplicationRow, Tables, Transact } from "./tables.ts";
+
+type Views = Pick<IntentStore, "readByUids" | "readByIds" | "listKnown" | "listUnpublished" | "recordPublished" | "listKnownWorkspaces">;
+
+/** What the users' door reads, and its notes of what it has told users. */
+export function createUserViews(transact: Transact): Views {
+  return {
+    readByUids: (uids, signal) =>
+      transact(signal, ({ tables }) => uids.flatMap((uid) => tables.applications.where("uid", uid)).map((row) => view(tables, row))),
+    readByIds: (ids, signal) =>
+      transact(signal, ({ tables }) => ids.flatMap((id) => tables.applications.get(id) ?? []).map((row) => view(tables, row))),
+    listKnown: (apiCluster, signal) => transact(signal, ({ tables }) => rowsOf(tables, apiCluster).map((row) => known(tables, row))),
+    listUnpublished: (apiCluster, limit, signal) =>
+      transact(signal, ({ tables }) => {
+        const unpublished = rowsOf(tables, apiCluster).filter((row) => row.viewRevision > row.publishedRevision);
+        return unpublished.map(({ application }) => application.id).slice(0, limit);
+      }),
+    recordPublished: (entries, signal) => transact(signal, ({ tables }) => entries.forEach((entry) => recordPublished(tables, entry))),
+    listKnownWorkspaces: (apiCluster, signal) =>
+      transact(signal, ({ tables }) => {
+        const own = [...tables.workspaces.values()]
+          .filter((workspace) => workspace.apiCluster === apiCluster)
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+        return own.map(({ id, namespace, namespaceUid, state }) => ({ workspaceId: id, namespace, namespaceUid, state }));
+      }),
+  };
+}
+
+function rowsOf(tables: Tables, apiCluster: string): readonly ApplicationRow[] {
+  const own = [...tables.applications.values()].filter(
+    ({ application }) => workspaceOf(tables, application.workspaceId).apiCluster === apiCluster,
+  );
+  return own.sort((a, b) => (a.application.id < b.application.id ? -1 : 1));
+}
+
+function view(tables: Tables, { application, status, publishedHash, viewRevision }: ApplicationRow): UserView {
+  const { unit, unplaceable } = unitRow(tables, application.unitId);
+  const { owner, epoch, phase } = unit;
+  const workspace = workspaceOf(tables, application.workspaceId);
+  return {
+    application,
+    workspace,
+    unit: { owner, epoch, phase },
+    isUnplaceable: unplaceable !== undefined,
+    status,
+    publishedHash,
+    viewRevision,
+  };
+}
+
+function known(tables: Tables, { application: { id, uid, name, workspaceId, deletedAt } }: ApplicationRow): KnownApplication {
+  return { applicationId: id, uid, namespace: workspaceOf(tables, workspaceId).namespace, name, deletedAt };
+}
+
+function recordPublished(tables: Tables, { applicationId, hash, viewRevision }: Publication): void {
+  const row = tables.applications.get(applicationId as ApplicationId);
+  if (row === undefined) return;
+  const publishedRevision = Math.max(row.publishedRevision, viewRevision ?? row.viewRevision);
+  tables.applications.put(applicationId, { ...row, publishedHash: hash, publishedRevision });
+}
