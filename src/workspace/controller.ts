@@ -58,7 +58,7 @@ export function createWorkspaceDoor(deps: WorkspaceDoorDeps): WorkspaceDoor {
   const intents = createIntentController({ ...common, policy: upkeep.policy, tell });
   const statuses = createStatusController({ ...common, policy: upkeep.policy, unpublished: upkeep.unpublished });
 
-  const onResource = listenToResources({ resources, apiCluster, rows, review });
+  const onResource = listenToResources({ resources, apiCluster, rows, upkeep, review });
   const onChanges = listenToChanges(announcer, upkeep);
 
   return {
@@ -85,12 +85,16 @@ export function createWorkspaceDoor(deps: WorkspaceDoorDeps): WorkspaceDoor {
   };
 }
 
-type ResourceEvents = Pick<Routing, "review"> & Pick<WorkspaceDoorDeps, "resources" | "apiCluster"> & { readonly rows: RowIndex };
+type ResourceEvents = Pick<Routing, "review"> &
+  Pick<WorkspaceDoorDeps, "resources" | "apiCluster"> & { readonly rows: RowIndex; readonly upkeep: Upkeep };
 
-function listenToResources({ resources, apiCluster, rows, review }: ResourceEvents): (change: ResourceChange) => void {
+function listenToResources({ resources, apiCluster, rows, upkeep, review }: ResourceEvents): (change: ResourceChange) => void {
   const keysOf = (found: readonly ObservedDeployment[]): readonly string[] => found.map((resource) => deploymentKey(apiCluster, resource));
   return (change) => {
-    if (change.kind === "namespace") return review(keysOf(resources.deployments(change.name)));
+    if (change.kind === "namespace") {
+      if (resources.namespace(change.name) === undefined) upkeep.add("workspaces");
+      return review(keysOf(resources.deployments(change.name)));
+    }
     const key = deploymentKey(apiCluster, change.at);
     for (const uid of change.uids) rows.saw(key, uid);
     review([key]);

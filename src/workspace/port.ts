@@ -28,6 +28,8 @@ export interface UserResources {
   subscribe(listener: (change: ResourceChange) => void): () => void;
   /** Uid of the resource as the API server has it now. */
   readUid(at: ResourceAt, signal: AbortSignal): Promise<string | undefined>;
+  /** Uid of the namespace as the API server has it now. */
+  readNamespaceUid(name: string, signal: AbortSignal): Promise<string | undefined>;
   /**
    * Makes `status` the whole of what we say about this very resource. Throws `GoneError` when it is gone, `StaleError` when
    * another resource has its name.

@@ -1,5 +1,5 @@
 import type { Millis } from "../../domain/clock.ts";
-import type { ApplicationId } from "../../domain/ids.ts";
+import type { ApplicationId, WorkspaceId } from "../../domain/ids.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
 import { deploymentKey } from "../keys.ts";
 
@@ -37,6 +37,21 @@ export function planSweep({ cluster, rows, resources, isMine, isRecorded }: Swee
       .filter((resource) => isMine(resource.namespace) && (resource.isDeleting || !withRow.has(resource.uid) || !isRecorded(resource)))
       .map((resource) => deploymentKey(cluster, resource)),
   };
+}
+
+export interface KnownWorkspaceRow {
+  readonly workspaceId: WorkspaceId;
+  readonly namespace: string;
+  readonly namespaceUid: string;
+  readonly state: "active" | "deleting";
+}
+
+/** Workspaces whose namespace cannot be seen, or is another one under the same name; each has to be asked for like {@link SweepPlan.suspects}. */
+export function suspectWorkspaces<Row extends KnownWorkspaceRow>(
+  known: readonly Row[],
+  uidOf: (namespace: string) => string | undefined,
+): readonly Row[] {
+  return known.filter(({ state, namespace, namespaceUid }) => state === "active" && uidOf(namespace) !== namespaceUid);
 }
 
 /** What a resource asks for, in short: equal as long as nothing new has to be recorded. */

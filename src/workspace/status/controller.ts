@@ -3,7 +3,7 @@ import type { ApplicationId } from "../../domain/ids.ts";
 import type { Rng } from "../../domain/rng.ts";
 import { createBatcher } from "../../runtime/batcher.ts";
 import { createKeyedQueue, type KeyedQueue } from "../../runtime/keyed-queue.ts";
-import type { IntentStore, UserView } from "../../store/intent/port.ts";
+import type { IntentStore, Publication, UserView } from "../../store/intent/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { DoorPolicy } from "../door-policy.ts";
@@ -35,7 +35,7 @@ const CONCURRENCY = 64;
 export function createStatusController(deps: StatusDeps): KeyedQueue {
   const { intents, resources, rows, unpublished, clock } = deps;
   const views = createBatcher<string, UserView | undefined>({ maxSize: BATCH, key: (uid) => uid, flush: readViews });
-  const publish = createBatcher<{ readonly applicationId: ApplicationId; readonly hash: string }, undefined>({
+  const publish = createBatcher<Publication, undefined>({
     maxSize: BATCH,
     key: ({ applicationId }) => applicationId,
     flush: recordPublished,
@@ -46,10 +46,7 @@ export function createStatusController(deps: StatusDeps): KeyedQueue {
     return uids.map((uid) => found.get(uid));
   }
 
-  async function recordPublished(
-    batch: readonly { readonly applicationId: ApplicationId; readonly hash: string }[],
-    signal: AbortSignal,
-  ): Promise<readonly undefined[]> {
+  async function recordPublished(batch: readonly Publication[], signal: AbortSignal): Promise<readonly undefined[]> {
     await intents.recordPublished(batch, signal);
     return batch.map(() => undefined);
   }
@@ -73,8 +70,8 @@ export function createStatusController(deps: StatusDeps): KeyedQueue {
     if (view !== undefined && (why !== undefined || isListed)) await recordView(view, composed, signal);
   }
 
-  async function recordView({ application }: UserView, { hash }: ComposedStatus, signal: AbortSignal): Promise<void> {
-    await publish.add({ applicationId: application.id, hash }, signal);
+  async function recordView({ application, viewRevision }: UserView, { hash }: ComposedStatus, signal: AbortSignal): Promise<void> {
+    await publish.add({ applicationId: application.id, hash, viewRevision }, signal);
     unpublished.delete(application.id);
   }
 

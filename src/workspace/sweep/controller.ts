@@ -1,7 +1,8 @@
+import type { ApplicationId, WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
-import { type KnownRow, planSweep, wishOf } from "../intent/plan-sweep.ts";
-import { deploymentKey } from "../keys.ts";
+import { type KnownRow, planSweep, suspectWorkspaces, wishOf } from "../intent/plan-sweep.ts";
+import { deploymentKey, parseKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
 import type { RowIndex } from "../row-index.ts";
 
@@ -46,5 +47,51 @@ export function createSweep({
     const isRecorded = (resource: (typeof present)[number]): boolean => rows.hasWish(resource.uid, wishOf(resource));
     const plan = planSweep({ cluster: apiCluster, rows: known, resources: present, isMine: partition.isMine, isRecorded });
     return [...plan.keys, ...(await findGone(plan.suspects, signal))];
+  };
+}
+
+/** Ends the workspaces of namespaces that are gone, again only when the API server says that they are. */
+export function createWorkspaceSweep({ apiCluster, intents, resources, partition }: SweepDeps): (signal: AbortSignal) => Promise<void> {
+  return async (signal) => {
+    const known = await intents.listKnownWorkspaces(apiCluster, signal);
+    const ended: WorkspaceId[] = [];
+    for (const { workspaceId, namespace, namespaceUid } of suspectWorkspaces(known, (name) => resources.namespace(name)?.uid)) {
+      if (!partition.isMine(namespace)) continue;
+      if ((await resources.readNamespaceUid(namespace, signal)) !== namespaceUid) ended.push(workspaceId);
+    }
+    if (ended.length > 0) await intents.recordWorkspaceEnds(ended, signal);
+  };
+}
+
+/** Applications listed at once; the rest is listed by the next sweep. */
+const PAGE = 500;
+
+export interface PublicationSweepDeps extends SweepDeps {
+  /** Receives what is listed. */
+  readonly unpublished: Set<ApplicationId>;
+  readonly announce: (applicationId: ApplicationId, when: "now" | "soon") => void;
+}
+
+/** Announces every application whose user has not heard the latest. */
+export function createPublicationSweep(deps: PublicationSweepDeps): (signal: AbortSignal) => Promise<void> {
+  const { apiCluster, intents, resources, rows, partition, unpublished, announce } = deps;
+
+  /** Nobody is there any more to be told; should the resource turn up after all, no hash of it is taken for published. */
+  const isGone = (key: string | undefined): boolean =>
+    key !== undefined && partition.isMine(parseKey(key).namespace) && resources.deployment(parseKey(key)) === undefined;
+
+  return async (signal) => {
+    const listed = await intents.listUnpublished(apiCluster, PAGE, signal);
+    unpublished.clear();
+    const unheard = listed.filter((id) => isGone(rows.keyOf(id)));
+    if (unheard.length > 0)
+      await intents.recordPublished(
+        unheard.map((applicationId) => ({ applicationId, hash: "" })),
+        signal,
+      );
+    for (const id of listed) {
+      unpublished.add(id);
+      announce(id, "now");
+    }
   };
 }

@@ -12,7 +12,7 @@ import { admitsTheSame, closedDoor, type DoorPolicy, doorPolicy } from "../door-
 import { deploymentKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
 import type { RowIndex } from "../row-index.ts";
-import { createSweep } from "../sweep/controller.ts";
+import { createPublicationSweep, createSweep, createWorkspaceSweep } from "../sweep/controller.ts";
 
 export interface UpkeepDeps {
   readonly apiCluster: string;
@@ -34,7 +34,7 @@ export interface UpkeepDeps {
 }
 
 /** What is compared even when nothing says that something changed, and how often, in ms. */
-const EVERY_MS = { policy: 60_000, rows: 60_000, unpublished: 15_000 } as const;
+const EVERY_MS = { policy: 60_000, rows: 60_000, workspaces: 60_000, unpublished: 15_000 } as const;
 export type UpkeepTask = keyof typeof EVERY_MS;
 export const UPKEEP_TASKS = Object.keys(EVERY_MS) as readonly UpkeepTask[];
 
@@ -48,13 +48,12 @@ export interface Upkeep {
   readonly unpublished: Set<ApplicationId>;
 }
 
-const PAGE = 500;
-
 /** Everything that finds out what events failed to tell. Keys: the tasks. */
 export function createUpkeep(deps: UpkeepDeps): Upkeep {
-  const { apiCluster, intents, fleet, resources, review, announce } = deps;
-  const sweep = createSweep(deps);
+  const { apiCluster, fleet, resources, review } = deps;
   const unpublished = new Set<ApplicationId>();
+  const sweep = createSweep(deps);
+  const findUnpublished = createPublicationSweep({ ...deps, unpublished });
   let policy = closedDoor;
   let stage: "policy" | "rows" | "ready" = "policy";
 
@@ -77,20 +76,11 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     stage = "ready";
   }
 
-  async function findUnpublished(signal: AbortSignal): Promise<void> {
-    if (stage !== "ready") return;
-    const listed = await intents.listUnpublished(apiCluster, PAGE, signal);
-    unpublished.clear();
-    for (const id of listed) {
-      unpublished.add(id);
-      announce(id, "now");
-    }
-  }
-
   const run: Readonly<Record<UpkeepTask, (signal: AbortSignal) => Promise<void>>> = {
     policy: readPolicy,
     rows: compareRows,
-    unpublished: findUnpublished,
+    workspaces: createWorkspaceSweep(deps),
+    unpublished: async (signal) => (stage === "ready" ? findUnpublished(signal) : undefined),
   };
   const queue = createKeyedQueue({
     ...deps,

@@ -85,6 +85,7 @@ export function createUserResources(options: UserResourcesOptions): UserResource
       return () => void listeners.delete(listener);
     },
     readUid: async ({ namespace, name }, signal) => (await client.get(DEPLOYMENTS, { namespace, name }, signal))?.metadata.uid,
+    readNamespaceUid: async (name, signal) => (await client.get(NAMESPACES, { namespace: "", name }, signal))?.metadata.uid,
     async patchStatus({ namespace, name, uid }, status, signal) {
       const object = { apiVersion: apiVersionOf(DEPLOYMENTS), kind: DEPLOYMENT_KIND, metadata: { namespace, name, uid }, status };
       const answer = parseVersioned(
