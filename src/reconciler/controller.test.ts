@@ -90,6 +90,17 @@ describe("making an instance equal to its rows", () => {
       });
   });
 
+  test("writes no Application before the instance can enter the cluster it goes to", async () => {
+    const release = world.apiServer.faults.hold({ method: "PATCH", path: /secrets\/read-/ });
+    const reconciler = await world.startReconciler();
+    const seated = seat();
+    await eventually("the unit was looked at", () => (world.rows.statements()["readUnit"] ?? 0) > 0);
+    await reconciler.idle();
+    expect(await readApplication(seated)).toBeUndefined();
+    release();
+    await eventually("it is acknowledged", () => isAcknowledged(seated));
+  });
+
   test("turns one more application into one read, one write and one acknowledgement", async () => {
     const seated = seat();
     const reconciler = await world.startReconciler();
@@ -338,6 +349,19 @@ describe("deleting", () => {
     ).toBeUndefined();
   });
 
+  test("takes the rights of an instance back when it is retired", async () => {
+    const instance = world.rows.addInstance("one");
+    const reader = { namespace: "argosy-accounts", name: readAccountName(instance.id) };
+    await world.startReconciler();
+    const entry = { namespace: instance.namespace, name: clusterEntryName(DESTINATION.server) };
+    await eventually("it has its entry", async () => (await world.hands.engine.get(SECRETS, entry, world.signal)) !== undefined);
+    world.rows.retire(instance.id);
+    await eventually("its account is gone", async () => (await world.hands.api.get(SERVICE_ACCOUNTS, reader, world.signal)) === undefined);
+    for (const type of [SECRETS, ROLES, ROLE_BINDINGS]) expect(await world.hands.api.get(type, reader, world.signal)).toBeUndefined();
+    const binding = { namespace: "", name: `argosy-${reader.name}` };
+    expect(await world.hands.api.get(CLUSTER_ROLE_BINDINGS, binding, world.signal)).toBeUndefined();
+  });
+
   test("removes an Application whose row is gone, without its workloads, once a second look confirms it", async () => {
     const seated = seat();
     await world.startReconciler();
@@ -367,6 +391,50 @@ describe("deleting", () => {
       preconditions: { uid: expect.any(String), resourceVersion: expect.any(String) },
     });
     expect(await readApplication(seated)).toBeDefined();
+  });
+});
+
+describe("a watch that is behind", () => {
+  test("is not believed about an absence: what another process made is deleted too", async () => {
+    const seated = seat();
+    await world.startReconciler();
+    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    world.rows.mute(true);
+    const second = world.rows.addApplication(seated.unit.id, "second");
+    const at = { namespace: seated.instance.namespace, name: second.argoName };
+    world.engineServer.faults.silenceWatches();
+    await world.hands.engine.create(APPLICATIONS, { ...(await readApplication(seated)), metadata: { ...at } } as KubeObject, world.signal);
+    world.rows.mute(false);
+    world.rows.deleteApplication(second.id, "cascade");
+    await eventually("it is on its way out", async () => {
+      return (await world.hands.engine.get(APPLICATIONS, at, world.signal))?.metadata.deletionTimestamp !== undefined;
+    });
+    expect(world.rows.application(second.id)).toBeDefined();
+    world.engineServer.faults.unsilenceWatches();
+    world.engineServer.faults.resetWatches();
+    await eventually("the row is gone", () => world.rows.application(second.id) === undefined);
+  });
+
+  test("costs one more look, not the change", async () => {
+    const seated = seat();
+    const reconciler = await world.startReconciler();
+    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await reconciler.idle();
+    world.engineServer.faults.silenceWatches();
+    world.apiServer.faults.silenceWatches();
+    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status: { sync: { status: "Synced" } } }, world.signal);
+    const role = { namespace: "argosy-accounts", name: readAccountName(seated.instance.id) };
+    await world.hands.api.mergePatch(ROLES, role, { metadata: { annotations: { seen: "no" } } }, world.signal);
+    world.rows.changeSpec(seated.application.id, { type: "manual" });
+    const other = world.rows.addUnit("team-b");
+    world.rows.place(other.id, seated.instance.id);
+    await eventually(
+      "the change is acknowledged",
+      () => world.rows.acknowledged("application", seated.application.id)?.appliedRevision === 2,
+    );
+    await eventually("the other unit stands", () => world.rows.acknowledged("register", other.id) !== undefined);
+    const names = (await world.hands.api.get<Raw>(ROLES, role, world.signal))?.rules?.[0]?.resourceNames;
+    expect(names).toHaveLength(2);
   });
 });
 

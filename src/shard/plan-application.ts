@@ -57,7 +57,7 @@ function planDeletion(desired: DesiredObject, isCascade: boolean, observed: Obse
   // The finalizer cannot be added to what is already being deleted, but it can be taken off.
   if (!isCascade) return planRelease(observed);
   if (observed === undefined || observed.isDeleting) return planRemoval(observed);
-  const marks = [...setFinalizers(observed, withCascade(observed)), ...unpause(observed), ...mark(fence, observed)];
+  const marks = [...setFinalizers(observed, withCascade(observed)), ...unpause(observed), ...mark(desired, fence, observed)];
   return marks.length > 0 ? change(observed, marks) : planRemoval(observed);
 }
 
@@ -69,12 +69,10 @@ function markFence(fence: Fence | undefined): Fence | undefined {
   return fence === undefined ? undefined : { epoch: fence.epoch, revision: fence.revision + 1 };
 }
 
-function mark(fence: Fence | undefined, observed: ObservedApplication): readonly PatchOperation[] {
-  if (fence === undefined) return [];
-  return mapChanges("annotations", observed.annotations, {
-    [ANNOTATION_EPOCH]: String(fence.epoch),
-    [ANNOTATION_REVISION]: String(fence.revision),
-  });
+/** The mark itself, and the labels by which the watch shows the end. */
+function mark(desired: DesiredObject, fence: Fence | undefined, observed: ObservedApplication): readonly PatchOperation[] {
+  const annotations = fence === undefined ? {} : { [ANNOTATION_EPOCH]: String(fence.epoch), [ANNOTATION_REVISION]: String(fence.revision) };
+  return [...mapChanges("labels", observed.labels, desired.labels), ...mapChanges("annotations", observed.annotations, annotations)];
 }
 
 function change(observed: ObservedApplication, patch: readonly PatchOperation[]): ApplicationAction {

@@ -18,6 +18,8 @@ export interface Hosts {
   find(id: InstanceId, signal: AbortSignal): Promise<Host | undefined>;
   /** Instances of ours, in any state, as of the last refresh. */
   mine(): readonly Instance[];
+  /** Whether an instance of ours is gone for good, as of the last refresh. */
+  isRetired(id: InstanceId): boolean;
 }
 
 /** States in which an instance has a namespace to write to. */
@@ -38,6 +40,7 @@ export function createHosts(deps: { readonly fleet: FleetStore; readonly engines
       const engine = await deps.engines.get(instance.engineCluster);
       return engine === undefined ? undefined : { instance, engine };
     },
+    isRetired: (id) => deps.partition.isMine(id) && known.get(id)?.state === "RETIRED",
     mine: () => [...known.values()].filter((instance) => deps.partition.isMine(instance.id)),
   };
 }

@@ -26,6 +26,7 @@ export interface TestRows {
   changeSpec(id: ApplicationId, over: Partial<ApplicationSpec>): void;
   deleteApplication(id: ApplicationId, deletion: Exclude<Deletion, "none">): void;
   endWorkspace(unitId: UnitId): void;
+  retire(id: InstanceId): void;
   unit(id: UnitId): PlacementUnit;
   application(id: ApplicationId): Application | undefined;
   acknowledged(kind: ShardObject["kind"], subject: string): ShardObject | undefined;
@@ -300,6 +301,10 @@ export function createTestRows(): TestRows {
       const { workspaceId } = need(units, unitId);
       workspaces.set(workspaceId, { ...need(workspaces, workspaceId), state: "deleting" });
       tell({ kind: "unit", id: unitId });
+    },
+    retire(id) {
+      instances.set(id, { ...need(instances, id), state: "RETIRED" });
+      tell({ kind: "instance", id });
     },
     unit: (id) => need(units, id),
     application: (id) => applications.get(id),
