@@ -133,6 +133,7 @@ describe("sleeping tests", () => {
     'import * as timers from "node:timers/promises";\nawait timers.setTimeout(5);',
     "await sleep(100);",
     "await clock.sleep(100);",
+    "await sleep(systemClock, 100, signal);",
     "await new Promise((resolve) => setTimeout(resolve, 100));",
     "await new Promise((resolve) => { setTimeout(resolve, 100); });",
   ])("finds `%s`", (text) => {
@@ -141,7 +142,11 @@ describe("sleeping tests", () => {
 
   it("leaves deadlines and production code alone", () => {
     const files = {
-      "src/a.test.ts": "const timer = setTimeout(() => abort(), 60_000); clock.after(5, f);",
+      "src/a.test.ts": [
+        'import { setImmediate } from "node:timers/promises";',
+        "const timer = setTimeout(() => abort(), 60_000); clock.after(5, f);",
+        "void sleep(clock, 100, signal); await setImmediate();",
+      ].join("\n"),
       "src/runtime/a.ts": "await sleep(5);",
     };
     expect(problems(sleeps, files)).toEqual([]);

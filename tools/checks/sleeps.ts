@@ -16,11 +16,17 @@ function* sleepsIn(file: ProjectFile): Generator<string> {
   for (const node of nodes(file)) {
     if (!ts.isCallExpression(node)) continue;
     const name = node.expression.getText();
-    if (timers.has(name) || /(?:^|\.)sleep$/.test(name) || resolvesAPromise(node, name)) yield `${place(file, node)} sleeps`;
+    if (timers.has(name) || sleepsForReal(node, name) || resolvesAPromise(node, name)) yield `${place(file, node)} sleeps`;
   }
 }
 
-/** Local names of what the file imports from node:timers/promises. */
+/** A function called `sleep`, unless it is given a clock that only moves when the test says so. */
+function sleepsForReal(call: ts.CallExpression, name: string): boolean {
+  const clock = call.arguments[0]?.getText() ?? "";
+  return /(?:^|\.)sleep$/.test(name) && (!/clock$/i.test(clock) || clock === "systemClock");
+}
+
+/** Local names of the timers the file imports from node:timers/promises; `setImmediate` only lets others go first. */
 function importedTimers(file: ProjectFile): ReadonlySet<string> {
   const imports = file.tree().statements.filter(ts.isImportDeclaration);
   const timers = imports.filter(
@@ -32,7 +38,9 @@ function importedTimers(file: ProjectFile): ReadonlySet<string> {
 }
 
 function localNames(bindings: ts.NamedImportBindings): readonly string[] {
-  return ts.isNamedImports(bindings) ? bindings.elements.map(({ name }) => name.text) : [`${bindings.name.text}.setTimeout`];
+  return ts.isNamedImports(bindings)
+    ? bindings.elements.filter(({ name, propertyName }) => (propertyName ?? name).text !== "setImmediate").map(({ name }) => name.text)
+    : [`${bindings.name.text}.setTimeout`];
 }
 
 /** `new Promise((resolve) => setTimeout(resolve, 100))`, the sleep that calls itself something else. */

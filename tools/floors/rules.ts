@@ -61,7 +61,7 @@ const between: readonly IRegularForbiddenRuleType[] = [
   rule("ports-import-types", production("/port\\.ts$"), { dependencyTypesNot: ["type-only"] }, "a port holds types: write `import type`"),
   rule(
     "rooms-meet-at-ports",
-    production("^src/([^/]+)/", ["^src/(cli|simulation)/"]),
+    production("^src/([^/]+)/", [TOP, "^src/simulation/"]),
     { path: "^src/[^/]+/", pathNot: "^src/($1|domain|shard|runtime|telemetry)/|/port\\.ts$" },
     "a room is entered by its port.ts",
   ),
