@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InputError } from "../../src/domain/errors.ts";
-import { fastImport, type Files, runGit } from "./git.ts";
+import { type Files, fastImport, runGit } from "./git.ts";
 import { serveWithBackend } from "./http-backend.ts";
 
 /** How requests for a repository are answered, other than well. */
