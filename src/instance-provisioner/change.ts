@@ -37,7 +37,10 @@ export function changeOf(instance: Instance, what: WhatHappened): RowChange {
   const { event, reason, attempt, now, wantedHash } = what;
   const state = nextState(instance.state, event);
   if (state === undefined) {
-    throw new DefectError(`Letting ${event} happen to an instance that is ${instance.state}`, { code: "instance.impossibleEvent", context: { instance: instance.id, event } });
+    throw new DefectError(`Letting ${event} happen to an instance that is ${instance.state}`, {
+      code: "instance.impossibleEvent",
+      context: { instance: instance.id, event },
+    });
   }
   return {
     ...{ id: instance.id, revision: instance.revision, state, reason, attempt },
@@ -62,16 +65,42 @@ export function noteOf(instance: Instance, { now, ...note }: Note & { readonly n
   if (!isNews) return undefined;
   const { id, revision, state, reason, attempt } = instance;
   const verdict = note.version !== undefined ? "UPGRADED" : note.capacity !== undefined ? "RESIZED" : "REAPPLIED";
-  return { ...{ id, revision, state, reason, attempt }, ...note, decision: decisionOf(instance, { now, verdict, rule: "DECLARATION", reason: "fleet.yaml", details: { ...note } }) };
+  return {
+    ...{ id, revision, state, reason, attempt },
+    ...note,
+    decision: decisionOf(instance, { now, verdict, rule: "DECLARATION", reason: "fleet.yaml", details: { ...note } }),
+  };
 }
 
 /** The journal's entry about a new instance. */
 export function birthOf(instance: Instance): Decision {
-  return decisionOf(instance, { now: instance.stateSince, verdict: instance.state, rule: "MIN", reason: instance.reason, details: { engineCluster: instance.engineCluster } });
+  return decisionOf(instance, {
+    now: instance.stateSince,
+    verdict: instance.state,
+    rule: "MIN",
+    reason: instance.reason,
+    details: { engineCluster: instance.engineCluster },
+  });
 }
 
 /** `verdict` is the state the instance is in from now on, or what else became of it; `rule` is what led there. */
-function decisionOf(instance: Instance, what: { readonly now: Millis; readonly verdict: string; readonly rule: string; readonly reason: string; readonly details: Readonly<Record<string, unknown>> }): Decision {
+function decisionOf(
+  instance: Instance,
+  what: {
+    readonly now: Millis;
+    readonly verdict: string;
+    readonly rule: string;
+    readonly reason: string;
+    readonly details: Readonly<Record<string, unknown>>;
+  },
+): Decision {
   const { now, verdict, rule, reason, details } = what;
-  return { at: now, subject: instance.id, kind: "instance", verdict, rule, details: { name: instance.name, pool: instance.pool, reason, ...details } };
+  return {
+    at: now,
+    subject: instance.id,
+    kind: "instance",
+    verdict,
+    rule,
+    details: { name: instance.name, pool: instance.pool, reason, ...details },
+  };
 }

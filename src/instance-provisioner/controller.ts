@@ -56,7 +56,15 @@ export function createProvisioner(deps: ProvisionerDeps): Provisioner {
   const secrets = createSecretKeeper({ credentials: store.credentials, maker: deps.secrets, clock });
   const writer = createObjectWriter({ crds: deps.crds, secrets, log });
   const pools = createPoolController({ fleet, clock, ids: deps.ids, log });
-  const instances = createInstanceController({ fleet, clusters, writer, secrets, systemNamespace: deps.systemNamespace ?? SYSTEM_NAMESPACE, clock, log });
+  const instances = createInstanceController({
+    fleet,
+    clusters,
+    writer,
+    secrets,
+    systemNamespace: deps.systemNamespace ?? SYSTEM_NAMESPACE,
+    clock,
+    log,
+  });
   const ending = new AbortController();
   const ends: (() => void)[] = [];
   let known: readonly Instance[] = [];
@@ -83,7 +91,9 @@ export function createProvisioner(deps: ProvisionerDeps): Provisioner {
     if (hints === "missed" || hints.some((hint) => hint.kind === "fleet" || hint.kind === "pool")) requestAll();
     if (hints !== "missed") for (const hint of hints) if (hint.kind === "instance") requestInstance(hint.id as InstanceId);
   };
-  deps.metrics.gauge("argosy_instances", "Instances by pool and state, retired ones left out.", ["pool", "state"]).collect(() => countStates(known));
+  deps.metrics
+    .gauge("argosy_instances", "Instances by pool and state, retired ones left out.", ["pool", "state"])
+    .collect(() => countStates(known));
 
   const stop = async (): Promise<void> => {
     ending.abort(new Error("the provisioner stops"));
@@ -107,8 +117,12 @@ export function createProvisioner(deps: ProvisionerDeps): Provisioner {
   };
 }
 
-function countStates(instances: readonly Instance[]): readonly { readonly value: number; readonly labels: { readonly pool: string; readonly state: string } }[] {
+function countStates(
+  instances: readonly Instance[],
+): readonly { readonly value: number; readonly labels: { readonly pool: string; readonly state: string } }[] {
   const poolNames = [...new Set(instances.map((one) => one.pool))].sort();
   const states = INSTANCE_STATES.filter((state) => state !== "RETIRED");
-  return poolNames.flatMap((pool) => states.map((state) => ({ value: instances.filter((one) => one.pool === pool && one.state === state).length, labels: { pool, state } })));
+  return poolNames.flatMap((pool) =>
+    states.map((state) => ({ value: instances.filter((one) => one.pool === pool && one.state === state).length, labels: { pool, state } })),
+  );
 }

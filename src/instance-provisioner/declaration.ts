@@ -14,8 +14,16 @@ export function declarationOf(instance: Instance, fleet: FleetSpec | undefined, 
   const pool = fleet?.pools.find((one) => one.name === instance.pool);
   if (fleet === undefined || pool === undefined) return { kind: "impossible", reason: `pool ${instance.pool} is not declared any more` };
   const release = fleet.versions.catalogue.find((one) => one.version === instance.desiredVersion);
-  if (release === undefined) return { kind: "impossible", reason: `version ${instance.desiredVersion} is not in the catalogue of fleet.yaml` };
-  const parameters = { instance: identityOf(instance), release, resources: pool.resources, engine: pool.engine, egressAllow: fleet.egress.allow, systemNamespace };
+  if (release === undefined)
+    return { kind: "impossible", reason: `version ${instance.desiredVersion} is not in the catalogue of fleet.yaml` };
+  const parameters = {
+    instance: identityOf(instance),
+    release,
+    resources: pool.resources,
+    engine: pool.engine,
+    egressAllow: fleet.egress.allow,
+    systemNamespace,
+  };
   return { kind: "renderable", parameters, crds: release.crds, hash: manifestHash(parameters) };
 }
 

@@ -44,7 +44,9 @@ const AWAY_MS = 15_000;
 export function nextStep(facts: InstanceFacts): Step {
   switch (facts.instance.state) {
     case "REQUESTED":
-      return facts.wanted.kind === "impossible" ? giveUp(facts, facts.wanted.reason) : change(facts, "begin", "its objects are being created");
+      return facts.wanted.kind === "impossible"
+        ? giveUp(facts, facts.wanted.reason)
+        : change(facts, "begin", "its objects are being created");
     case "CREATING":
       return stepOfCreating(facts);
     case "WARMING":
@@ -64,7 +66,8 @@ export function nextStep(facts: InstanceFacts): Step {
 /** What follows when an instance that is being created could not be written: another attempt, or none. */
 export function afterRefusal(facts: Pick<InstanceFacts, "instance">, reason: string): Change {
   const attempt = facts.instance.attempt + 1;
-  if (attempt < MAX_ATTEMPTS) return { kind: "change", event: "attemptFailed", reason: `attempt ${attempt} of ${MAX_ATTEMPTS} failed: ${reason}`, attempt };
+  if (attempt < MAX_ATTEMPTS)
+    return { kind: "change", event: "attemptFailed", reason: `attempt ${attempt} of ${MAX_ATTEMPTS} failed: ${reason}`, attempt };
   return { kind: "change", event: "giveUp", reason: `given up after ${attempt} attempts: ${reason}`, attempt };
 }
 
@@ -74,7 +77,8 @@ function stepOfCreating(facts: InstanceFacts): Step {
   if (observed.namespace === "foreign") return giveUp(facts, foreignReason(instance, observed.owner));
   if (isOverdue(facts)) return giveUp(facts, `it could not be created in time: ${whyNotCreated(facts)}`);
   if (observed.namespace === "unknown") return { kind: "wait", afterMs: AWAY_MS, reason: observed.reason };
-  if (observed.namespace === "terminating") return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is still being deleted` };
+  if (observed.namespace === "terminating")
+    return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is still being deleted` };
   const startsInMs = instance.stateSince + attemptOffsetMs(instance.attempt) - now;
   if (startsInMs > 0) return { kind: "wait", afterMs: startsInMs, reason: instance.reason };
   return { kind: "apply", then: change(facts, "applied", "waiting for its pods"), againAfterMs: undefined };
@@ -84,18 +88,22 @@ function stepOfWarming(facts: InstanceFacts): Step {
   const { instance, observed, wanted } = facts;
   if (wanted.kind === "impossible") return giveUp(facts, wanted.reason);
   if (observed.namespace === "foreign") return giveUp(facts, foreignReason(instance, observed.owner));
-  if (observed.namespace === "absent" || observed.namespace === "terminating") return afterRefusal(facts, `namespace ${instance.namespace} was deleted`);
+  if (observed.namespace === "absent" || observed.namespace === "terminating")
+    return afterRefusal(facts, `namespace ${instance.namespace} was deleted`);
   if (observed.namespace === "ours" && areReady(observed.components)) return change(facts, "ready", "all its pods are ready");
   const missing = observed.namespace === "unknown" ? observed.reason : whyNotReady(observed.components);
   if (isOverdue(facts)) return afterRefusal(facts, missing);
-  return observed.namespace === "unknown" ? { kind: "wait", afterMs: AWAY_MS, reason: missing } : { kind: "apply", then: undefined, againAfterMs: WARMING_MS };
+  return observed.namespace === "unknown"
+    ? { kind: "wait", afterMs: AWAY_MS, reason: missing }
+    : { kind: "apply", then: undefined, againAfterMs: WARMING_MS };
 }
 
 /** Keeps an instance that serves units as it should be. A namespace that somebody deleted is made anew. */
 function maintain({ instance, observed, wanted }: InstanceFacts): Step {
   if (observed.namespace === "unknown") return { kind: "wait", afterMs: AWAY_MS, reason: observed.reason };
   if (observed.namespace === "foreign") return { kind: "wait", afterMs: AWAY_MS, reason: foreignReason(instance, observed.owner) };
-  if (observed.namespace === "terminating") return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is being deleted` };
+  if (observed.namespace === "terminating")
+    return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is being deleted` };
   // Without a declaration it stays as it is: leaving something out of fleet.yaml is no request to touch it.
   if (wanted.kind === "impossible") return { kind: "rest" };
   const isChanging = instance.version !== instance.desiredVersion;

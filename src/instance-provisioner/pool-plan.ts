@@ -43,7 +43,9 @@ export function planPool(facts: PoolFacts): PoolPlan {
     request: planRequests(facts, current),
     drain: [...misplaced, ...surplus(pool, current)].filter((one) => !holdsUnits(one, units)),
     keep: instances.filter((one) => one.pool === pool.name && one.state === "DRAINING" && one.reason === SURPLUS && holdsUnits(one, units)),
-    resize: current.flatMap((instance) => (isSameSize(instance, pool.capacity, weight) ? [] : [{ instance, capacity: pool.capacity, weight }])),
+    resize: current.flatMap((instance) =>
+      isSameSize(instance, pool.capacity, weight) ? [] : [{ instance, capacity: pool.capacity, weight }],
+    ),
   };
 }
 
@@ -63,11 +65,27 @@ function planRequests({ pool, fleet, instances }: PoolFacts, current: readonly I
   return requests;
 }
 
-function requestOf({ pool, fleet, name, engineCluster }: { readonly pool: PoolSpec; readonly fleet: FleetSpec; readonly name: string; readonly engineCluster: string }): InstanceRequest {
+function requestOf({
+  pool,
+  fleet,
+  name,
+  engineCluster,
+}: {
+  readonly pool: PoolSpec;
+  readonly fleet: FleetSpec;
+  readonly name: string;
+  readonly engineCluster: string;
+}): InstanceRequest {
   const version = pool.version ?? fleet.versions.default;
   return {
     ...{ name, engineCluster, namespace: `argosy-${name}`, pool: pool.name, class: classOf(pool) },
-    ...{ version, desiredVersion: version, state: "REQUESTED", reason: `pool ${pool.name} asks for ${pool.instances.min} instances`, attempt: 0 },
+    ...{
+      version,
+      desiredVersion: version,
+      state: "REQUESTED",
+      reason: `pool ${pool.name} asks for ${pool.instances.min} instances`,
+      attempt: 0,
+    },
     ...{ capacity: pool.capacity, weight: weightOf(pool, fleet), appliedHash: "" },
   };
 }
@@ -96,7 +114,8 @@ function holdsUnits(instance: Instance, units: ReadonlyMap<InstanceId, number>):
 /** Capacity relative to the smallest pool of the class, rounded down: an instance never draws more than its share. */
 export function weightOf(pool: PoolSpec, fleet: FleetSpec): number {
   const peers = fleet.pools.filter((one) => classOf(one) === classOf(pool));
-  const ratio = (dimension: keyof LoadVector) => pool.capacity[dimension] / Math.min(pool.capacity[dimension], ...peers.map((peer) => peer.capacity[dimension]));
+  const ratio = (dimension: keyof LoadVector) =>
+    pool.capacity[dimension] / Math.min(pool.capacity[dimension], ...peers.map((peer) => peer.capacity[dimension]));
   return Math.max(1, Math.floor(Math.min(...LOAD_DIMENSIONS.map(ratio))));
 }
 

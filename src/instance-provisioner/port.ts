@@ -21,7 +21,10 @@ export interface EngineClusterPort {
    */
   applyObjects(objects: readonly EngineObject[], signal: AbortSignal): Promise<readonly string[]>;
   /** Brings the definitions to `version` unless newer ones of ours are in use. Returns the names of those that were written. */
-  ensureCrds(crds: { readonly version: string; readonly objects: readonly EngineObject[] }, signal: AbortSignal): Promise<readonly string[]>;
+  ensureCrds(
+    crds: { readonly version: string; readonly objects: readonly EngineObject[] },
+    signal: AbortSignal,
+  ): Promise<readonly string[]>;
   /** Deletes the instance's namespace, but never another's, nor one that holds an Application with a finalizer. */
   deleteNamespace(instance: InstancePlace, signal: AbortSignal): Promise<NamespaceDeletion>;
 }

@@ -34,12 +34,16 @@ export function complaintOf({ path, kind, bound }: ShapeIssue): Complaint {
 function unknownField(path: readonly (string | number)[]): Complaint {
   const siblings = Object.keys(nodeAt(path.slice(0, -1))?.properties ?? {});
   const meant = nearest(String(path.at(-1)), siblings);
-  const remedy = meant === undefined ? `Remove it, or use one of ${siblings.join(", ")}` : `Did you mean ${pathText([...path.slice(0, -1), meant])}?`;
+  const remedy =
+    meant === undefined ? `Remove it, or use one of ${siblings.join(", ")}` : `Did you mean ${pathText([...path.slice(0, -1), meant])}?`;
   return { path: pathText(path), message: "is no field of a Fleet", remedy };
 }
 
 function nodeAt(path: readonly (string | number)[]): SchemaNode | undefined {
-  return path.reduce<SchemaNode | undefined>((node, key) => (typeof key === "number" ? node?.items : node?.properties?.[key]), FLEET_SCHEMA);
+  return path.reduce<SchemaNode | undefined>(
+    (node, key) => (typeof key === "number" ? node?.items : node?.properties?.[key]),
+    FLEET_SCHEMA,
+  );
 }
 
 const FORMS: Readonly<Record<string, string>> = {

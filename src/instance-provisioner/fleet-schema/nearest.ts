@@ -4,7 +4,9 @@
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const plain = simplify(word);
-  const ranked = candidates.map((candidate) => ({ candidate, distance: distance(plain, simplify(candidate)) })).sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1));
+  const ranked = candidates
+    .map((candidate) => ({ candidate, distance: distance(plain, simplify(candidate)) }))
+    .sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1));
   const [best] = ranked;
   return best !== undefined && best.distance <= Math.max(1, Math.floor(plain.length / 3)) ? best.candidate : undefined;
 }

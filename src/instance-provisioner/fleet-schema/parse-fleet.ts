@@ -5,7 +5,9 @@ import { breaches } from "./rules.ts";
 import type { FleetDocument } from "./schema.ts";
 import { checkShape } from "./schema.ts";
 
-export type ParsedFleet = { readonly ok: true; readonly spec: FleetSpec } | { readonly ok: false; readonly complaints: readonly Complaint[] };
+export type ParsedFleet =
+  | { readonly ok: true; readonly spec: FleetSpec }
+  | { readonly ok: false; readonly complaints: readonly Complaint[] };
 
 /**
  * Parses a Fleet document (YAML or JSON already decoded, of unknown shape). Everything wrong with its form is told at once,

@@ -12,13 +12,29 @@ const complain = (path: Path, message: string, remedy: string): Complaint => ({ 
 /** Rules between fields, in the order of the fields. */
 export function breaches(document: FleetDocument): readonly Complaint[] {
   return [
-    ...duplicates(["engineClusters"], "name", document.engineClusters.map((one) => one.name)),
+    ...duplicates(
+      ["engineClusters"],
+      "name",
+      document.engineClusters.map((one) => one.name),
+    ),
     ...document.engineClusters.flatMap(accessOf),
     ...versionBreaches(document),
-    ...duplicates(["pools"], "name", document.pools.map((one) => one.name)),
+    ...duplicates(
+      ["pools"],
+      "name",
+      document.pools.map((one) => one.name),
+    ),
     ...document.pools.flatMap((pool, index) => poolBreaches(document, pool, ["pools", index])),
     ...document.egress.allow.flatMap((range, index) =>
-      isAddressRange(range) ? [] : [complain(["egress", "allow", index], "is no range of addresses", "Give its first address and the length of its prefix, like 10.1.0.0/16")],
+      isAddressRange(range)
+        ? []
+        : [
+            complain(
+              ["egress", "allow", index],
+              "is no range of addresses",
+              "Give its first address and the length of its prefix, like 10.1.0.0/16",
+            ),
+          ],
     ),
   ];
 }
@@ -26,18 +42,26 @@ export function breaches(document: FleetDocument): readonly Complaint[] {
 function accessOf({ inCluster, kubeconfigSecret }: FleetDocument["engineClusters"][number], index: number): readonly Complaint[] {
   const ways = Number(inCluster === true) + Number(kubeconfigSecret !== undefined);
   const remedy = "Give either inCluster: true or kubeconfigSecret: <namespace>/<name>";
-  return ways === 1 ? [] : [complain(["engineClusters", index], ways === 0 ? "says no way to reach it" : "says two ways to reach it", remedy)];
+  return ways === 1
+    ? []
+    : [complain(["engineClusters", index], ways === 0 ? "says no way to reach it" : "says two ways to reach it", remedy)];
 }
 
 function versionBreaches({ versions, pools }: FleetDocument): readonly Complaint[] {
   const known = versions.catalogue.map((entry) => entry.version);
-  const asked = [{ path: ["versions", "default"] as Path, version: versions.default }, ...pools.map(({ version }, index) => ({ path: ["pools", index, "version"] as Path, version }))];
+  const asked = [
+    { path: ["versions", "default"] as Path, version: versions.default },
+    ...pools.map(({ version }, index) => ({ path: ["pools", index, "version"] as Path, version })),
+  ];
   return [
     ...duplicates(["versions", "catalogue"], "version", known),
     ...asked.flatMap(({ path, version }) => {
       if (version === undefined) return [];
-      if (!known.includes(version)) return [complain(path, "is not in versions.catalogue", `Add it there, or use one of ${known.join(", ")}`)];
-      return compareVersions(version, versions.floor) < 0 ? [complain(path, `is older than versions.floor (${versions.floor})`, "Use a newer release: older ones have known vulnerabilities")] : [];
+      if (!known.includes(version))
+        return [complain(path, "is not in versions.catalogue", `Add it there, or use one of ${known.join(", ")}`)];
+      return compareVersions(version, versions.floor) < 0
+        ? [complain(path, `is older than versions.floor (${versions.floor})`, "Use a newer release: older ones have known vulnerabilities")]
+        : [];
     }),
   ];
 }
@@ -46,20 +70,44 @@ function poolBreaches({ engineClusters }: FleetDocument, pool: FleetDocument["po
   const clusters = pool.engineClusters.flatMap((name, index) => {
     const path = [...at, "engineClusters", index];
     const cluster = engineClusters.find((one) => one.name === name);
-    if (cluster === undefined) return [unknownCluster(path, name, engineClusters.map((one) => one.name))];
-    return cluster.region === pool.class.region ? [] : [complain(path, `is in region ${cluster.region}, the pool's class in ${pool.class.region}`, "Use clusters of the class's region")];
+    if (cluster === undefined)
+      return [
+        unknownCluster(
+          path,
+          name,
+          engineClusters.map((one) => one.name),
+        ),
+      ];
+    return cluster.region === pool.class.region
+      ? []
+      : [complain(path, `is in region ${cluster.region}, the pool's class in ${pool.class.region}`, "Use clusters of the class's region")];
   });
-  const size = pool.instances.min <= pool.instances.max ? [] : [complain([...at, "instances", "min"], "is more than instances.max", "Raise max or lower min")];
+  const size =
+    pool.instances.min <= pool.instances.max
+      ? []
+      : [complain([...at, "instances", "min"], "is more than instances.max", "Raise max or lower min")];
   return [...duplicates([...at, "engineClusters"], undefined, pool.engineClusters), ...clusters, ...size];
 }
 
 function unknownCluster(path: Path, name: string, known: readonly string[]): Complaint {
   const meant = nearest(name, known);
-  return complain(path, "is no engine cluster of this fleet", meant === undefined ? `Use one of ${known.join(", ")}` : `Did you mean ${meant}?`);
+  return complain(
+    path,
+    "is no engine cluster of this fleet",
+    meant === undefined ? `Use one of ${known.join(", ")}` : `Did you mean ${meant}?`,
+  );
 }
 
 function duplicates(path: Path, field: string | undefined, values: readonly string[]): readonly Complaint[] {
   return values.flatMap((value, index) =>
-    values.indexOf(value) === index ? [] : [complain([...path, index, ...(field === undefined ? [] : [field])], `is there twice (first at [${values.indexOf(value)}])`, "Remove one of the two")],
+    values.indexOf(value) === index
+      ? []
+      : [
+          complain(
+            [...path, index, ...(field === undefined ? [] : [field])],
+            `is there twice (first at [${values.indexOf(value)}])`,
+            "Remove one of the two",
+          ),
+        ],
   );
 }

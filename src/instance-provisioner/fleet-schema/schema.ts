@@ -44,7 +44,10 @@ const labelValue = z.string().regex(/^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-
 const amount = z.int().min(1).max(1_000_000_000);
 const count = z.int().min(1).max(100_000);
 
-const components = (defaults: { readonly cpu: string; readonly memory: string }) => ({ cpu: quantity.default(defaults.cpu), memory: quantity.default(defaults.memory) });
+const components = (defaults: { readonly cpu: string; readonly memory: string }) => ({
+  cpu: quantity.default(defaults.cpu),
+  memory: quantity.default(defaults.memory),
+});
 
 const pool = z.strictObject({
   name,
@@ -52,7 +55,13 @@ const pool = z.strictObject({
   engineClusters: z.array(name).min(1).max(100),
   instances: z.strictObject({ min: z.int().min(0).max(1000), max: z.int().min(0).max(1000) }),
   version: release.optional(),
-  capacity: z.strictObject({ applications: amount, clusterEntries: amount, cachedResources: amount, milliCpu: amount, gitPerMinute: amount }),
+  capacity: z.strictObject({
+    applications: amount,
+    clusterEntries: amount,
+    cachedResources: amount,
+    milliCpu: amount,
+    gitPerMinute: amount,
+  }),
   resources: z
     .strictObject({
       controller: z.strictObject(components({ cpu: "2", memory: "4Gi" })).prefault({}),
@@ -83,7 +92,10 @@ const fleet = z.strictObject({
   versions: z.strictObject({
     default: release,
     floor: release.default("3.5.1"),
-    catalogue: z.array(z.strictObject({ version: release, image, redisImage: image, crds: directory })).min(1).max(100),
+    catalogue: z
+      .array(z.strictObject({ version: release, image, redisImage: image, crds: directory }))
+      .min(1)
+      .max(100),
   }),
   pools: z.array(pool).max(1000),
   workspaces: z
@@ -106,7 +118,9 @@ export interface ShapeIssue {
   readonly bound: number | undefined;
 }
 
-export type Shape = { readonly ok: true; readonly document: FleetDocument } | { readonly ok: false; readonly issues: readonly ShapeIssue[] };
+export type Shape =
+  | { readonly ok: true; readonly document: FleetDocument }
+  | { readonly ok: false; readonly issues: readonly ShapeIssue[] };
 
 /** Checks the form of a document of unknown shape: all issues at once, in the order of the fields. */
 export function checkShape(document: unknown): Shape {

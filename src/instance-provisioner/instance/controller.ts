@@ -76,7 +76,11 @@ export function createInstanceController(deps: InstanceControllerDeps): Instance
 
   const leave = async ({ facts: { instance }, cluster }: Scene, signal: AbortSignal): Promise<WorkResult> => {
     const outcome = await cluster?.deleteNamespace(instance, signal);
-    if (outcome?.kind === "held") log.warn({ instance: instance.name, applications: outcome.applications }, "Keeping a namespace that holds Applications with finalizers");
+    if (outcome?.kind === "held")
+      log.warn(
+        { instance: instance.name, applications: outcome.applications },
+        "Keeping a namespace that holds Applications with finalizers",
+      );
     return { requeueAfterMs: outcome?.kind === "deleting" ? DELETING_MS : HELD_MS };
   };
 

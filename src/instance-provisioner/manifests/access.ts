@@ -14,10 +14,18 @@ export function renderNamespace(instance: InstanceIdentity): EngineObject {
 
 /** Accounts, and the one role: the controller's, over its own namespace. Nothing an instance runs has rights on the engine cluster as a whole. */
 export function renderAccess(instance: InstanceIdentity): readonly EngineObject[] {
-  const accounts = COMPONENTS.map((name) => objectOf(instance, { apiVersion: "v1", kind: "ServiceAccount", name, automountServiceAccountToken: false }));
+  const accounts = COMPONENTS.map((name) =>
+    objectOf(instance, { apiVersion: "v1", kind: "ServiceAccount", name, automountServiceAccountToken: false }),
+  );
   return [
     ...accounts,
-    objectOf(instance, { apiVersion: `${RBAC}/v1`, kind: "Role", name: CONTROLLER, component: "application-controller", rules: CONTROLLER_RULES }),
+    objectOf(instance, {
+      apiVersion: `${RBAC}/v1`,
+      kind: "Role",
+      name: CONTROLLER,
+      component: "application-controller",
+      rules: CONTROLLER_RULES,
+    }),
     objectOf(instance, {
       apiVersion: `${RBAC}/v1`,
       kind: "RoleBinding",

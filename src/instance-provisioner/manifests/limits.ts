@@ -10,7 +10,13 @@ import { parseQuantity, renderCpu, renderMemory } from "./quantity.ts";
  */
 export function renderLimits({ instance, resources }: ManifestParameters): readonly EngineObject[] {
   const { controller, repoServer, redis } = resources;
-  const pods: readonly ComponentResources[] = [controller, controller, redis, redis, ...Array.from({ length: repoServer.replicas + 1 }, () => repoServer)];
+  const pods: readonly ComponentResources[] = [
+    controller,
+    controller,
+    redis,
+    redis,
+    ...Array.from({ length: repoServer.replicas + 1 }, () => repoServer),
+  ];
   const sum = (of: "cpu" | "memory") => pods.reduce((total, pod) => total + (parseQuantity(pod[of]) ?? 0), 0);
   const hard = {
     pods: String(pods.length),

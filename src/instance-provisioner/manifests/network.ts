@@ -26,7 +26,11 @@ interface Flow {
 
 /** Nothing may reach or leave a pod, except the flows named here. */
 export function renderNetworkPolicies({ instance, egressAllow, systemNamespace }: ManifestParameters): readonly EngineObject[] {
-  const [controller, repoServer, redis] = [CONTROLLER, REPO_SERVER, REDIS].map((name): Peer => ({ podSelector: selectorOf(name) })) as [Peer, Peer, Peer];
+  const [controller, repoServer, redis] = [CONTROLLER, REPO_SERVER, REDIS].map((name): Peer => ({ podSelector: selectorOf(name) })) as [
+    Peer,
+    Peer,
+    Peer,
+  ];
   const argosy: Peer = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": systemNamespace } } };
   return [
     policy(instance, { name: "argocd-default-deny", podSelector: {}, ingress: [], egress: [] }),
@@ -41,7 +45,11 @@ export function renderNetworkPolicies({ instance, egressAllow, systemNamespace }
       name: REPO_SERVER,
       podSelector: selectorOf(REPO_SERVER),
       ingress: [tcp([controller], PORTS.repoServer), tcp([argosy], PORTS.repoServerMetrics)],
-      egress: [tcp([redis], PORTS.redis), DNS, { peers: [...world(NOT_PUBLIC_V4, NOT_PUBLIC_V6), ...egressAllow.map((cidr) => ({ ipBlock: { cidr } }))] }],
+      egress: [
+        tcp([redis], PORTS.redis),
+        DNS,
+        { peers: [...world(NOT_PUBLIC_V4, NOT_PUBLIC_V6), ...egressAllow.map((cidr) => ({ ipBlock: { cidr } }))] },
+      ],
     }),
     policy(instance, {
       name: REDIS,
@@ -81,7 +89,8 @@ interface PolicyContent {
 }
 
 function policy(instance: InstanceIdentity, { name, podSelector, ingress, egress }: PolicyContent): EngineObject {
-  const rules = (flows: readonly Flow[], side: "from" | "to") => flows.map(({ peers, ports }) => ({ [side]: peers, ports: ports ?? ALL_TCP }));
+  const rules = (flows: readonly Flow[], side: "from" | "to") =>
+    flows.map(({ peers, ports }) => ({ [side]: peers, ports: ports ?? ALL_TCP }));
   const spec = { podSelector, policyTypes: ["Ingress", "Egress"], ingress: rules(ingress, "from"), egress: rules(egress, "to") };
   return objectOf(instance, { apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", name, spec });
 }

@@ -54,7 +54,10 @@ function spread(instance: InstanceIdentity, name: string): unknown {
   });
   return {
     podAntiAffinity: {
-      preferredDuringSchedulingIgnoredDuringExecution: [term(100, { "app.kubernetes.io/name": name }), term(5, { [LABEL_INSTANCE]: instance.id })],
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        term(100, { "app.kubernetes.io/name": name }),
+        term(5, { [LABEL_INSTANCE]: instance.id }),
+      ],
     },
   };
 }

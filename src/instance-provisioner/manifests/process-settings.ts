@@ -27,14 +27,22 @@ const SHARED: readonly ProcessSetting[] = [
  */
 export function controllerSettings({ engine, release }: ManifestParameters): readonly ProcessSetting[] {
   const trust = hasMutualTls(release.version)
-    ? { env: "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_CA_CERT_PATH", key: "controller.repo.server.ca.cert.path", value: "/app/config/reposerver/mtls/server-ca.crt" }
+    ? {
+        env: "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_CA_CERT_PATH",
+        key: "controller.repo.server.ca.cert.path",
+        value: "/app/config/reposerver/mtls/server-ca.crt",
+      }
     : { env: "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_STRICT_TLS", key: "controller.repo.server.strict.tls", value: "true" };
   return [
     ...SHARED,
     trust,
     { env: "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER", key: "repo.server", value: `${REPO_SERVER}:${PORTS.repoServer}` },
     { env: "ARGOCD_APPLICATION_CONTROLLER_STATUS_PROCESSORS", key: "controller.status.processors", value: String(engine.statusProcessors) },
-    { env: "ARGOCD_APPLICATION_CONTROLLER_OPERATION_PROCESSORS", key: "controller.operation.processors", value: String(engine.operationProcessors) },
+    {
+      env: "ARGOCD_APPLICATION_CONTROLLER_OPERATION_PROCESSORS",
+      key: "controller.operation.processors",
+      value: String(engine.operationProcessors),
+    },
     { env: "ARGOCD_K8S_CLIENT_QPS", key: "controller.k8s.client.qps", value: String(engine.k8sClientQps) },
     { env: "ARGOCD_K8S_CLIENT_BURST", key: "controller.k8s.client.burst", value: String(engine.k8sClientBurst) },
     { env: "ARGOCD_APPLICATION_CONTROLLER_SERVER_SIDE_DIFF", key: "controller.diff.server.side", value: "false" },
@@ -62,7 +70,11 @@ export function repoServerSettings({ resources }: ManifestParameters): readonly 
     { env: "ARGOCD_GIT_REQUEST_TIMEOUT", key: "reposerver.git.request.timeout", value: "15s" },
     { env: "ARGOCD_REPO_SERVER_ALLOW_OUT_OF_BOUNDS_SYMLINKS", key: "reposerver.allow.oob.symlinks", value: "false" },
     // Parsing takes up to three hundred times the size of the file.
-    { env: "ARGOCD_REPO_SERVER_MAX_COMBINED_DIRECTORY_MANIFESTS_SIZE", key: "reposerver.max.combined.directory.manifests.size", value: "10M" },
+    {
+      env: "ARGOCD_REPO_SERVER_MAX_COMBINED_DIRECTORY_MANIFESTS_SIZE",
+      key: "reposerver.max.combined.directory.manifests.size",
+      value: "10M",
+    },
     { env: "ARGOCD_REPO_SERVER_STREAMED_MANIFEST_MAX_TAR_SIZE", key: "reposerver.streamed.manifest.max.tar.size", value: "100M" },
     { env: "ARGOCD_REPO_SERVER_STREAMED_MANIFEST_MAX_EXTRACTED_SIZE", key: "reposerver.streamed.manifest.max.extracted.size", value: "1G" },
     { env: "ARGOCD_REPO_SERVER_HELM_MANIFEST_MAX_EXTRACTED_SIZE", key: "reposerver.helm.manifest.max.extracted.size", value: "1G" },

@@ -4,7 +4,14 @@ const UNWATCHED: readonly { readonly groups: readonly string[]; readonly kinds: 
   { groups: ["coordination.k8s.io"], kinds: ["Lease"] },
   {
     groups: ["authentication.k8s.io", "authorization.k8s.io"],
-    kinds: ["LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectReview", "SelfSubjectRulesReview", "SubjectAccessReview", "TokenReview"],
+    kinds: [
+      "LocalSubjectAccessReview",
+      "SelfSubjectAccessReview",
+      "SelfSubjectReview",
+      "SelfSubjectRulesReview",
+      "SubjectAccessReview",
+      "TokenReview",
+    ],
   },
   { groups: ["certificates.k8s.io"], kinds: ["CertificateSigningRequest"] },
   { groups: ["cert-manager.io"], kinds: ["CertificateRequest"] },
@@ -22,25 +29,32 @@ const UNWATCHED: readonly { readonly groups: readonly string[]; readonly kinds: 
 ];
 
 /** `resource.exclusions`: a YAML list; JSON strings are YAML. */
-export const EXCLUSIONS: string = UNWATCHED.map(({ groups, kinds }) => [`- apiGroups: ${JSON.stringify(groups)}`, `  kinds: ${JSON.stringify(kinds)}`, `  clusters: ["*"]`, ""].join("\n")).join("");
+export const EXCLUSIONS: string = UNWATCHED.map(({ groups, kinds }) =>
+  [`- apiGroups: ${JSON.stringify(groups)}`, `  kinds: ${JSON.stringify(kinds)}`, `  clusters: ["*"]`, ""].join("\n"),
+).join("");
 
 /** Fields whose change alone is no reason to compare an application again, by kind; `all` counts for every kind. */
-const QUIET_FIELDS: readonly { readonly kind: string; readonly pointers?: readonly string[]; readonly annotations?: readonly string[] }[] = [
-  // A status that changes the health is told all the same.
-  { kind: "all", pointers: ["/status"] },
-  { kind: "argoproj.io_Rollout", annotations: ["notified.notifications.argoproj.io"] },
-  {
-    kind: "autoscaling_HorizontalPodAutoscaler",
-    annotations: ["behavior", "conditions", "metrics", "current-metrics"].map((name) => `autoscaling.alpha.kubernetes.io/${name}`),
-  },
-  { kind: "ConfigMap", annotations: ["cluster-autoscaler.kubernetes.io/last-updated", "control-plane.alpha.kubernetes.io/leader"] },
-  {
-    kind: "apps_ReplicaSet",
-    annotations: ["deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas", "rollout.argoproj.io/desired-replicas"],
-  },
-  { kind: "discovery.k8s.io_EndpointSlice", pointers: ["/metadata", "/endpoints", "/ports"] },
-  { kind: "Endpoints", pointers: ["/metadata", "/subsets"] },
-];
+const QUIET_FIELDS: readonly { readonly kind: string; readonly pointers?: readonly string[]; readonly annotations?: readonly string[] }[] =
+  [
+    // A status that changes the health is told all the same.
+    { kind: "all", pointers: ["/status"] },
+    { kind: "argoproj.io_Rollout", annotations: ["notified.notifications.argoproj.io"] },
+    {
+      kind: "autoscaling_HorizontalPodAutoscaler",
+      annotations: ["behavior", "conditions", "metrics", "current-metrics"].map((name) => `autoscaling.alpha.kubernetes.io/${name}`),
+    },
+    { kind: "ConfigMap", annotations: ["cluster-autoscaler.kubernetes.io/last-updated", "control-plane.alpha.kubernetes.io/leader"] },
+    {
+      kind: "apps_ReplicaSet",
+      annotations: [
+        "deployment.kubernetes.io/desired-replicas",
+        "deployment.kubernetes.io/max-replicas",
+        "rollout.argoproj.io/desired-replicas",
+      ],
+    },
+    { kind: "discovery.k8s.io_EndpointSlice", pointers: ["/metadata", "/endpoints", "/ports"] },
+    { kind: "Endpoints", pointers: ["/metadata", "/subsets"] },
+  ];
 
 /** `resource.customizations.ignoreResourceUpdates.*`: none of these are built into Argo CD, all are needed. */
 export const IGNORED_UPDATES: Readonly<Record<string, string>> = Object.fromEntries(

@@ -4,7 +4,16 @@ import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { configMapVolume, emptyDir, httpProbe, podTemplate, resourcesOf, secretVolume, selectorOf } from "./pods.ts";
 import type { EnvVar } from "./process-settings.ts";
-import { CONTROLLER_TIMES, controllerSettings, envOf, goMemoryLimit, PROGRAMS, REDIS_PASSWORD, REPO_SERVER_TIMES, repoServerSettings } from "./process-settings.ts";
+import {
+  CONTROLLER_TIMES,
+  controllerSettings,
+  envOf,
+  goMemoryLimit,
+  PROGRAMS,
+  REDIS_PASSWORD,
+  REPO_SERVER_TIMES,
+  repoServerSettings,
+} from "./process-settings.ts";
 import { parseQuantity } from "./quantity.ts";
 import { hasMutualTls } from "./version.ts";
 
@@ -18,14 +27,32 @@ function redis({ instance, release, resources }: ManifestParameters, settingsHas
   const container = {
     image: release.redisImage,
     // Every key can be computed again: nothing is saved, and what does not fit is dropped.
-    args: ["--save", "", "--appendonly", "no", "--maxmemory", String(Math.floor(bytes * 0.75)), "--maxmemory-policy", "allkeys-lru", "--requirepass $(REDIS_PASSWORD)"],
+    args: [
+      "--save",
+      "",
+      "--appendonly",
+      "no",
+      "--maxmemory",
+      String(Math.floor(bytes * 0.75)),
+      "--maxmemory-policy",
+      "allkeys-lru",
+      "--requirepass $(REDIS_PASSWORD)",
+    ],
     env: [REDIS_PASSWORD],
     ports: [{ name: "redis", containerPort: PORTS.redis }],
     readinessProbe: { tcpSocket: { port: PORTS.redis }, periodSeconds: 10 },
     livenessProbe: { tcpSocket: { port: PORTS.redis }, initialDelaySeconds: 30, periodSeconds: 30, failureThreshold: 3 },
     resources: resourcesOf(resources.redis),
   };
-  const template = podTemplate(instance, { name: REDIS, component: "redis", settingsHash, mountsToken: false, container, volumes: [], securityContext: { runAsUser: 999 } });
+  const template = podTemplate(instance, {
+    name: REDIS,
+    component: "redis",
+    settingsHash,
+    mountsToken: false,
+    container,
+    volumes: [],
+    securityContext: { runAsUser: 999 },
+  });
   // Two at once would each hold half of the cache.
   const spec = { replicas: 1, strategy: { type: "Recreate" }, selector: selectorOf(REDIS), template };
   return objectOf(instance, { apiVersion: "apps/v1", kind: "Deployment", name: REDIS, component: "redis", spec });
@@ -41,7 +68,12 @@ function repoServer(parameters: ManifestParameters, settingsHash: string): Engin
       { name: "grpc", containerPort: PORTS.repoServer },
       { name: "metrics", containerPort: PORTS.repoServerMetrics },
     ],
-    livenessProbe: httpProbe("/healthz?full=true", PORTS.repoServerMetrics, { initialDelaySeconds: 30, periodSeconds: 30, failureThreshold: 3, timeoutSeconds: 5 }),
+    livenessProbe: httpProbe("/healthz?full=true", PORTS.repoServerMetrics, {
+      initialDelaySeconds: 30,
+      periodSeconds: 30,
+      failureThreshold: 3,
+      timeoutSeconds: 5,
+    }),
     readinessProbe: httpProbe("/healthz", PORTS.repoServerMetrics, { periodSeconds: 10 }),
     resources: resourcesOf(resources.repoServer),
     volumeMounts: [
@@ -70,7 +102,14 @@ function repoServer(parameters: ManifestParameters, settingsHash: string): Engin
     // Stays empty: plugins run commands of the repository's choice.
     emptyDir("plugins", "1Mi"),
   ];
-  const template = podTemplate(instance, { name: REPO_SERVER, component: "repo-server", settingsHash, mountsToken: false, container, volumes });
+  const template = podTemplate(instance, {
+    name: REPO_SERVER,
+    component: "repo-server",
+    settingsHash,
+    mountsToken: false,
+    container,
+    volumes,
+  });
   const strategy = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
   const spec = { replicas: resources.repoServer.replicas, strategy, selector: selectorOf(REPO_SERVER), template };
   return objectOf(instance, { apiVersion: "apps/v1", kind: "Deployment", name: REPO_SERVER, component: "repo-server", spec });
@@ -109,7 +148,14 @@ function controller(parameters: ManifestParameters, settingsHash: string): Engin
     secretVolume(REPO_SERVER_TLS, ["tls.crt", "ca.crt"]),
     ...(isMutual ? [secretVolume(REPO_SERVER_MTLS, ["client.crt", "client.key", "server-ca.crt"])] : []),
   ];
-  const template = podTemplate(instance, { name: CONTROLLER, component: "application-controller", settingsHash, mountsToken: true, container, volumes });
+  const template = podTemplate(instance, {
+    name: CONTROLLER,
+    component: "application-controller",
+    settingsHash,
+    mountsToken: true,
+    container,
+    volumes,
+  });
   // Exactly one: there is no leader election in it, and a StatefulSet never runs two pods of one name.
   const spec = { replicas: 1, serviceName: CONTROLLER, selector: selectorOf(CONTROLLER), template };
   return objectOf(instance, { apiVersion: "apps/v1", kind: "StatefulSet", name: CONTROLLER, component: "application-controller", spec });

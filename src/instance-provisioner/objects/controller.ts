@@ -13,15 +13,24 @@ export interface ObjectWriterDeps {
 
 export interface ObjectWriter {
   /** Writes what is not as the declaration asks for: the release's definitions first, where this is new to the instance, then its objects. */
-  write(instance: Instance, declaration: Declaration & { readonly kind: "renderable" }, cluster: EngineClusterPort, signal: AbortSignal): Promise<void>;
+  write(
+    instance: Instance,
+    declaration: Declaration & { readonly kind: "renderable" },
+    cluster: EngineClusterPort,
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
 export function createObjectWriter({ crds, secrets, log }: ObjectWriterDeps): ObjectWriter {
   return {
     async write(instance, { parameters, crds: directory, hash }, cluster, signal) {
       if (instance.appliedHash !== hash) {
-        const written = await cluster.ensureCrds({ version: parameters.release.version, objects: await crds.read(directory, signal) }, signal);
-        if (written.length > 0) log.info({ engineCluster: cluster.name, version: parameters.release.version, definitions: written }, "Wrote definitions");
+        const written = await cluster.ensureCrds(
+          { version: parameters.release.version, objects: await crds.read(directory, signal) },
+          signal,
+        );
+        if (written.length > 0)
+          log.info({ engineCluster: cluster.name, version: parameters.release.version, definitions: written }, "Wrote definitions");
       }
       const objects = renderManifests({ ...parameters, secrets: await secrets.read(instance, signal) });
       const written = await cluster.applyObjects(objects, signal);

@@ -26,7 +26,11 @@ export function createPoolController({ fleet, clock, ids, log }: PoolControllerD
     // Somebody else who added one of that name was as right as we are.
     await fleet.insertInstance(instance, birthOf(instance), signal);
   };
-  const send = async (instance: Instance, what: { readonly event: "drain" | "keep"; readonly reason: string }, signal: AbortSignal): Promise<void> => {
+  const send = async (
+    instance: Instance,
+    what: { readonly event: "drain" | "keep"; readonly reason: string },
+    signal: AbortSignal,
+  ): Promise<void> => {
     log.info({ instance: instance.name, pool: instance.pool, ...what }, "Changing an instance");
     await fleet.changeInstance(changeOf(instance, { ...what, attempt: 0, now: clock.now() }), signal);
   };
@@ -37,7 +41,8 @@ export function createPoolController({ fleet, clock, ids, log }: PoolControllerD
       if (spec === undefined || pool === undefined) return;
       const plan = planPool({ pool, fleet: spec, instances: await fleet.listInstances(signal), units: await fleet.countUnits(signal) });
       for (const request of plan.request) await add(request, signal);
-      for (const instance of plan.keep) await send(instance, { event: "keep", reason: "it was given a unit before it could leave" }, signal);
+      for (const instance of plan.keep)
+        await send(instance, { event: "keep", reason: "it was given a unit before it could leave" }, signal);
       for (const { instance, ...size } of plan.resize) {
         const note = noteOf(instance, { now: clock.now(), ...size });
         if (note !== undefined) await fleet.changeInstance(note, signal);

@@ -1,5 +1,4 @@
 import type { Clock } from "../../domain/clock.ts";
-import { UnavailableError } from "../../domain/errors.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { CredentialStore } from "../../store/credential/port.ts";
 import { repoServerNames } from "../manifests/names.ts";
@@ -24,16 +23,14 @@ export interface SecretKeeperDeps {
 /** Makes an instance's secrets once and keeps them, so that creating it again changes nothing. */
 export function createSecretKeeper({ credentials, maker, clock }: SecretKeeperDeps): SecretKeeper {
   /** Of two that make one at the same time the first wins, and both use that one. */
-  const random = async (instance: Pick<Instance, "id">, purpose: SecretPurpose, signal: AbortSignal): Promise<string> => {
-    const key = secretKeyOf(instance.id, purpose);
-    const known = await credentials.read(key, signal);
-    if (known !== undefined) return known;
-    await credentials.putIfAbsent(key, maker.randomText(), signal);
-    const stored = await credentials.read(key, signal);
-    if (stored === undefined) throw new UnavailableError("Keeping a secret of an instance", { code: "instance.secretNotKept", context: { instance: instance.id, purpose } });
-    return stored;
+  const random = async ({ id }: Pick<Instance, "id">, purpose: SecretPurpose, signal: AbortSignal): Promise<string> => {
+    const key = secretKeyOf(id, purpose);
+    return (await credentials.read(key, signal)) ?? credentials.putIfAbsent(key, maker.randomText(), signal);
   };
-  const certificates = async (instance: Pick<Instance, "id" | "namespace">, signal: AbortSignal): Promise<InstanceSecrets["certificates"]> => {
+  const certificates = async (
+    instance: Pick<Instance, "id" | "namespace">,
+    signal: AbortSignal,
+  ): Promise<InstanceSecrets["certificates"]> => {
     const key = secretKeyOf(instance.id, "argo-cd-certificates");
     const stored = parseCertificates(await credentials.read(key, signal));
     if (isValidFor(stored, clock.now())) return stored;

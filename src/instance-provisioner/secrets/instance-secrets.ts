@@ -11,7 +11,10 @@ export type SecretPurpose = (typeof SECRET_PURPOSES)[number];
  * The credential an instance's secret is kept under. The id follows from the instance and the purpose, in the shape of a
  * UUID of version 8, so that whoever creates the instance again finds what was made before.
  */
-export function secretKeyOf(instanceId: InstanceId, purpose: SecretPurpose): { readonly id: CredentialId; readonly owner: string; readonly purpose: string } {
+export function secretKeyOf(
+  instanceId: InstanceId,
+  purpose: SecretPurpose,
+): { readonly id: CredentialId; readonly owner: string; readonly purpose: string } {
   const hex = sha256(`${instanceId}|${purpose}`);
   const id = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
   return { id: id as CredentialId, owner: instanceId, purpose };
@@ -37,7 +40,11 @@ export function isValidFor(certificates: EngineCertificates | undefined, now: Mi
 /** Certificates as they were stored; `undefined` for anything else. */
 export function parseCertificates(text: string | undefined): EngineCertificates | undefined {
   const value = text === undefined ? undefined : parseJson(text);
-  return isRecord(value) && typeof value["authority"] === "string" && typeof value["notAfter"] === "number" && isPair(value["server"]) && isPair(value["client"])
+  return isRecord(value) &&
+    typeof value["authority"] === "string" &&
+    typeof value["notAfter"] === "number" &&
+    isPair(value["server"]) &&
+    isPair(value["client"])
     ? { authority: value["authority"], server: value["server"], client: value["client"], notAfter: value["notAfter"] }
     : undefined;
 }

@@ -1,0 +1,104 @@
+import { X509Certificate } from "node:crypto";
+import { connect, createServer, type TLSSocket } from "node:tls";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { millis } from "../../../domain/clock.ts";
+import type { EngineCertificates } from "../../../domain/engine.ts";
+import { bits, integer, objectId, time } from "./der.ts";
+import { createSecretMaker } from "./secret-maker.ts";
+
+const maker = createSecretMaker();
+const HOUR = 3_600_000;
+const NAMES = ["argocd-repo-server", "argocd-repo-server.argosy-standard-1.svc"];
+const certificates = maker.certificates(NAMES, { from: millis(Date.now() - HOUR), until: millis(Date.now() + HOUR) });
+
+describe("certificates of an instance", () => {
+  it("are signed by their authority and name what they are for", () => {
+    const [authority, server, client] = [certificates.authority, certificates.server.certificate, certificates.client.certificate].map(
+      (pem) => new X509Certificate(pem),
+    );
+    expect(authority?.ca).toBe(true);
+    for (const leaf of [server, client]) {
+      expect(leaf?.ca).toBe(false);
+      expect(leaf?.verify(authority?.publicKey as never)).toBe(true);
+      expect(leaf?.checkIssued(authority as X509Certificate)).toBe(true);
+    }
+    for (const name of NAMES) expect(server?.checkHost(name)).toBe(name);
+    expect(server?.checkHost("argocd-redis")).toBeUndefined();
+    expect(server?.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+    expect(client?.keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
+    expect(Date.parse(server?.validTo ?? "")).toBe(certificates.notAfter);
+  });
+
+  it("have serial numbers and keys of their own each time", () => {
+    const again = maker.certificates(NAMES, { from: millis(Date.now()), until: millis(Date.now() + HOUR) });
+    expect(new X509Certificate(again.authority).serialNumber).not.toBe(new X509Certificate(certificates.authority).serialNumber);
+    expect(again.server.key).not.toBe(certificates.server.key);
+    expect(maker.randomText()).not.toBe(maker.randomText());
+    expect(maker.randomText()).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
+describe("a server with such certificates", () => {
+  const servers: { close(): void }[] = [];
+  afterEach(() => servers.splice(0).forEach((server) => server.close()));
+
+  it("answers the client of the same instance", async () => {
+    expect(await handshake(certificates, certificates)).toBe("answered");
+  });
+
+  it("does not answer a client of another instance", async () => {
+    const other = maker.certificates(NAMES, { from: millis(Date.now() - HOUR), until: millis(Date.now() + HOUR) });
+    expect(await handshake(certificates, { ...certificates, client: other.client })).not.toBe("answered");
+  });
+
+  it("is not believed by a client of another instance", async () => {
+    const other = maker.certificates(NAMES, { from: millis(Date.now() - HOUR), until: millis(Date.now() + HOUR) });
+    expect(await handshake(certificates, { ...certificates, authority: other.authority })).not.toBe("answered");
+  });
+
+  it("is not believed after the certificates' end", async () => {
+    const old = maker.certificates(NAMES, { from: millis(Date.now() - 2 * HOUR), until: millis(Date.now() - HOUR) });
+    expect(await handshake(old, old)).not.toBe("answered");
+  });
+
+  async function handshake(ours: EngineCertificates, theirs: EngineCertificates): Promise<string> {
+    const server = createServer(
+      { key: ours.server.key, cert: ours.server.certificate, ca: ours.authority, requestCert: true, rejectUnauthorized: true },
+      (socket: TLSSocket) => socket.end("answered"),
+    );
+    server.on("tlsClientError", () => undefined);
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    return new Promise((resolve) => {
+      const socket = connect({
+        host: "127.0.0.1",
+        port,
+        servername: "argocd-repo-server",
+        ca: theirs.authority,
+        key: theirs.client.key,
+        cert: theirs.client.certificate,
+      });
+      socket.on("data", (data) => resolve(data.toString()));
+      socket.on("error", (error) => resolve(error.message));
+      socket.on("close", () => resolve("closed"));
+    });
+  }
+});
+
+describe("the encoding of certificates", () => {
+  it("writes numbers without superfluous zeros, and never as negative ones", () => {
+    expect(integer(Buffer.from([0, 0, 5])).toString("hex")).toBe("020105");
+    expect(integer(Buffer.from([0x80])).toString("hex")).toBe("02020080");
+    expect(integer(Buffer.from([0, 0])).toString("hex")).toBe("020100");
+  });
+  it("writes identifiers with seven bits a byte, and long lengths in their own bytes", () => {
+    expect(objectId("1.2.840.10045.4.3.2").toString("hex")).toBe("06082a8648ce3d040302");
+    expect(bits(Buffer.alloc(300)).subarray(0, 5).toString("hex")).toBe("0382012d00");
+  });
+  it("writes years from 2050 on with four digits", () => {
+    expect(time(Date.UTC(2049, 11, 31, 23, 59, 59)).toString("latin1")).toContain("491231235959Z");
+    expect(time(Date.UTC(2050, 0, 1)).toString("latin1")).toContain("20500101000000Z");
+  });
+});

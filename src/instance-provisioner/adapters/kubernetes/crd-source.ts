@@ -1,0 +1,58 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parse } from "yaml";
+import type { EngineObject } from "../../../domain/engine.ts";
+import { InputError } from "../../../domain/errors.ts";
+import type { CrdSource } from "../../port.ts";
+
+/** The kinds an instance's controller reads. Releases ship more; what is not installed cannot be misused. */
+const FILES: Readonly<Record<string, string>> = {
+  "application-crd.yaml": "applications.argoproj.io",
+  "appproject-crd.yaml": "appprojects.argoproj.io",
+};
+
+/** Reads definitions from a release's own files. Each directory is read once: releases do not change. */
+export function createFileCrdSource(): CrdSource {
+  const known = new Map<string, Promise<readonly EngineObject[]>>();
+  return {
+    read(directory, signal) {
+      const reading =
+        known.get(directory) ??
+        Promise.all(Object.entries(FILES).map(([file, name]) => readDefinition(join(directory, file), name, signal)));
+      known.set(directory, reading);
+      // Somebody may put the files there later.
+      reading.catch(() => known.delete(directory));
+      return reading;
+    },
+  };
+}
+
+async function readDefinition(file: string, name: string, signal: AbortSignal): Promise<EngineObject> {
+  const wrong = (what: string, cause?: unknown) =>
+    new InputError(`${file} ${what}`, {
+      ...{ code: "fleet.crds", path: "versions.catalogue[].crds", context: { file } },
+      ...{ remedy: "Name a directory with the release's application-crd.yaml and appproject-crd.yaml", cause },
+    });
+  const text = await readFile(file, { encoding: "utf8", signal }).catch((cause: unknown) =>
+    Promise.reject(signal.aborted ? signal.reason : wrong("cannot be read", cause)),
+  );
+  const object = parseYaml(text);
+  if (!isDefinition(object, name)) throw wrong(`is not the definition of ${name}`);
+  return object;
+}
+
+function parseYaml(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isDefinition(value: unknown, name: string): value is EngineObject {
+  if (typeof value !== "object" || value === null || !("kind" in value) || !("metadata" in value)) return false;
+  const { kind, metadata } = value;
+  return (
+    kind === "CustomResourceDefinition" && typeof metadata === "object" && metadata !== null && "name" in metadata && metadata.name === name
+  );
+}

@@ -1,0 +1,119 @@
+import type { EngineObject, ObservedInstance } from "../../../domain/engine.ts";
+import { contentHash } from "../../../domain/hash.ts";
+import { GoneError, UnavailableError } from "../../../domain/errors.ts";
+import type { InstanceId } from "../../../domain/ids.ts";
+import { FIELD_MANAGER } from "../../../domain/names.ts";
+import type { KubeClient } from "../../../runtime/kube/client.ts";
+import type { KubeObject } from "../../../runtime/kube/resource.ts";
+import { CONTROLLER, REDIS, REPO_SERVER } from "../../manifests/names.ts";
+import type { EngineClusterPort, InstancePlace } from "../../port.ts";
+import { ensureDefinitions } from "./definitions.ts";
+import { seenObject } from "./seen-object.ts";
+import { APPLICATIONS, DEPLOYMENTS, NAMESPACES, STATEFUL_SETS, typeOf } from "./types.ts";
+import { type WatchedObjects, type WatchOptions, watchObjects } from "./watched-objects.ts";
+
+const WORKLOADS = [
+  { type: STATEFUL_SETS, name: CONTROLLER },
+  { type: DEPLOYMENTS, name: REPO_SERVER },
+  { type: DEPLOYMENTS, name: REDIS },
+] as const;
+
+/** An engine cluster over the Kubernetes API. Its watches run until `signal` aborts. */
+export function createEngineCluster(options: WatchOptions, onChange: (id: InstanceId) => void, signal: AbortSignal): EngineClusterPort {
+  const { client } = options;
+  const watched = watchObjects(options, onChange);
+  watched.start(signal);
+  const writeObject = createObjectWriter(client, watched);
+  return {
+    name: client.cluster,
+    async observe(instance, abort) {
+      await watched.synced(abort);
+      return observe(client, watched, instance, abort);
+    },
+    async applyObjects(objects, abort) {
+      await watched.synced(abort);
+      const written: string[] = [];
+      for (const object of objects) if (await writeObject(object, abort)) written.push(`${object.kind}/${object.metadata.name}`);
+      return written;
+    },
+    ensureCrds: (crds, abort) => ensureDefinitions(client, crds, abort),
+    async deleteNamespace(instance, abort) {
+      const namespace = await client.get(NAMESPACES, { namespace: "", name: instance.namespace }, abort);
+      // Not there, or another's: nothing to delete, and the next look will say so.
+      if (namespace === undefined || seenObject(namespace).instanceId !== instance.id) return { kind: "deleting" };
+      const applications = await countHeld(client, instance.namespace, abort);
+      if (applications > 0) return { kind: "held", applications };
+      const { uid } = namespace.metadata;
+      await client.delete(
+        NAMESPACES,
+        { namespace: "", name: instance.namespace },
+        { ...(uid === undefined ? {} : { preconditions: { uid } }) },
+        abort,
+      );
+      return { kind: "deleting" };
+    },
+  };
+}
+
+/**
+ * Writes an object unless it is as it was after it was last written here. What others set beside our fields then counts as
+ * how it should be, so that two writers of different fields never take turns for ever.
+ */
+function createObjectWriter(client: KubeClient, watched: WatchedObjects): (object: EngineObject, signal: AbortSignal) => Promise<boolean> {
+  const left = new Map<string, { readonly sent: string; readonly fingerprint: string }>();
+  return async (object, signal) => {
+    const { name, namespace = "" } = object.metadata;
+    const key = `${object.kind}|${namespace}|${name}`;
+    const sent = contentHash(object);
+    const before = left.get(key);
+    if (before?.sent === sent && watched.get(object.kind, { namespace, name })?.fingerprint === before.fingerprint) return false;
+    const written = await client.apply<KubeObject>(typeOf(object.kind), object, { fieldManager: FIELD_MANAGER }, signal);
+    left.set(key, { sent, fingerprint: seenObject(written).fingerprint });
+    return true;
+  };
+}
+
+async function observe(
+  client: KubeClient,
+  watched: WatchedObjects,
+  { id, namespace }: InstancePlace,
+  signal: AbortSignal,
+): Promise<ObservedInstance> {
+  const at = { namespace: "", name: namespace };
+  // One without our label is not watched, and still may be there.
+  const found = watched.get(NAMESPACES.kind, at) ?? (await lookAt(client, namespace, signal));
+  if (found === undefined) return { namespace: "absent" };
+  if (found.instanceId !== id) return { namespace: "foreign", owner: found.instanceId };
+  if (found.isDeleting) return { namespace: "terminating" };
+  const components = WORKLOADS.flatMap(({ type, name }) => {
+    const seen = watched.get(type.kind, { namespace, name });
+    return seen === undefined ? [] : [{ name, ...seen.readiness }];
+  });
+  return { namespace: "ours", components };
+}
+
+async function lookAt(client: KubeClient, name: string, signal: AbortSignal): Promise<ReturnType<typeof seenObject> | undefined> {
+  const found = await client.get(NAMESPACES, { namespace: "", name }, signal);
+  return found === undefined ? undefined : seenObject(found);
+}
+
+/** Applications that would be left hanging: with the namespace goes the controller that alone removes their finalizers. */
+async function countHeld(client: KubeClient, namespace: string, signal: AbortSignal): Promise<number> {
+  let held = 0;
+  let continueToken: string | undefined;
+  try {
+    do {
+      const page = await client.listPage<KubeObject>(
+        APPLICATIONS,
+        { namespace, limit: 200, ...(continueToken === undefined ? {} : { continueToken }) },
+        signal,
+      );
+      held += page.items.filter((item) => (item.metadata.finalizers ?? []).length > 0).length;
+      continueToken = page.continueToken;
+    } while (continueToken !== undefined);
+  } catch (error) {
+    // Where the kind is not known there is none of it.
+    if (!(error instanceof GoneError || (error instanceof UnavailableError && error.code === "kube.unknownPath"))) throw error;
+  }
+  return held;
+}
