@@ -23,12 +23,11 @@ const paths = (complaints: readonly Complaint[]): string[] => complaints.map((co
 describe("configuration", () => {
   it.each([undefined, null, {}])("has a default for everything: %s", (input) => {
     const config = accept(input);
-    expect(config.roles).toEqual(["workspace", "scheduler", "reconciler", "provisioner", "health", "api"]);
+    expect(config.roles).toEqual(["workspace", "scheduler", "reconciler", "provisioner", "api"]);
     expect(config.database.url).toBeUndefined();
     expect(config.listen).toEqual({ host: "127.0.0.1", port: 8080 });
     expect(config.leases).toEqual({ ttlMs: 15_000, renewMs: 5_000 });
-    expect(config.sweepMs).toBe(15_000);
-    expect(config.namespaces).toEqual({ system: "argosy-system", accounts: "argosy-accounts" });
+    expect(config.limits.databaseConnections).toBe(20);
   });
 
   it("lets DATABASE_URL win over the file", () => {
@@ -40,27 +39,27 @@ describe("configuration", () => {
   });
 
   it("names roles once and in one order", () => {
-    expect(accept({ roles: ["health", "api", "health", "scheduler"] }).roles).toEqual(["scheduler", "health", "api"]);
-    expect(accept({ roles: ["health", "all"] }).roles).toHaveLength(6);
+    expect(accept({ roles: ["provisioner", "api", "provisioner", "scheduler"] }).roles).toEqual(["scheduler", "provisioner", "api"]);
+    expect(accept({ roles: ["api", "all"] }).roles).toHaveLength(5);
   });
 
   it("complains about everything at once, sorted by path", () => {
     const complaints = complain({
-      sweepMs: 1,
-      listen: { port: "x", metricsPort: 1.5 },
+      stateDir: 1,
+      listen: { port: "x" },
       log: { level: "loud" },
       roles: [],
       leases: { renewMs: 14_000 },
     });
-    expect(paths(complaints)).toEqual(["leases.renewMs", "listen.metricsPort", "listen.port", "log.level", "roles", "sweepMs"]);
+    expect(paths(complaints)).toEqual(["leases.renewMs", "listen.port", "log.level", "roles", "stateDir"]);
     for (const complaint of complaints) expect(complaint.remedy).not.toBe("");
   });
 
   it.each([
     [{ lisen: {} }, "lisen", "Did you mean listen?"],
     [{ listen: { Port: 1 } }, "listen.Port", "Did you mean listen.port?"],
-    [{ listen: { metrics_port: 1 } }, "listen.metrics_port", "Did you mean listen.metricsPort?"],
-    [{ metricsPort: 1 }, "metricsPort", "Did you mean listen.metricsPort?"],
+    [{ leases: { renew_ms: 1 } }, "leases.renew_ms", "Did you mean leases.renewMs?"],
+    [{ databaseConnections: 1 }, "databaseConnections", "Did you mean limits.databaseConnections?"],
     [{ encryption: { keys: [{ id: "a", file: "b", envv: "c" }] } }, "encryption.keys[0].envv", "Did you mean encryption.keys[0].env?"],
     [{ log: { zebra: 1 } }, "log.zebra", "Remove it, or use one of level, format"],
   ])("knows no unknown field, and says what was meant: %j", (input, path, remedy) => {
@@ -77,12 +76,8 @@ describe("configuration", () => {
     [{ database: "postgres://x" }, "database"],
     [{ listen: { port: 0 } }, "listen.port"],
     [{ listen: { port: 70_000 } }, "listen.port"],
-    [{ listen: { port: 9, metricsPort: 9 } }, "listen.metricsPort"],
-    [{ namespaces: { accounts: "argosy-system" } }, "namespaces.accounts"],
     [{ leases: { ttlMs: 6_000, renewMs: 5_000 } }, "leases.renewMs"],
-    [{ egress: { allow: ["a b"] } }, "egress.allow[0]"],
     [{ stateDir: "" }, "stateDir"],
-    [{ workspaces: { selector: "x".repeat(2000) } }, "workspaces.selector"],
     [[], ""],
     ["text", ""],
   ])("refuses %j", (input, path) => {
@@ -90,7 +85,7 @@ describe("configuration", () => {
   });
 
   it("checks what depends on two sections although a third one is wrong", () => {
-    expect(paths(complain({ log: 1, namespaces: { accounts: "argosy-system" } }))).toEqual(["log", "namespaces.accounts"]);
+    expect(paths(complain({ log: 1, leases: { ttlMs: 6_000, renewMs: 5_000 } }))).toEqual(["leases.renewMs", "log"]);
   });
 
   it("complains about DATABASE_URL by its own name", () => {

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { fields } from "./field.ts";
 import { renderConfigReference } from "./reference.ts";
@@ -8,9 +9,7 @@ it("gives every field a meaning", () => {
 
 it("names path, type, default and meaning of a field", () => {
   const lines = renderConfigReference().split("\n");
-  expect(lines).toContain(
-    "| `listen.metricsPort` | a whole number from 1 to 65535 | – | Separate port for metrics and health, so that the API's can be closed to scrapers. |",
-  );
+  expect(lines).toContain("| `listen.port` | a whole number from 1 to 65535 | `8080` | Port of the REST API, health and metrics. |");
   expect(lines).toContain('| `log.level` | one of debug, info, warn, error | `"info"` | Least severity that is written. |');
   expect(lines.some((line) => line.startsWith("| `encryption.keys[].id` |"))).toBe(true);
 });
@@ -22,3 +21,18 @@ it("has the same number of columns in every line", () => {
     .map((line) => line.split(/(?<!\\)\|/).length);
   expect(new Set(widths)).toEqual(new Set([6]));
 });
+
+it("is what docs/configuration.md holds", () => {
+  const file = new URL("../../docs/configuration.md", import.meta.url);
+  if (process.env["ARGOSY_WRITE_GOLDEN"] !== undefined) writeFileSync(file, page());
+  expect(readFileSync(file, "utf8")).toBe(page());
+});
+
+function page(): string {
+  return `# Configuration
+
+\`argosy serve --config FILE\` reads one YAML file; everything has a default. DATABASE_URL wins over \`database.url\`. What the
+fleet looks like is not in here but declared with \`argosy apply -f fleet.yaml\`. This page is generated from the schema.
+
+${renderConfigReference()}`;
+}

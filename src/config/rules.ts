@@ -6,7 +6,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** What must hold between fields. Sections that did not parse are absent, and what depends on them is not judged. */
 export function checkRules(config: Partial<ParsedConfig>, env: Env): readonly Complaint[] {
-  return [...leases(config), ...listen(config), ...encryption(config, env), ...namespaces(config)];
+  return [...leases(config), ...encryption(config, env)];
 }
 
 /** A key that Argosy made for itself would be lost with the process's disk, and with it every credential in the database. */
@@ -24,28 +24,6 @@ function leases({ leases: section }: Partial<ParsedConfig>): readonly Complaint[
       path: "leases.renewMs",
       message: "leaves no room for one lost renewal",
       remedy: `Give at most half of leases.ttlMs, which is ${section.ttlMs}`,
-    },
-  ];
-}
-
-function listen({ listen: section }: Partial<ParsedConfig>): readonly Complaint[] {
-  if (section === undefined || section.metricsPort !== section.port) return [];
-  return [
-    {
-      path: "listen.metricsPort",
-      message: "is the same as listen.port",
-      remedy: "Leave it out to serve metrics on listen.port, or give another port",
-    },
-  ];
-}
-
-function namespaces({ namespaces: section }: Partial<ParsedConfig>): readonly Complaint[] {
-  if (section === undefined || section.system !== section.accounts) return [];
-  return [
-    {
-      path: "namespaces.accounts",
-      message: "is the same as namespaces.system",
-      remedy: "Give another namespace: who may use accounts there must not reach Argosy's own secrets",
     },
   ];
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** What one process may do; see the table of processes in ARCHITECTURE.md. */
-export const ROLES = ["workspace", "scheduler", "reconciler", "provisioner", "health", "api"] as const;
+export const ROLES = ["workspace", "scheduler", "reconciler", "provisioner", "api"] as const;
 export type Role = (typeof ROLES)[number];
 
 // Titles name a form in words; complaints and the reference use them, so patterns need no message of their own.
@@ -18,11 +18,6 @@ const hostName = z
   .string()
   .regex(/^[A-Za-z0-9:[]([-A-Za-z0-9.:\]]{0,251}[A-Za-z0-9:\]])?$/)
   .meta({ title: "a host name or address" });
-/** What a block means is checked where it is used. */
-const hostOrBlock = z
-  .string()
-  .regex(/^[A-Za-z0-9*:.[\]-]{1,253}(\/\d{1,3})?$/)
-  .meta({ title: "a host name, an address or a block like 10.0.0.0/8" });
 const httpsUrl = z
   .string()
   .refine((text) => protocolOf(text) === "https:")
@@ -92,29 +87,10 @@ export const sections = {
         .describe("PEM certificates by which instances trust that address; by default the ones in the kubeconfig file."),
     })
     .prefault({}),
-  workspaces: z
-    .strictObject({
-      selector: z
-        .string()
-        .max(1024)
-        .default("")
-        .describe("Label selector of the namespaces that are workspaces; empty means all but `kube-*`, Argosy's own and the instances'."),
-    })
-    .prefault({}),
-  egress: z
-    .strictObject({
-      allow: z
-        .array(hostOrBlock)
-        .default([])
-        .describe("Private hosts and blocks of addresses that users' repositories and clusters may be at. Public ones need no entry."),
-      plainHttp: z.array(hostName).default([]).describe("Hosts whose repositories may be read without encryption (http:, git:)."),
-    })
-    .prefault({}),
   listen: z
     .strictObject({
       host: hostName.default("127.0.0.1").describe("Address to listen on; 0.0.0.0 or :: for all."),
-      port: port.default(8080).describe("Port of the REST API, the console, health and (unless they have their own) metrics."),
-      metricsPort: port.optional().describe("Separate port for metrics and health, so that the API's can be closed to scrapers."),
+      port: port.default(8080).describe("Port of the REST API, health and metrics."),
     })
     .prefault({}),
   encryption: z
@@ -134,18 +110,9 @@ export const sections = {
       format: z.enum(["json", "pretty"]).default("json").describe("One JSON object a line, or lines for people."),
     })
     .prefault({}),
-  namespaces: z
-    .strictObject({
-      system: dnsLabel.default("argosy-system").describe("Argosy's own namespace."),
-      accounts: dnsLabel.default("argosy-accounts").describe("Namespace of the accounts that deploy into workspaces' own namespaces."),
-    })
-    .prefault({}),
   limits: z
     .strictObject({
-      workspaceConcurrency: concurrency.default(32).describe("Resources of users that are worked on at once."),
-      reconcilerConcurrency: concurrency.default(32).describe("Keys of shards that are worked on at once."),
       provisionerConcurrency: concurrency.default(4).describe("Instances that are built or changed at once."),
-      healthConcurrency: concurrency.default(16).describe("Instances that are probed at once."),
       databaseConnections: z.int().min(2).max(200).default(20).describe("Connections to PostgreSQL of one process."),
       writeConnections: z.int().min(1).max(128).default(16).describe("Connections for writes to one Kubernetes cluster."),
       writesPerSecond: z
@@ -164,12 +131,6 @@ export const sections = {
         .describe("How often a process says that it lives, in ms; at most half of `ttlMs`."),
     })
     .prefault({}),
-  sweepMs: milliseconds(1_000, 3_600_000)
-    .default(15_000)
-    .describe("How often rows are searched that lag behind, in ms: how late a lost notification may be."),
-  resyncMs: milliseconds(10_000, 86_400_000)
-    .default(600_000)
-    .describe("How often everything is compared even when nothing changed, in ms."),
 } as const;
 
 export const configSchema = z.strictObject(sections);

@@ -1,4 +1,5 @@
 import type { Role } from "../config/schema.ts";
+import { ACCOUNTS_NAMESPACE } from "../domain/names.ts";
 import type { Partition } from "../domain/partition.ts";
 import { createFileCrdSource } from "../instance-provisioner/adapters/kubernetes/crd-source.ts";
 import { createEngineClusters } from "../instance-provisioner/adapters/kubernetes/engine-clusters.ts";
@@ -28,16 +29,15 @@ interface Running {
 /** Starts each role the configuration names. The api role is not among them: it is not started but listens. */
 export function startRoles(parts: RoleParts): void {
   const { config, shutdown } = parts.context;
-  const makers: Readonly<Record<Exclude<Role, "api">, ((parts: RoleParts) => Running) | undefined>> = {
+  const makers: Readonly<Record<Exclude<Role, "api">, (parts: RoleParts) => Running>> = {
     workspace: makeWorkspace,
     scheduler: makeScheduler,
     reconciler: makeReconciler,
     provisioner: makeProvisioner,
-    health: undefined,
   };
   for (const role of config.roles) {
-    const running = role === "api" ? undefined : makers[role]?.(parts);
-    if (running === undefined) continue;
+    if (role === "api") continue;
+    const running = makers[role](parts);
     running.start(shutdown.signal);
     shutdown.add(role, () => running.stop());
   }
@@ -53,11 +53,11 @@ function makeScheduler({ context, store, membership }: RoleParts): Running {
 }
 
 function makeReconciler({ context, store, clusters, membership }: RoleParts): Running {
-  const { shutdown, readiness, config } = context;
-  const apiCluster = createApiCluster({ ...context, client: clusters.api, namespaces: config.namespaces });
+  const { shutdown, readiness } = context;
+  const apiCluster = createApiCluster({ ...context, client: clusters.api, namespaces: { accounts: ACCOUNTS_NAMESPACE } });
   apiCluster.start(shutdown.signal);
   const engines = createEngines({ ...context, clientOf: clusters.engine, signal: shutdown.signal });
-  const reconciler = createReconciler({ ...context, store, apiCluster, engines, partition: membership.partition("reconciler"), destination: clusters.destination, namespaces: config.namespaces });
+  const reconciler = createReconciler({ ...context, store, apiCluster, engines, partition: membership.partition("reconciler"), destination: clusters.destination, namespaces: { accounts: ACCOUNTS_NAMESPACE } });
   readiness.register({
     name: "reconciler",
     check() {
@@ -76,7 +76,6 @@ function makeProvisioner({ context, store, clusters, membership }: RoleParts): R
     crds: createFileCrdSource(),
     secrets: createSecretMaker(),
     partition: membership.partition("provisioner"),
-    systemNamespace: context.config.namespaces.system,
     concurrency: context.config.limits.provisionerConcurrency,
   });
 }
