@@ -44,7 +44,8 @@ export function argoCdVersions(): readonly string[] {
 export function goSet(name: string): GoSet {
   const directory = join(goDirectory, name);
   if (name === "kubernetes") return kubernetesSet(directory);
-  if (name === "tools") return { name, directory, programs: ["redis"].map((tool) => program(tool, `./${tool}`)), extras: undefined };
+  if (name === "tools")
+    return { name, directory, programs: ["redis", "git-ssh"].map((tool) => program(tool, `./${tool}`)), extras: undefined };
   const version = name.startsWith(argoCdPrefix) ? name.slice(argoCdPrefix.length) : undefined;
   if (version !== undefined && argoCdVersions().includes(version)) return argoCdSet(name, directory, version);
   throw new InputError(`Looking up the Go programs of "${name}"`, {
