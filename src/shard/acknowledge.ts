@@ -1,6 +1,5 @@
 import type { ShardKind, ShardObject } from "../domain/shard-object.ts";
 import type { DesiredObject, ObservedObject } from "./managed-object.ts";
-import { hashOfContent } from "./managed-object.ts";
 import type { Seat } from "./seat.ts";
 
 /** An object that stands as its row wants it. */
@@ -22,7 +21,7 @@ export function acknowledgementOf(seat: Seat, standing: Standing, known: readonl
     appliedRevision: desired.fence?.revision ?? 0,
     epoch: seat.unit.epoch,
     uid: observed.uid,
-    hash: hashOfContent(desired),
+    hash: desired.contentHash,
   };
   return known.some((one) => covers(one, object)) ? undefined : object;
 }

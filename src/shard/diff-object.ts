@@ -1,6 +1,6 @@
 import { ANNOTATION_EPOCH } from "../domain/names.ts";
 import type { DesiredObject, Fence, Manifest, ObjectAt, ObservedObject } from "./managed-object.ts";
-import { annotationsOf, hashOfContent, hashOfFixed, manifestOf } from "./managed-object.ts";
+import { annotationsOf, manifestOf } from "./managed-object.ts";
 import { ANNOTATION_REVISION } from "./names.ts";
 
 export interface PatchOperation {
@@ -42,7 +42,7 @@ export function diffObject<T extends ObservedObject>(desired: DesiredObject, obs
   const newer = newerFence(desired.fence, observed);
   if (newer !== undefined) return { kind: "fenced", by: newer };
   if (observed.isDeleting) return { kind: "await-end", observed };
-  if (observed.fixedHash !== hashOfFixed(desired)) return { kind: "delete", at: observed.at, preconditions: preconditionsOf(observed) };
+  if (observed.fixedHash !== desired.fixedHash) return { kind: "delete", at: observed.at, preconditions: preconditionsOf(observed) };
   const why = differences(desired, observed);
   if (why.length === 0) return { kind: "settled", observed };
   return { kind: "change", at: observed.at, patch: [...guards(observed), ...changes(desired, observed)], why };
@@ -81,7 +81,7 @@ export function guards(observed: ObservedObject): readonly PatchOperation[] {
 function differences(desired: DesiredObject, observed: ObservedObject): readonly Difference[] {
   const annotations = Object.entries(annotationsOf(desired)).filter(([name]) => name !== ANNOTATION_REVISION);
   return [
-    ...(observed.contentHash === hashOfContent(desired) ? [] : (["content"] as const)),
+    ...(observed.contentHash === desired.contentHash ? [] : (["content"] as const)),
     ...(holds(observed.labels, Object.entries(desired.labels)) ? [] : (["labels"] as const)),
     ...(holds(observed.annotations, annotations) ? [] : (["annotations"] as const)),
   ];
@@ -92,7 +92,7 @@ function holds(map: Readonly<Record<string, string>>, entries: readonly (readonl
 }
 
 function changes(desired: DesiredObject, observed: ObservedObject): readonly PatchOperation[] {
-  const content = observed.contentHash === hashOfContent(desired) ? [] : Object.entries(desired.content);
+  const content = observed.contentHash === desired.contentHash ? [] : Object.entries(desired.content);
   return [
     ...mapChanges("labels", observed.labels, desired.labels),
     ...mapChanges("annotations", observed.annotations, annotationsOf(desired)),

@@ -38,8 +38,8 @@ interface ManagedKindSpec {
   readonly fixed: readonly string[];
 }
 
-/** One object as it should be. Nothing a user wrote reaches its metadata but the names of namespace and Application. */
-export interface DesiredObject {
+/** What an object is wanted to be. */
+export interface ObjectWish {
   readonly kind: ManagedKind;
   readonly at: ObjectAt;
   readonly labels: Readonly<Record<string, string>>;
@@ -49,6 +49,12 @@ export interface DesiredObject {
   readonly fence: Fence | undefined;
   /** Values of the kind's `fields` and `fixed`. */
   readonly content: Readonly<Record<string, unknown>>;
+}
+
+/** One object as it should be. Nothing a user wrote reaches its metadata but the names of namespace and Application. */
+export interface DesiredObject extends ObjectWish {
+  readonly contentHash: string;
+  readonly fixedHash: string;
 }
 
 /** What is kept of an object that was seen: enough to tell whether it is as desired and to write conditionally. */
@@ -83,12 +89,9 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
-export function hashOfContent(desired: DesiredObject): string {
-  return contentHash(desired.content);
-}
-
-export function hashOfFixed(desired: DesiredObject): string {
-  return contentHash(pick(desired.content, MANAGED_KINDS[desired.kind].fixed));
+/** Completes a wish with the hashes it is compared by: comparing happens several times, hashing once. */
+export function desire(wish: ObjectWish): DesiredObject {
+  return { ...wish, contentHash: contentHash(wish.content), fixedHash: contentHash(pick(wish.content, MANAGED_KINDS[wish.kind].fixed)) };
 }
 
 /** Every annotation the object should carry: its own, the hash of its content, and the fence it is written under. */
@@ -96,7 +99,7 @@ export function annotationsOf(desired: DesiredObject): Readonly<Record<string, s
   const fence = desired.fence;
   return {
     ...desired.annotations,
-    [ANNOTATION_HASH]: hashOfContent(desired),
+    [ANNOTATION_HASH]: desired.contentHash,
     ...(fence === undefined ? {} : { [ANNOTATION_EPOCH]: String(fence.epoch), [ANNOTATION_REVISION]: String(fence.revision) }),
   };
 }

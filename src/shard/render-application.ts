@@ -1,5 +1,6 @@
 import type { Application } from "../domain/workspace.ts";
 import type { DesiredObject } from "./managed-object.ts";
+import { desire } from "./managed-object.ts";
 import { projectName } from "./names.ts";
 import type { Destination, Seat } from "./seat.ts";
 import { applicationFence, applicationLabels } from "./seat.ts";
@@ -9,7 +10,7 @@ const HISTORY_LIMIT = 5;
 
 /** The Argo CD Application of one application on its owner. It carries no finalizer: at rest nothing may be deleted by deleting it. */
 export function renderApplication(seat: Seat, application: Application, destination: Destination): DesiredObject {
-  return {
+  return desire({
     kind: "application",
     at: { namespace: seat.instance.namespace, name: application.argoName },
     labels: applicationLabels(seat, application),
@@ -24,7 +25,7 @@ export function renderApplication(seat: Seat, application: Application, destinat
         revisionHistoryLimit: HISTORY_LIMIT,
       },
     },
-  };
+  });
 }
 
 function renderSource(application: Application): object {

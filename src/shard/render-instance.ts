@@ -3,6 +3,7 @@ import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { READER_ROLE } from "../domain/names.ts";
 import type { DesiredObject } from "./managed-object.ts";
+import { desire } from "./managed-object.ts";
 import { accountName, clusterEntryName, readAccountName, readerBindingName } from "./names.ts";
 import type { Destination, OwnNamespaces } from "./seat.ts";
 import { instanceLabels } from "./seat.ts";
@@ -20,26 +21,26 @@ export function renderIdentity(instanceId: InstanceId, namespaces: OwnNamespaces
   const base = { labels: instanceLabels(instanceId), annotations: {}, fence: undefined };
   const subjects = [{ kind: "ServiceAccount", name: at.name, namespace: at.namespace }];
   return {
-    account: { ...base, kind: "account", at, content: { automountServiceAccountToken: false } },
-    token: {
+    account: desire({ ...base, kind: "account", at, content: { automountServiceAccountToken: false } }),
+    token: desire({
       ...base,
       kind: "token",
       at,
       annotations: { "kubernetes.io/service-account.name": at.name },
       content: { type: "kubernetes.io/service-account-token" },
-    },
-    reader: {
+    }),
+    reader: desire({
       ...base,
       kind: "reader",
       at: { namespace: "", name: readerBindingName(instanceId) },
       content: { roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: READER_ROLE }, subjects },
-    },
-    impersonation: {
+    }),
+    impersonation: desire({
       ...base,
       kind: "binding",
       at,
       content: { roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: at.name }, subjects },
-    },
+    }),
   };
 }
 
@@ -49,7 +50,7 @@ export function renderIdentity(instanceId: InstanceId, namespaces: OwnNamespaces
  */
 export function renderImpersonation(instanceId: InstanceId, units: readonly UnitId[], namespaces: OwnNamespaces): DesiredObject {
   const resourceNames = [...new Set(units.map((unit) => accountName(unit, instanceId)))].sort();
-  return {
+  return desire({
     kind: "role",
     at: { namespace: namespaces.accounts, name: readAccountName(instanceId) },
     labels: instanceLabels(instanceId),
@@ -58,7 +59,7 @@ export function renderImpersonation(instanceId: InstanceId, units: readonly Unit
     content: {
       rules: resourceNames.length === 0 ? [] : [{ apiGroups: [""], resources: ["serviceaccounts"], verbs: ["impersonate"], resourceNames }],
     },
-  };
+  });
 }
 
 /**
@@ -70,7 +71,7 @@ export function renderClusterEntry(instance: Pick<Instance, "id" | "namespace">,
     bearerToken: token,
     tlsClientConfig: destination.caData === "" ? { insecure: false } : { insecure: false, caData: destination.caData },
   };
-  return {
+  return desire({
     kind: "entry",
     at: { namespace: instance.namespace, name: clusterEntryName(destination.server) },
     labels: { ...instanceLabels(instance.id), "argocd.argoproj.io/secret-type": "cluster" },
@@ -80,7 +81,7 @@ export function renderClusterEntry(instance: Pick<Instance, "id" | "namespace">,
       type: "Opaque",
       data: { name: base64("api"), server: base64(destination.server), config: base64(canonicalJson(config)) },
     },
-  };
+  });
 }
 
 function base64(text: string): string {

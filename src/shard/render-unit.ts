@@ -1,5 +1,6 @@
 import { DEPLOYER_ROLE, LABEL_MANAGED_BY, LABEL_UNIT, MANAGED_BY } from "../domain/names.ts";
 import type { DesiredObject } from "./managed-object.ts";
+import { desire } from "./managed-object.ts";
 import { accountName, projectName, registerName } from "./names.ts";
 import type { Destination, OwnNamespaces, Seat } from "./seat.ts";
 import { unitFence, unitLabels } from "./seat.ts";
@@ -27,14 +28,14 @@ export function renderUnit(seat: Seat, surroundings: UnitSurroundings): UnitObje
 
 /** The identity the owner deploys as. It stands in our namespace: in the user's, whoever may edit there could make its token. */
 function renderAccount(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
-  return {
+  return desire({
     kind: "account",
     at: { namespace: namespaces.accounts, name: accountName(seat.unit.id, seat.instance.id) },
     labels: unitLabels(seat),
     annotations: {},
     fence: unitFence(seat.unit),
     content: { automountServiceAccountToken: false },
-  };
+  });
 }
 
 /**
@@ -42,7 +43,7 @@ function renderAccount(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
  * owner's account. The instance is not named on it: users see this object.
  */
 function renderRegister(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
-  return {
+  return desire({
     kind: "binding",
     at: { namespace: seat.workspace.namespace, name: registerName(seat.unit.bucket) },
     labels: { [LABEL_MANAGED_BY]: MANAGED_BY, [LABEL_UNIT]: seat.unit.id },
@@ -52,7 +53,7 @@ function renderRegister(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: DEPLOYER_ROLE },
       subjects: [{ kind: "ServiceAccount", name: accountName(seat.unit.id, seat.instance.id), namespace: namespaces.accounts }],
     },
-  };
+  });
 }
 
 /**
@@ -75,7 +76,7 @@ const FORBIDDEN_KINDS = [
 function renderProject(seat: Seat, surroundings: UnitSurroundings): DesiredObject {
   const target = { server: surroundings.destination.server, namespace: seat.workspace.namespace };
   const account = `${surroundings.namespaces.accounts}:${accountName(seat.unit.id, seat.instance.id)}`;
-  return {
+  return desire({
     kind: "project",
     at: { namespace: seat.instance.namespace, name: projectName(seat.unit.id) },
     labels: unitLabels(seat),
@@ -89,7 +90,7 @@ function renderProject(seat: Seat, surroundings: UnitSurroundings): DesiredObjec
         destinationServiceAccounts: [{ ...target, defaultServiceAccount: account }],
       },
     },
-  };
+  });
 }
 
 /**
