@@ -31,8 +31,8 @@ export interface UserResources {
   /** Uid of the namespace as the API server has it now. */
   readNamespaceUid(name: string, signal: AbortSignal): Promise<string | undefined>;
   /**
-   * Makes `status` the whole of what we say about this very resource. Throws `GoneError` when it is gone, `StaleError` when
-   * another resource has its name.
+   * Makes `status` the whole of what we say about this very resource as it is known here. Throws `GoneError` when it is gone,
+   * `StaleError` when it has changed or another resource has its name.
    */
   patchStatus(resource: ResourceAt & { readonly uid: string }, status: object, signal: AbortSignal): Promise<void>;
   /** Takes the user's finalizer off this very resource; resolves also when either is gone. `StaleError`: it changed meanwhile. */

@@ -26,6 +26,18 @@ describe("the index of rows", () => {
     expect(rows.hasRow("u")).toBe(true);
   });
 
+  it("lets in what is being recorded and what has its row, until it departs", () => {
+    const rows = createRowIndex();
+    rows.saw("k", "u");
+    expect(rows.isAdmitted("u")).toBe(false);
+    rows.admit("u");
+    expect(rows.isAdmitted("u")).toBe(true);
+    rows.departed("k", "u");
+    expect(rows.isAdmitted("u")).toBe(false);
+    rows.recorded("k", { uid: "u", applicationId: id("a") });
+    expect(rows.isAdmitted("u")).toBe(true);
+  });
+
   it("keeps the recorded wish when the row is merely seen again", () => {
     const rows = createRowIndex();
     rows.recorded("k", { uid: "u", applicationId: id("a"), wish: "1/" });

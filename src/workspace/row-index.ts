@@ -7,6 +7,10 @@ export interface RowIndex {
   /** There is a row; `wish` says what it was last made to hold (see `wishOf`), absent where only the row was seen. */
   recorded(key: string, row: { readonly uid: string; readonly applicationId: ApplicationId; readonly wish?: string }): void;
   hasRow(uid: string): boolean;
+  /** The resource is let in, from this moment on. */
+  admit(uid: string): void;
+  /** Whether the resource was let in, be it that its row is still being made. */
+  isAdmitted(uid: string): boolean;
   /** Whether this process has recorded exactly that wish. */
   hasWish(uid: string, wish: string): boolean;
   /** Sorted. */
@@ -32,11 +36,13 @@ export function createRowIndex(): RowIndex {
   const uids = new Map<string, Set<string>>();
   const rows = new Map<ApplicationId, Row>();
   const byUid = new Map<string, ApplicationId>();
+  const admitted = new Set<string>();
   const rowOf = (uid: string): Row | undefined => rows.get(byUid.get(uid) ?? ("" as ApplicationId));
 
   const departed = (key: string, uid: string): void => {
     const known = uids.get(key);
     known?.delete(uid);
+    admitted.delete(uid);
     if (known?.size === 0) uids.delete(key);
   };
   return {
@@ -50,6 +56,8 @@ export function createRowIndex(): RowIndex {
       byUid.set(uid, applicationId);
     },
     hasRow: (uid) => byUid.has(uid),
+    admit: (uid) => void admitted.add(uid),
+    isAdmitted: (uid) => admitted.has(uid) || byUid.has(uid),
     hasWish: (uid, wish) => rowOf(uid)?.wish === wish,
     uidsOf: (key) => [...(uids.get(key) ?? [])].sort(),
     keyOf: (applicationId) => rows.get(applicationId)?.key,

@@ -67,16 +67,16 @@ export function createIntentController(deps: IntentDeps): KeyedQueue {
   async function work(key: string, signal: AbortSignal): Promise<WorkResult | void> {
     const at = parseKey(key);
     const resource = resources.deployment(at);
-    const hasRow = resource !== undefined && rows.hasRow(resource.uid);
     const siblings = resources.deployments(at.namespace);
     const plan = planIntent({
       resource,
       namespace: resources.namespace(at.namespace),
       knownUids: rows.uidsOf(key),
       siblings,
-      hasRow,
+      isAdmitted: rows.isAdmitted,
       policy: deps.policy(),
     });
+    if (plan.record !== undefined) rows.admit(plan.record.uid);
     await recordDeletions(key, plan, signal);
     if (plan.record !== undefined) await recordDeployment(key, plan.record, signal);
     if (plan.tell !== "nothing") deps.tell(key, plan.tell);

@@ -10,7 +10,7 @@ function plan(over: Partial<IntentFacts> = {}) {
     namespace: aNamespace(),
     knownUids: present === undefined ? [] : [present.uid],
     siblings: present === undefined ? [] : [present],
-    hasRow: false,
+    isAdmitted: () => false,
     policy: aPolicy(),
     ...over,
   });
@@ -53,8 +53,9 @@ describe("what is done about a name", () => {
     const policy = aPolicy({ deployments: 1 });
     const siblings = [resource, older];
     expect(plan({ policy, siblings }).record).toBeUndefined();
-    expect(plan({ policy, siblings, hasRow: true }).record).toBeDefined();
+    expect(plan({ policy, siblings, isAdmitted: (uid) => uid === "uid-1" }).record).toBeDefined();
     expect(plan({ policy, siblings, resource: older }).record).toBeDefined();
+    expect(plan({ policy, siblings, resource: older, isAdmitted: (uid) => uid === "uid-1" }).record).toBeUndefined();
     expect(plan({ policy, siblings: [resource, { ...older, isDeleting: true }] }).record).toBeDefined();
   });
 

@@ -14,8 +14,8 @@ export interface IntentFacts {
   readonly knownUids: readonly string[];
   /** All resources of the namespace, this one included. */
   readonly siblings: readonly ObservedDeployment[];
-  /** Whether a row was made for the present resource already. */
-  readonly hasRow: boolean;
+  /** Whether the resource of a uid was let in before. */
+  readonly isAdmitted: (uid: string) => boolean;
   readonly policy: DoorPolicy;
 }
 
@@ -73,13 +73,13 @@ function releaseOf(resource: ObservedDeployment, isNamespaceGoing: boolean): Int
 
 /** Absent where the resource asks for something that cannot be; the status says what. */
 function planRecord(
-  { policy, siblings, hasRow }: IntentFacts,
+  { policy, siblings, isAdmitted }: IntentFacts,
   resource: ObservedDeployment,
   namespace: ObservedNamespace,
 ): RecordedIntent | undefined {
   const parsed = parseDeployment(resource, policy.egress);
   if (!parsed.ok || policy.newUnit === undefined) return undefined;
-  if (!hasRow && !isWithinQuota(resource, siblings, policy.deployments)) return undefined;
+  if (!isWithinQuota(resource, { siblings, limit: policy.deployments, isAdmitted })) return undefined;
   return {
     workspace: { namespace: namespace.name, namespaceUid: namespace.uid, trustClass: policy.newUnit.trustClass },
     class: policy.newUnit.class,

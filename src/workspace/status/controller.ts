@@ -61,7 +61,7 @@ export function createStatusController(deps: StatusDeps): KeyedQueue {
     if (resource?.uid !== seen.uid) return;
     if (view !== undefined) rows.recorded(key, { uid: resource.uid, applicationId: view.application.id });
     const composed = composeStatus(
-      { resource, siblings: resources.deployments(at.namespace), record: view, policy: deps.policy() },
+      { resource, siblings: resources.deployments(at.namespace), isAdmitted: rows.isAdmitted, record: view, policy: deps.policy() },
       clock.now(),
     );
     const isListed = view !== undefined && unpublished.has(view.application.id);

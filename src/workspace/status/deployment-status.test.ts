@@ -12,7 +12,10 @@ const LATER = millis(Date.parse("2026-01-01T11:00:00Z"));
 
 function compose(over: Partial<StatusFacts> = {}, now = T0) {
   const resource = over.resource ?? aResource();
-  return composeStatus({ resource, siblings: [resource], record: aRecord(anEngineStatus()), policy: aPolicy(), ...over }, now);
+  return composeStatus(
+    { resource, siblings: [resource], isAdmitted: () => false, record: aRecord(anEngineStatus()), policy: aPolicy(), ...over },
+    now,
+  );
 }
 const withEngine = (over: Partial<EngineStatus>, facts: Partial<StatusFacts> = {}) =>
   compose({ record: aRecord(anEngineStatus(over)), ...facts });

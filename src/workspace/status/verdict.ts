@@ -11,6 +11,8 @@ export interface StatusFacts {
   readonly resource: ObservedDeployment;
   /** All resources of the namespace, this one included. */
   readonly siblings: readonly ObservedDeployment[];
+  /** Whether the resource of a uid was let in before. */
+  readonly isAdmitted: (uid: string) => boolean;
   /** The resource's row, absent until it is recorded. */
   readonly record: DeploymentRecord | undefined;
   readonly policy: DoorPolicy;
@@ -44,7 +46,7 @@ export function judge(facts: StatusFacts): Verdict {
 
 /** What the resource itself says, whatever is deployed. */
 function judgeResource(facts: StatusFacts): Said | undefined {
-  const { resource, record, policy, siblings } = facts;
+  const { resource, record, policy, siblings, isAdmitted } = facts;
   if (resource.isDeleting) return judgeDeletion(record?.status?.status);
   if (resource.isPaused && record?.application.generation !== resource.generation) {
     return {
@@ -59,7 +61,11 @@ function judgeResource(facts: StatusFacts): Said | undefined {
     const error = describeProblems(parsed.problems, record !== undefined);
     return { kind: "stuck", reason: "InvalidSpec", message: error, error };
   }
-  if (record === undefined && policy.newUnit !== undefined && !isWithinQuota(resource, siblings, policy.deployments)) {
+  if (
+    record === undefined &&
+    policy.newUnit !== undefined &&
+    !isWithinQuota(resource, { siblings, limit: policy.deployments, isAdmitted })
+  ) {
     const error = `This namespace may have at most ${policy.deployments} deployments: delete another one, or ask your administrator for more`;
     return { kind: "stuck", reason: "QuotaExceeded", message: error, error };
   }

@@ -86,11 +86,14 @@ export function createUserResources(options: UserResourcesOptions): UserResource
     },
     readUid: async ({ namespace, name }, signal) => (await client.get(DEPLOYMENTS, { namespace, name }, signal))?.metadata.uid,
     readNamespaceUid: async (name, signal) => (await client.get(NAMESPACES, { namespace: "", name }, signal))?.metadata.uid,
-    async patchStatus({ namespace, name, uid }, status, signal) {
-      const object = { apiVersion: apiVersionOf(DEPLOYMENTS), kind: DEPLOYMENT_KIND, metadata: { namespace, name, uid }, status };
-      const answer = parseVersioned(
-        await client.apply<KubeObject>(DEPLOYMENTS, object, { fieldManager: STATUS_MANAGER, subresource: "status" }, signal),
-      );
+    async patchStatus(resource, status, signal) {
+      const seen = written.over(index.get(resource));
+      if (seen?.uid !== resource.uid)
+        throw new StaleError("Writing the status of a resource that is another one now", {
+          code: "kube.conflict",
+          context: { namespace: resource.namespace, name: resource.name },
+        });
+      const answer = parseVersioned(await applyStatus(client, seen, status, signal));
       if (answer !== undefined) written.wrote(answer, index.get(answer));
     },
     removeFinalizer: (resource, signal) => removeFinalizer(client, resource, signal),
@@ -100,6 +103,20 @@ export function createUserResources(options: UserResourcesOptions): UserResource
 function parseVersioned(raw: KubeObject): Versioned | undefined {
   const observed = parseDeploymentResource(raw);
   return observed && { ...observed, resourceVersion: raw.metadata.resourceVersion ?? "" };
+}
+
+/**
+ * The version is the fence: a server-side apply to `/status` is not refused for another uid (tried on 1.35), so that without it
+ * what one resource did could be written on its namesake.
+ */
+function applyStatus(
+  client: KubeClient,
+  { namespace, name, resourceVersion }: Versioned,
+  status: object,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const object = { apiVersion: apiVersionOf(DEPLOYMENTS), kind: DEPLOYMENT_KIND, metadata: { namespace, name, resourceVersion }, status };
+  return client.apply<KubeObject>(DEPLOYMENTS, object, { fieldManager: STATUS_MANAGER, subresource: "status" }, signal);
 }
 
 async function removeFinalizer(

@@ -31,7 +31,7 @@ export function createWrittenStatuses() {
       const own = kept && ahead.get(key(kept));
       if (kept === undefined || own === undefined || own.uid !== kept.uid || !isOlder(kept.resourceVersion, own.resourceVersion))
         return kept;
-      return { ...kept, conditions: own.conditions, observedGeneration: own.observedGeneration };
+      return { ...kept, resourceVersion: own.resourceVersion, conditions: own.conditions, observedGeneration: own.observedGeneration };
     },
   };
 }

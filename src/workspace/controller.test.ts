@@ -1,0 +1,281 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
+import { USER_FINALIZER } from "../domain/names.ts";
+import { DEPLOYMENTS, NAMESPACES } from "./adapters/kubernetes/user-resources.ts";
+import * as say from "./api/messages.ts";
+import { aSpec, REPOSITORY } from "./testing/builders.ts";
+import { eventually, startWorld, type World } from "./testing/world.ts";
+
+let world: World;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+const at = (path: string) => aSpec({ source: { repoURL: REPOSITORY, path, targetRevision: "main" } });
+const isSaid = (name: string, statement: string) => async () => (await world.said(name)).includes(statement);
+const hasRow = (name: string) => async () => (await world.row(name)) !== undefined;
+
+describe("a wish", () => {
+  it("is recorded and shown as being worked on while the instance is silent", async () => {
+    world.openDoor();
+    await world.apply("guestbook");
+    await eventually("it is recorded", hasRow("guestbook"));
+    expect((await world.row("guestbook"))?.application).toMatchObject({
+      name: "guestbook",
+      generation: 1,
+      spec: { source: { repoUrl: REPOSITORY, path: "overlays/dev" } },
+    });
+    await eventually("its user is told", isSaid("guestbook", "Ready=False/Reconciling"));
+    expect((await world.read("guestbook"))?.status).toMatchObject({
+      observedGeneration: 1,
+      reconciledState: { destination: { name: "" } },
+    });
+  });
+
+  it("costs one status write when the instance answers soon, for each of a burst", async () => {
+    world.openDoor();
+    const names = Array.from({ length: 50 }, (_, index) => `app-${index}`);
+    await Promise.all(names.map((name) => world.apply(name)));
+    for (const name of names) {
+      await eventually(`${name} is recorded`, hasRow(name));
+      await world.answer(name);
+    }
+    for (const name of names) await eventually(`${name} is shown`, isSaid(name, "Ready=True/Synced"));
+    expect(world.statusWrites()).toBe(names.length);
+    const row = await world.row("app-0");
+    expect(await world.store.intents.listUnpublished("api", 100, world.signal)).toEqual([]);
+    expect(row?.publishedHash).not.toBe("");
+  });
+
+  it("changes with its resource, and is not passed off as deployed before it is", async () => {
+    world.openDoor();
+    await world.apply("guestbook");
+    await eventually("it is recorded", hasRow("guestbook"));
+    await world.answer("guestbook");
+    await eventually("it is shown", isSaid("guestbook", "Ready=True/Synced"));
+    const before = (await world.row("guestbook"))?.application;
+    await world.apply("guestbook", { spec: at("overlays/prod") });
+    await eventually("the change is recorded", async () => (await world.row("guestbook"))?.application.generation === 2);
+    expect((await world.row("guestbook"))?.application).toMatchObject({
+      id: before?.id,
+      argoName: before?.argoName,
+      spec: { source: { path: "overlays/prod" } },
+      desiredRevision: (before?.desiredRevision ?? 0) + 1,
+    });
+    await eventually("it is shown as being worked on", isSaid("guestbook", "Ready=False/Reconciling"));
+    expect((await world.read("guestbook"))?.status).toMatchObject({ observedGeneration: 1, sync: { status: "Synced" } });
+    await world.answer("guestbook");
+    await eventually("it is shown as deployed", isSaid("guestbook", "Ready=True/Synced"));
+    expect((await world.read("guestbook"))?.status?.observedGeneration).toBe(2);
+  });
+
+  it("that is wrong is refused at once in words, and taken when it is mended", async () => {
+    world.openDoor();
+    await world.apply("guestbook", { spec: at("") });
+    await eventually("the error is shown", isSaid("guestbook", "ErrorOccurred=True/ErrorOccurred"));
+    expect((await world.read("guestbook"))?.status?.conditions?.[0]).toMatchObject({ message: say.EMPTY_PATH });
+    expect(await world.row("guestbook")).toBeUndefined();
+    await world.apply("guestbook", { spec: at("a") });
+    await eventually("it is recorded", hasRow("guestbook"));
+    await world.answer("guestbook");
+    await eventually("the error is resolved", isSaid("guestbook", "ErrorOccurred=False/ErrorOccurredResolved"));
+    expect(await world.said("guestbook")).toEqual(["ErrorOccurred=False/ErrorOccurredResolved", "Ready=True/Synced"]);
+  });
+
+  it("that becomes wrong keeps what is deployed, and the engine's news do not hide the error", async () => {
+    world.openDoor();
+    await world.apply("guestbook");
+    await eventually("it is recorded", hasRow("guestbook"));
+    await world.answer("guestbook");
+    await eventually("it is shown", isSaid("guestbook", "Ready=True/Synced"));
+    await world.apply("guestbook", { spec: at("/") });
+    await eventually("the error is shown", isSaid("guestbook", "ErrorOccurred=True/ErrorOccurred"));
+    expect((await world.row("guestbook"))?.application).toMatchObject({ deletion: "none", spec: { source: { path: "overlays/dev" } } });
+    for (const revision of ["2", "3"]) {
+      await world.answer("guestbook", { sync: { status: "Synced", revision } });
+      await eventually("the news are shown", async () => (await world.read("guestbook"))?.status?.sync?.revision === revision);
+      expect(await world.said("guestbook")).toContain("ErrorOccurred=True/ErrorOccurred");
+    }
+  });
+
+  it("is not acted on while it is paused", async () => {
+    world.openDoor();
+    const annotations = { "argosy.dev/paused": "true" };
+    await world.apply("guestbook", { annotations });
+    await eventually("it is shown as paused", isSaid("guestbook", "Ready=False/Paused"));
+    expect(await world.row("guestbook")).toBeUndefined();
+    await world.apply("guestbook", { annotations: { "argosy.dev/paused": "false" } });
+    await eventually("it is recorded", hasRow("guestbook"));
+  });
+
+  it("for a fresh look at Git reaches the row, once for each poke", async () => {
+    world.openDoor();
+    await world.apply("guestbook");
+    await eventually("it is recorded", hasRow("guestbook"));
+    const refreshes = [];
+    for (const poke of ["one", "two"]) {
+      const revision = (await world.row("guestbook"))?.application.desiredRevision ?? 0;
+      await world.apply("guestbook", { annotations: { "argosy.dev/refreshed-at": poke } });
+      await eventually("the poke is recorded", async () => (await world.row("guestbook"))?.application.desiredRevision === revision + 1);
+      refreshes.push((await world.row("guestbook"))?.application.spec.refresh);
+    }
+    expect(new Set(refreshes).size).toBe(2);
+  });
+
+  it("waits for a pool to be declared", async () => {
+    await world.applyFleet({ pools: [] });
+    world.openDoor();
+    await world.apply("guestbook");
+    await eventually("it waits", isSaid("guestbook", "Ready=False/WaitingForCapacity"));
+    await world.applyFleet();
+    await eventually("it is recorded", hasRow("guestbook"));
+  });
+
+  it("that nobody has room for says so until somebody has", async () => {
+    world.openDoor();
+    await world.apply("guestbook");
+    await eventually("it is recorded", hasRow("guestbook"));
+    const unitId = (await world.row("guestbook"))?.application.unitId;
+    if (unitId === undefined) throw new Error("recorded without unit");
+    await world.store.placements.recordUnplaceable(
+      unitId,
+      { at: millis(0), subject: unitId, kind: "placement", verdict: "UNPLACEABLE", rule: "NOTHING_FITS", details: {} },
+      world.signal,
+    );
+    await eventually("it waits", isSaid("guestbook", "Ready=False/WaitingForCapacity"));
+    await world.answer("guestbook");
+    await eventually("it is deployed", isSaid("guestbook", "Ready=True/Synced"));
+  });
+
+  it("beyond the quota is told so, and taken when another goes", async () => {
+    await world.applyFleet({ workspaces: { selector: {}, quota: { deployments: 2, syncsPerMinute: 1 } } });
+    world.openDoor();
+    for (const name of ["a", "b"]) {
+      await world.apply(name);
+      await eventually(`${name} is recorded`, hasRow(name));
+    }
+    const many = Array.from({ length: 20 }, (_, index) => `more-${index}`);
+    await Promise.all(many.map((name) => world.apply(name)));
+    for (const name of many) await eventually("it is told so", isSaid(name, "Ready=False/QuotaExceeded"));
+    const recorded = async () =>
+      (await world.store.intents.listKnown("api", world.signal)).filter(({ deletedAt }) => deletedAt === undefined);
+    expect(await recorded()).toHaveLength(2);
+    await world.remove("a");
+    await eventually("another one is recorded", async () => (await recorded()).length === 2);
+  });
+
+  it("in numbers at once is taken up to the quota", async () => {
+    await world.applyFleet({ workspaces: { selector: {}, quota: { deployments: 7, syncsPerMinute: 1 } } });
+    world.openDoor();
+    await Promise.all(Array.from({ length: 40 }, (_, index) => world.apply(`app-${index}`)));
+    const all = await world.hands.listPage<{ readonly metadata: { readonly name: string } }>(DEPLOYMENTS, {}, world.signal);
+    const isOut = async (name: string) => (await world.said(name)).includes("Ready=False/QuotaExceeded");
+    await eventually(
+      "all but seven are told",
+      async () => (await Promise.all(all.items.map(({ metadata }) => isOut(metadata.name)))).filter(Boolean).length === 33,
+    );
+    expect(await world.store.intents.listKnown("api", world.signal)).toHaveLength(7);
+  });
+
+  it("in a namespace that is no workspace is nobody's business", async () => {
+    await world.applyFleet({ workspaces: { selector: { gitops: "yes" }, quota: { deployments: 9, syncsPerMinute: 1 } } });
+    await world.namespace("chosen", { gitops: "yes" });
+    world.openDoor();
+    await world.apply("guestbook");
+    await world.apply("guestbook", { namespace: "chosen" });
+    await eventually("the chosen one is told", async () => (await world.said("guestbook", "chosen")).length > 0);
+    expect(await world.row("guestbook")).toBeUndefined();
+    expect(await world.said("guestbook")).toEqual([]);
+    await world.hands.mergePatch(NAMESPACES, { namespace: "", name: "jane" }, { metadata: { labels: { gitops: "yes" } } }, world.signal);
+    await eventually("it is recorded once its namespace is chosen", hasRow("guestbook"));
+  });
+});
+
+describe("a deletion", () => {
+  async function deployed(name: string, finalizers?: readonly string[]): Promise<string> {
+    await world.apply(name, finalizers === undefined ? {} : { finalizers });
+    await eventually("it is recorded", hasRow(name));
+    await world.answer(name);
+    await eventually("it is shown", isSaid(name, "Ready=True/Synced"));
+    return (await world.read(name))?.metadata.uid ?? "";
+  }
+  const isMarked =
+    (uid: string, deletion = "cascade") =>
+    async () =>
+      (await world.rowOf(uid))?.application.deletion === deletion;
+
+  it("without finalizer runs behind the user's back", async () => {
+    world.openDoor();
+    const uid = await deployed("guestbook");
+    await world.remove("guestbook");
+    expect(await world.read("guestbook")).toBeUndefined();
+    await eventually("the row is marked", isMarked(uid));
+  });
+
+  it("with finalizer keeps the resource until everything is gone", async () => {
+    world.openDoor();
+    const uid = await deployed("guestbook", [USER_FINALIZER, "example.com/other"]);
+    await world.remove("guestbook");
+    await eventually("the row is marked", isMarked(uid));
+    await eventually("its user is told", isSaid("guestbook", "Ready=False/Deleting"));
+    await world.answer("guestbook", {
+      conditions: [{ type: "DeletionError", message: "ConfigMap settings is held by finalizer example.com/hold" }],
+    });
+    await eventually("its user is told what blocks it", isSaid("guestbook", "Stalled=True/DeletionBlocked"));
+    expect((await world.read("guestbook"))?.metadata.finalizers).toContain(USER_FINALIZER);
+    await world.finishDeletion(uid);
+    await eventually(
+      "only others hold it",
+      async () => (await world.read("guestbook"))?.metadata.finalizers?.join() === "example.com/other",
+    );
+  });
+
+  it("of a resource that came back under its name touches the old row only", async () => {
+    world.openDoor();
+    const first = await deployed("guestbook");
+    await world.remove("guestbook");
+    await world.apply("guestbook", { spec: at("second") });
+    const second = (await world.read("guestbook"))?.metadata.uid ?? "";
+    await eventually("the old row is marked", isMarked(first));
+    await eventually("the new one is recorded", async () => (await world.rowOf(second))?.application.deletion === "none");
+    expect((await world.rowOf(second))?.application.argoName).not.toBe((await world.rowOf(first))?.application.argoName);
+  });
+
+  it("of a whole namespace never hangs on our finalizer, and ends the workspace", async () => {
+    world.openDoor();
+    const uid = await deployed("guestbook", [USER_FINALIZER]);
+    const workspaceId = (await world.rowOf(uid))?.workspace.id;
+    await world.hands.mergePatch(
+      NAMESPACES,
+      { namespace: "", name: "jane" },
+      { metadata: { finalizers: ["example.com/hold"] } },
+      world.signal,
+    );
+    await world.hands.delete(NAMESPACES, { namespace: "", name: "jane" }, {}, world.signal);
+    await world.remove("guestbook");
+    await eventually("the resource is gone", async () => (await world.read("guestbook")) === undefined);
+    await eventually("the row is left to the namespace", isMarked(uid, "orphan"));
+    await world.hands.mergePatch(NAMESPACES, { namespace: "", name: "jane" }, { metadata: { finalizers: [] } }, world.signal);
+    await eventually("the workspace ends", async () => {
+      const known = await world.store.intents.listKnownWorkspaces("api", world.signal);
+      return known.find((workspace) => workspace.workspaceId === workspaceId)?.state === "deleting";
+    });
+  });
+
+  it("while no door was open is found when one opens", async () => {
+    const first = world.openDoor();
+    const gone = await deployed("gone");
+    const replaced = await deployed("replaced");
+    const held = await deployed("held", [USER_FINALIZER]);
+    const kept = await deployed("kept");
+    await first.stop();
+    for (const name of ["gone", "replaced", "held"]) await world.remove(name);
+    await world.apply("replaced");
+    world.openDoor();
+    for (const uid of [gone, replaced, held]) await eventually("its row is marked", isMarked(uid));
+    await world.finishDeletion(held);
+    await eventually("it is let go", async () => (await world.read("held")) === undefined);
+    expect((await world.rowOf(kept))?.application.deletion).toBe("none");
+  });
+});
