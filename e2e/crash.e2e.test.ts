@@ -30,11 +30,25 @@ describe("a killed process", () => {
 
     const rows = await world.rest.all<ApplicationRow>("/v1/applications", { namespace: "crash" });
     expect(rows.map((row) => row.name).sort()).toEqual([...names].sort());
-    const objects = await world.kube.listPage<KubeObject>(TYPES.application, { labelSelector: "app.kubernetes.io/managed-by=argosy" }, world.signal);
-    const ofTheWorkspace = objects.items.filter((object) => object.metadata.name.startsWith("crash-crash-")).map((object) => object.metadata.name);
+    const objects = await world.kube.listPage<KubeObject>(
+      TYPES.application,
+      { labelSelector: "app.kubernetes.io/managed-by=argosy" },
+      world.signal,
+    );
+    const ofTheWorkspace = objects.items
+      .filter((object) => object.metadata.name.startsWith("crash-crash-"))
+      .map((object) => object.metadata.name);
     expect(ofTheWorkspace.sort()).toEqual(rows.map((row) => row.argoName).sort());
 
     await callHarness(world.harness, "startArgosy", { index: 1 });
-    await until("two members again", () => fetch(`${world.harness.argosyUrls[1]}/readyz`).then((response) => response.ok, () => false), (isReady) => isReady);
+    await until(
+      "two members again",
+      () =>
+        fetch(`${world.harness.argosyUrls[1]}/readyz`).then(
+          (response) => response.ok,
+          () => false,
+        ),
+      (isReady) => isReady,
+    );
   });
 });

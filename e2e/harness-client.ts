@@ -15,7 +15,11 @@ export interface HarnessCalls {
 }
 
 /** Asks the harness to do something that only the process owning the parts can do. */
-export async function callHarness<Name extends keyof HarnessCalls>(harness: Pick<HarnessAddress, "url">, name: Name, args: HarnessCalls[Name]): Promise<unknown> {
+export async function callHarness<Name extends keyof HarnessCalls>(
+  harness: Pick<HarnessAddress, "url">,
+  name: Name,
+  args: HarnessCalls[Name],
+): Promise<unknown> {
   // JSON has no `undefined`; null says that a file is to be removed.
   const body = JSON.stringify(args, (_key, value: unknown) => (value === undefined ? null : value));
   const response = await fetch(`${harness.url}/${name}`, { method: "POST", body });

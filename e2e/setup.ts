@@ -25,7 +25,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   mkdirSync(join(directory, "argosy"));
   const stops: (() => Promise<unknown>)[] = [];
   const stop = async (): Promise<void> => {
-    for (const end of stops.splice(0).reverse()) await end().catch((error: unknown) => process.stderr.write(`e2e: stopping: ${String(error)}\n`));
+    for (const end of stops.splice(0).reverse())
+      await end().catch((error: unknown) => process.stderr.write(`e2e: stopping: ${String(error)}\n`));
     if (process.env["ARGOSY_KEEP"] === undefined) rmSync(directory, { recursive: true, force: true });
     else process.stdout.write(`e2e: logs are in ${directory}\n`);
   };
@@ -84,7 +85,17 @@ async function step<T>(what: string, run: () => Promise<T>): Promise<T> {
   return result;
 }
 
-function reportBuild({ set, step: name, seconds, done }: { readonly set: string; readonly step: string; readonly seconds: number; readonly done: boolean }): void {
+function reportBuild({
+  set,
+  step: name,
+  seconds,
+  done,
+}: {
+  readonly set: string;
+  readonly step: string;
+  readonly seconds: number;
+  readonly done: boolean;
+}): void {
   if (done && seconds > 0) process.stdout.write(`e2e: built ${name} of ${set} ${seconds} s\n`);
 }
 
@@ -107,7 +118,8 @@ async function serveHarness({ fleet, git }: Parts): Promise<Server> {
   };
   const server = createServer((request, response) => {
     const handler = handlers[(request.url ?? "/").slice(1) as keyof HarnessCalls] as ((args: unknown) => Promise<unknown>) | undefined;
-    const answer = async (): Promise<unknown> => (handler === undefined ? Promise.reject(new Error(`no call ${request.url}`)) : handler(JSON.parse(await bodyOf(request))));
+    const answer = async (): Promise<unknown> =>
+      handler === undefined ? Promise.reject(new Error(`no call ${request.url}`)) : handler(JSON.parse(await bodyOf(request)));
     answer().then(
       (result) => response.end(JSON.stringify({ result })),
       (error: unknown) => response.end(JSON.stringify({ error: String(error) })),

@@ -17,13 +17,16 @@ describe("a user's first week", () => {
     for (const workspace of workspaces) {
       await workspace.settled("shop");
       expect((await workspace.configMap("shop"))?.data).toEqual({ colour: "green" });
-      const explanation = await world.rest.get<{ readonly text: readonly string[]; readonly workspace: { readonly units: readonly { readonly instance: string }[] } }>(
-        `/v1/explain/${workspace.namespace}`,
-      );
+      const explanation = await world.rest.get<{
+        readonly text: readonly string[];
+        readonly workspace: { readonly units: readonly { readonly instance: string }[] };
+      }>(`/v1/explain/${workspace.namespace}`);
       expect(["standard-1", "standard-2"]).toContain(explanation.workspace.units[0]?.instance);
       expect(explanation.text.join("\n")).toContain(explanation.workspace.units[0]?.instance);
     }
-    const { items } = await world.rest.get<{ readonly items: readonly { readonly name: string; readonly state: string }[] }>("/v1/instances");
+    const { items } = await world.rest.get<{ readonly items: readonly { readonly name: string; readonly state: string }[] }>(
+      "/v1/instances",
+    );
     expect(items.map((instance) => [instance.name, instance.state])).toEqual([
       ["standard-1", "ACTIVE"],
       ["standard-2", "ACTIVE"],
@@ -53,12 +56,28 @@ describe("a user's first week", () => {
     expect(await workspace.configMap("only-in-dev")).toBeDefined();
 
     await workspace.apply("update", { repository: "update", path: "prod" });
-    await until("the new path applied", () => workspace.configMap("newer-in-prod"), (found) => found !== undefined);
-    await until("the old path pruned", () => workspace.configMap("only-in-dev"), (found) => found === undefined);
+    await until(
+      "the new path applied",
+      () => workspace.configMap("newer-in-prod"),
+      (found) => found !== undefined,
+    );
+    await until(
+      "the old path pruned",
+      () => workspace.configMap("only-in-dev"),
+      (found) => found === undefined,
+    );
 
     await workspace.apply("update", { repository: "update", path: "prod", targetRevision: first });
-    await until("the older revision applied", () => workspace.configMap("only-in-prod"), (found) => found !== undefined);
-    await until("the newer revision pruned", () => workspace.configMap("newer-in-prod"), (found) => found === undefined);
+    await until(
+      "the older revision applied",
+      () => workspace.configMap("only-in-prod"),
+      (found) => found !== undefined,
+    );
+    await until(
+      "the newer revision pruned",
+      () => workspace.configMap("newer-in-prod"),
+      (found) => found === undefined,
+    );
     await workspace.settled("update", first);
   });
 
@@ -71,25 +90,48 @@ describe("a user's first week", () => {
     await workspace.settled("left");
 
     await workspace.remove("kept");
-    await until("the resource gone", () => workspace.read("kept"), (resource) => resource === undefined);
+    await until(
+      "the resource gone",
+      () => workspace.read("kept"),
+      (resource) => resource === undefined,
+    );
     expect(await workspace.configMap("kept")).toBeUndefined();
 
     await workspace.remove("left");
     expect(await workspace.read("left")).toBeUndefined();
-    await until("the deployed object gone", () => workspace.configMap("left"), (found) => found === undefined);
-    await until("the rows gone", () => world.rest.get<{ readonly items: readonly unknown[] }>("/v1/applications", { namespace: "story-delete" }), ({ items }) => items.length === 0);
+    await until(
+      "the deployed object gone",
+      () => workspace.configMap("left"),
+      (found) => found === undefined,
+    );
+    await until(
+      "the rows gone",
+      () => world.rest.get<{ readonly items: readonly unknown[] }>("/v1/applications", { namespace: "story-delete" }),
+      ({ items }) => items.length === 0,
+    );
   });
 
   it("treats a deployment that comes back under its name as a new one", async () => {
     const workspace = await openWorkspace(world, "story-again");
-    await world.git.commit("again", { "one/config.yaml": configMapFile("again", { life: "first" }), "two/config.yaml": configMapFile("again", { life: "second" }) });
+    await world.git.commit("again", {
+      "one/config.yaml": configMapFile("again", { life: "first" }),
+      "two/config.yaml": configMapFile("again", { life: "second" }),
+    });
     await workspace.apply("again", { repository: "again", path: "one" });
     await workspace.settled("again");
     const before = await findApplication(world, "story-again", "again");
     await workspace.remove("again");
     await workspace.apply("again", { repository: "again", path: "two" });
-    await until("the second life deployed", () => workspace.configMap("again"), (found) => found?.data?.["life"] === "second");
-    await until("the first life's Application gone", () => findApplication(world, "story-again", "again"), (found) => found !== undefined && found.metadata.name !== before?.metadata.name);
+    await until(
+      "the second life deployed",
+      () => workspace.configMap("again"),
+      (found) => found?.data?.["life"] === "second",
+    );
+    await until(
+      "the first life's Application gone",
+      () => findApplication(world, "story-again", "again"),
+      (found) => found !== undefined && found.metadata.name !== before?.metadata.name,
+    );
     await workspace.settled("again");
     expect((await workspace.configMap("again"))?.data).toEqual({ life: "second" });
   });
@@ -98,7 +140,11 @@ describe("a user's first week", () => {
     const workspace = await openWorkspace(world, "story-wrong");
     await world.git.commit("wrong", { "right/config.yaml": configMapFile("right", {}) });
     await workspace.apply("wrong", { repository: "wrong", path: "missing" });
-    const broken = await until("a ComparisonError", () => workspace.read("wrong"), (resource) => conditionOf(resource, "ComparisonError")?.status === "True");
+    const broken = await until(
+      "a ComparisonError",
+      () => workspace.read("wrong"),
+      (resource) => conditionOf(resource, "ComparisonError")?.status === "True",
+    );
     expect(conditionOf(broken, "Ready")?.status).toBe("False");
     expect(JSON.stringify(broken?.status)).not.toMatch(/standard-[12]|argosy-standard/);
     await workspace.apply("wrong", { repository: "wrong", path: "right" });
@@ -123,31 +169,71 @@ describe("hands on the cluster", () => {
     const application = await findApplication(world, "story-hands", "hands");
     const namespace = application?.metadata.namespace ?? "";
     const at = (object: KubeObject | undefined) => ({ namespace, name: object?.metadata.name ?? "" });
-    const project = { namespace, name: (application as { readonly spec?: { readonly project?: string } } | undefined)?.spec?.project ?? "" };
+    const project = {
+      namespace,
+      name: (application as { readonly spec?: { readonly project?: string } } | undefined)?.spec?.project ?? "",
+    };
 
     await kube.delete(TYPES.application, at(application), {}, signal);
-    await until("the Application again, under a new uid", () => kube.get(TYPES.application, at(application), signal), (found) => found !== undefined && found.metadata.uid !== application?.metadata.uid);
+    await until(
+      "the Application again, under a new uid",
+      () => kube.get(TYPES.application, at(application), signal),
+      (found) => found !== undefined && found.metadata.uid !== application?.metadata.uid,
+    );
 
     await kube.mergePatch(TYPES.application, at(application), { spec: { source: { path: "elsewhere" } } }, signal);
-    await until("the path put back", () => kube.get<KubeObject & { readonly spec?: { readonly source?: { readonly path?: string } } }>(TYPES.application, at(application), signal), (found) => found?.spec?.source?.path === "dev");
+    await until(
+      "the path put back",
+      () =>
+        kube.get<KubeObject & { readonly spec?: { readonly source?: { readonly path?: string } } }>(
+          TYPES.application,
+          at(application),
+          signal,
+        ),
+      (found) => found?.spec?.source?.path === "dev",
+    );
 
     await kube.mergePatch(TYPES.project, project, { spec: { sourceRepos: ["*"] } }, signal);
-    await until("the project's repositories put back", () => kube.get<KubeObject & { readonly spec?: { readonly sourceRepos?: readonly string[] } }>(TYPES.project, project, signal), (found) => found?.spec?.sourceRepos?.includes("*") === false);
+    await until(
+      "the project's repositories put back",
+      () => kube.get<KubeObject & { readonly spec?: { readonly sourceRepos?: readonly string[] } }>(TYPES.project, project, signal),
+      (found) => found?.spec?.sourceRepos?.includes("*") === false,
+    );
     await kube.delete(TYPES.project, project, {}, signal);
-    await until("the project again", () => kube.get(TYPES.project, project, signal), (found) => found !== undefined);
+    await until(
+      "the project again",
+      () => kube.get(TYPES.project, project, signal),
+      (found) => found !== undefined,
+    );
 
-    const entries = await kube.listPage<KubeObject>(TYPES.secret, { namespace, labelSelector: "argocd.argoproj.io/secret-type=cluster" }, signal);
+    const entries = await kube.listPage<KubeObject>(
+      TYPES.secret,
+      { namespace, labelSelector: "argocd.argoproj.io/secret-type=cluster" },
+      signal,
+    );
     expect(entries.items).toHaveLength(1);
     await kube.delete(TYPES.secret, at(entries.items[0]), {}, signal);
-    await until("the cluster entry again", () => kube.get(TYPES.secret, at(entries.items[0]), signal), (found) => found !== undefined);
+    await until(
+      "the cluster entry again",
+      () => kube.get(TYPES.secret, at(entries.items[0]), signal),
+      (found) => found !== undefined,
+    );
 
     const register = { namespace: "story-hands", name: "argosy-deployer" };
     const before = await kube.get(TYPES.roleBinding, register, signal);
     await kube.delete(TYPES.roleBinding, register, {}, signal);
-    await until("the register again", () => kube.get(TYPES.roleBinding, register, signal), (found) => found !== undefined && found.metadata.uid !== before?.metadata.uid);
+    await until(
+      "the register again",
+      () => kube.get(TYPES.roleBinding, register, signal),
+      (found) => found !== undefined && found.metadata.uid !== before?.metadata.uid,
+    );
 
     await world.git.commit("hands", { "dev/config.yaml": configMapFile("hands", { after: "repair" }) });
     await workspace.annotate("hands", { "argosy.dev/refreshed-at": "after repair" });
-    await until("syncs after the repairs", () => workspace.configMap("hands"), (found) => found?.data?.["after"] === "repair");
+    await until(
+      "syncs after the repairs",
+      () => workspace.configMap("hands"),
+      (found) => found?.data?.["after"] === "repair",
+    );
   });
 });

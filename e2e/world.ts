@@ -1,10 +1,10 @@
 import { inject } from "vitest";
+import { openKube } from "../hack/fleet/connect.ts";
 import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
 import { StaleError } from "../src/domain/errors.ts";
 import type { KubeClient } from "../src/runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { callHarness, type HarnessAddress } from "./harness-client.ts";
-import { openKube } from "../hack/fleet/connect.ts";
 
 /** What a story needs: the cluster as its administrator, Git, the fleet's REST API and the harness that runs it all. */
 export interface World {
@@ -27,7 +27,13 @@ export const TYPES = {
   configMap: { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true },
   secret: { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true },
   roleBinding: { group: "rbac.authorization.k8s.io", version: "v1", plural: "rolebindings", kind: "RoleBinding", namespaced: true },
-  deployment: { group: "managed-gitops.redhat.com", version: "v1alpha1", plural: "gitopsdeployments", kind: "GitOpsDeployment", namespaced: true },
+  deployment: {
+    group: "managed-gitops.redhat.com",
+    version: "v1alpha1",
+    plural: "gitopsdeployments",
+    kind: "GitOpsDeployment",
+    namespaced: true,
+  },
   application: { group: "argoproj.io", version: "v1alpha1", plural: "applications", kind: "Application", namespaced: true },
   project: { group: "argoproj.io", version: "v1alpha1", plural: "appprojects", kind: "AppProject", namespaced: true },
 } as const satisfies Readonly<Record<string, ResourceType>>;
@@ -94,7 +100,12 @@ export interface Workspace {
 
 export async function openWorkspace(world: World, namespace: string): Promise<Workspace> {
   const { kube, signal } = world;
-  await kube.apply(TYPES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, { fieldManager: "user" }, signal);
+  await kube.apply(
+    TYPES.namespace,
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+    { fieldManager: "user" },
+    signal,
+  );
   const read = (name: string) => kube.get<DeploymentResource>(TYPES.deployment, { namespace, name }, signal);
   return {
     namespace,
@@ -110,7 +121,11 @@ export async function openWorkspace(world: World, namespace: string): Promise<Wo
     },
     remove: (name) => kube.delete(TYPES.deployment, { namespace, name }, {}, signal),
     settled: (name, revision) =>
-      until(`${namespace}/${name} Synced and Healthy`, () => read(name), (resource) => isSettled(resource, revision)),
+      until(
+        `${namespace}/${name} Synced and Healthy`,
+        () => read(name),
+        (resource) => isSettled(resource, revision),
+      ),
     configMap: (name) => kube.get(TYPES.configMap, { namespace, name }, signal),
   };
 }
@@ -132,7 +147,10 @@ export function configMapFile(name: string, data: Readonly<Record<string, string
 
 /** The Argo CD Application of a deployment, wherever in the fleet it is. */
 export async function findApplication(world: World, namespace: string, name: string): Promise<KubeObject | undefined> {
-  const { items } = await world.rest.get<{ readonly items: readonly { readonly argoName: string }[] }>("/v1/applications", { namespace, name });
+  const { items } = await world.rest.get<{ readonly items: readonly { readonly argoName: string }[] }>("/v1/applications", {
+    namespace,
+    name,
+  });
   const argoName = items[0]?.argoName;
   if (argoName === undefined) return undefined;
   const page = await world.kube.listPage<KubeObject>(TYPES.application, { fieldSelector: `metadata.name=${argoName}` }, world.signal);

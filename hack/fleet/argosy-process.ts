@@ -46,7 +46,10 @@ export function startArgosy(facts: ArgosyFacts): ArgosyProcess {
   const logFile = join(facts.directory, `${facts.name}.log`);
   const log = openSync(logFile, "a");
   const { KUBECONFIG: _ignored, ...env } = process.env;
-  const child = spawn(process.execPath, [ENTRY, "serve", "--config", configFile], { stdio: ["ignore", log, log], env: { ...env, DATABASE_URL: facts.databaseUrl } });
+  const child = spawn(process.execPath, [ENTRY, "serve", "--config", configFile], {
+    stdio: ["ignore", log, log],
+    env: { ...env, DATABASE_URL: facts.databaseUrl },
+  });
   closeSync(log);
   return supervise(child, { url: `http://127.0.0.1:${facts.port}`, logFile });
 }

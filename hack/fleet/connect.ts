@@ -7,5 +7,11 @@ import { noMetrics } from "../../src/telemetry/metrics.ts";
 
 /** A client for the cluster of a kubeconfig file, as the user it names. */
 export function openKube(file: string): KubeClient {
-  return createKubeClient({ cluster: "main", credentials: loadKubeconfig({ file }), clock: systemClock, rng: systemRng, metrics: noMetrics });
+  return createKubeClient({
+    cluster: "main",
+    credentials: loadKubeconfig({ file }),
+    clock: systemClock,
+    rng: systemRng,
+    metrics: noMetrics,
+  });
 }

@@ -2,7 +2,13 @@ import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../../src/runtime/kube/resource.ts";
 
 const NAMESPACE: ResourceType = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
-export const GITOPS_DEPLOYMENT: ResourceType = { group: "managed-gitops.redhat.com", version: "v1alpha1", plural: "gitopsdeployments", kind: "GitOpsDeployment", namespaced: true };
+export const GITOPS_DEPLOYMENT: ResourceType = {
+  group: "managed-gitops.redhat.com",
+  version: "v1alpha1",
+  plural: "gitopsdeployments",
+  kind: "GitOpsDeployment",
+  namespaced: true,
+};
 
 export interface DemoDeployment {
   readonly namespace: string;
@@ -35,7 +41,10 @@ export const DEMO_FILES: Readonly<Record<string, string>> = {
     spec: {
       replicas: 1,
       selector: { matchLabels: { app: "guestbook" } },
-      template: { metadata: { labels: { app: "guestbook" } }, spec: { containers: [{ name: "guestbook", image: "registry.k8s.io/pause:3.10" }] } },
+      template: {
+        metadata: { labels: { app: "guestbook" } },
+        spec: { containers: [{ name: "guestbook", image: "registry.k8s.io/pause:3.10" }] },
+      },
     },
   }),
   "settings/config.yaml": manifest({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings" }, data: { colour: "green" } }),

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { InstanceView } from "../../src/api/schema.ts";
 import { createRestClient, type RestClient } from "../../src/cli/rest-client.ts";
 import { createToken } from "../../src/cli/token.ts";
-import type { InstanceView } from "../../src/api/schema.ts";
 import { keptPort } from "../dev-cluster/ports.ts";
 import { type ArgosyProcess, startArgosy } from "./argosy-process.ts";
 import { fleetDocument } from "./fleet-document.ts";
@@ -48,7 +48,9 @@ export async function startFleet(parts: FleetParts, signal: AbortSignal): Promis
   const kubeconfig = await step("installing CRDs and roles", () => installApiCluster(parts.api, signal));
   const engineClusters = await step("installing the engine cluster's roles", () => installEngines(parts, signal));
   writeFileSync(join(parts.directory, "api-cluster.kubeconfig"), kubeconfig, { mode: 0o600 });
-  const token = await step("preparing the database", () => createToken({ name: "local-operator", role: "operator", database: parts.databaseUrl }, {}));
+  const token = await step("preparing the database", () =>
+    createToken({ name: "local-operator", role: "operator", database: parts.databaseUrl }, {}),
+  );
   const ports = await keptPorts(parts);
   const start = (index: number): ArgosyProcess => startProcess(parts, index, ports[index] ?? 0);
   const processes = ports.map((_port, index) => start(index));
@@ -73,8 +75,13 @@ export async function startFleet(parts: FleetParts, signal: AbortSignal): Promis
   }
 }
 
-async function installEngines(parts: FleetParts, signal: AbortSignal): Promise<readonly { readonly name: string; readonly kubeconfigSecret: string }[]> {
-  return Promise.all(parts.engines.map(async (engine) => ({ name: engine.name, kubeconfigSecret: await installEngineCluster(parts.api, engine, signal) })));
+async function installEngines(
+  parts: FleetParts,
+  signal: AbortSignal,
+): Promise<readonly { readonly name: string; readonly kubeconfigSecret: string }[]> {
+  return Promise.all(
+    parts.engines.map(async (engine) => ({ name: engine.name, kubeconfigSecret: await installEngineCluster(parts.api, engine, signal) })),
+  );
 }
 
 function startProcess(parts: FleetParts, index: number, port: number): ArgosyProcess {
@@ -116,7 +123,10 @@ async function declare({ rest, parts, engineClusters }: Declaration, signal: Abo
     if (rows.filter((row) => row.state === "ACTIVE").length >= instances.min) return;
     const failed = rows.find((row) => row.state === "FAILED");
     if (failed !== undefined) throw new Error(`instance ${failed.name} failed: ${failed.reason}`);
-    if (signal.aborted) throw new Error(`instances are not ready: ${rows.map((row) => `${row.name} ${row.state} ${row.reason}`).join("; ")}`, { cause: signal.reason });
+    if (signal.aborted)
+      throw new Error(`instances are not ready: ${rows.map((row) => `${row.name} ${row.state} ${row.reason}`).join("; ")}`, {
+        cause: signal.reason,
+      });
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

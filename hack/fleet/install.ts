@@ -3,7 +3,7 @@ import { installObjects } from "../../src/cli/install/render.ts";
 import { API_ACCOUNT, ENGINE_ACCOUNT, type InstallObject } from "../../src/cli/install/roles.ts";
 import { SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
 import type { KubeClient } from "../../src/runtime/kube/client.ts";
-import { resourcePath, type ResourceType } from "../../src/runtime/kube/resource.ts";
+import { type ResourceType, resourcePath } from "../../src/runtime/kube/resource.ts";
 
 /** A cluster as an administrator reaches it while installing. */
 export interface Cluster {
@@ -20,8 +20,20 @@ const TYPES: Readonly<Record<string, ResourceType>> = {
   Role: { group: "rbac.authorization.k8s.io", version: "v1", plural: "roles", kind: "Role", namespaced: true },
   RoleBinding: { group: "rbac.authorization.k8s.io", version: "v1", plural: "rolebindings", kind: "RoleBinding", namespaced: true },
   ClusterRole: { group: "rbac.authorization.k8s.io", version: "v1", plural: "clusterroles", kind: "ClusterRole", namespaced: false },
-  ClusterRoleBinding: { group: "rbac.authorization.k8s.io", version: "v1", plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false },
-  CustomResourceDefinition: { group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions", kind: "CustomResourceDefinition", namespaced: false },
+  ClusterRoleBinding: {
+    group: "rbac.authorization.k8s.io",
+    version: "v1",
+    plural: "clusterrolebindings",
+    kind: "ClusterRoleBinding",
+    namespaced: false,
+  },
+  CustomResourceDefinition: {
+    group: "apiextensions.k8s.io",
+    version: "v1",
+    plural: "customresourcedefinitions",
+    kind: "CustomResourceDefinition",
+    namespaced: false,
+  },
 };
 
 /** Lifetime of the tokens Argosy is given here, in seconds: a year, because nothing renews them in a development cluster. */
@@ -40,7 +52,11 @@ export async function installApiCluster(cluster: Cluster, signal: AbortSignal): 
  * Installs what a cluster that hosts instances needs, and leaves the kubeconfig of Argosy's account there in a Secret of
  * the API cluster. Returns the Secret's `namespace/name`, for fleet.yaml.
  */
-export async function installEngineCluster(api: Cluster, engine: Cluster & { readonly name: string }, signal: AbortSignal): Promise<string> {
+export async function installEngineCluster(
+  api: Cluster,
+  engine: Cluster & { readonly name: string },
+  signal: AbortSignal,
+): Promise<string> {
   await applyObjects(engine.client, installObjects("engine"), signal);
   const kubeconfig = await kubeconfigOf(engine, ENGINE_ACCOUNT, signal);
   const name = `engine-${engine.name}`;
@@ -63,7 +79,10 @@ async function kubeconfigOf(cluster: Cluster, account: string, signal: AbortSign
   if (type === undefined) throw new Error("no resource type for ServiceAccount");
   const path = resourcePath(type, { namespace: SYSTEM_NAMESPACE, name: account, subresource: "token" });
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: TOKEN_SECONDS } };
-  const { status } = await cluster.client.request<{ readonly status: { readonly token: string } }>({ method: "POST", path, body, idempotent: true }, signal);
+  const { status } = await cluster.client.request<{ readonly status: { readonly token: string } }>(
+    { method: "POST", path, body, idempotent: true },
+    signal,
+  );
   return renderKubeconfig({ server: cluster.server, ca: cluster.ca, user: account, token: status.token });
 }
 

@@ -16,5 +16,7 @@ export async function provideDatabase(state: StateDirectory, progress: Progress,
     progress.say("  database: the one DATABASE_URL names");
     return { url: named, stop: async () => {} };
   }
-  return progress.step("starting the embedded PostgreSQL", () => startEmbeddedPostgres({ stateDir: state.path("postgres"), signal, log: silentLog }));
+  return progress.step("starting the embedded PostgreSQL", () =>
+    startEmbeddedPostgres({ stateDir: state.path("postgres"), signal, log: silentLog }),
+  );
 }

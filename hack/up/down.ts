@@ -19,7 +19,8 @@ async function down(args: readonly string[]): Promise<void> {
   process.kill(pid, "SIGTERM");
   const giveUpAt = performance.now() + PATIENCE_MS;
   while (runningSupervisor(state) !== undefined) {
-    if (performance.now() > giveUpAt) throw new Error(`process ${pid} is still stopping after ${PATIENCE_MS / 1000} s; see ${state.path("log")}`);
+    if (performance.now() > giveUpAt)
+      throw new Error(`process ${pid} is still stopping after ${PATIENCE_MS / 1000} s; see ${state.path("log")}`);
     await delay(POLL_MS);
   }
   say(`stopped the fleet in ${state.root}; its data is still there`);

@@ -65,7 +65,10 @@ async function stopAll(stops: Stops, progress: Progress): Promise<void> {
 async function detach(state: StateDirectory, args: readonly string[]): Promise<number> {
   const log = openSync(state.path("log", "up.log"), "w");
   const entry = fileURLToPath(import.meta.url);
-  const child = spawn(process.execPath, [entry, ...args.filter((arg) => arg !== "--detach")], { detached: true, stdio: ["ignore", log, log] });
+  const child = spawn(process.execPath, [entry, ...args.filter((arg) => arg !== "--detach")], {
+    detached: true,
+    stdio: ["ignore", log, log],
+  });
   closeSync(log);
   let end: number | undefined;
   child.once("exit", (code) => {

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { InputError } from "../../src/domain/errors.ts";
 import { DEFAULT_STATE } from "../../src/cli/connection.ts";
+import { InputError } from "../../src/domain/errors.ts";
 
 export interface UpOptions {
   readonly state: string;
@@ -48,6 +48,10 @@ export function parseUpOptions(args: readonly string[]): UpOptions {
     const { state, kubeconfig, yes, kind, detach, help } = values;
     return { state, kubeconfig, yes, kind, detach, help, exitWhenReady: values["exit-when-ready"] };
   } catch (cause) {
-    throw new InputError((cause as Error).message, { code: "up.options", path: "npm run up", remedy: "`npm run up -- --help` lists the options" });
+    throw new InputError((cause as Error).message, {
+      code: "up.options",
+      path: "npm run up",
+      remedy: "`npm run up -- --help` lists the options",
+    });
   }
 }

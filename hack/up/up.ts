@@ -1,11 +1,11 @@
 import { chmodSync, copyFileSync, existsSync, rmSync, symlinkSync } from "node:fs";
 import Table from "cli-table3";
-import { openKube } from "../fleet/connect.ts";
-import { applyDemo, type DemoState, isDone, readDemo, DEMO_FILES } from "../fleet/demo.ts";
-import { type Fleet, startFleet } from "../fleet/fleet.ts";
-import { keptPort } from "../dev-cluster/ports.ts";
-import { startGitServer } from "../git-server/git-server.ts";
 import type { ApplicationView } from "../../src/api/schema.ts";
+import { keptPort } from "../dev-cluster/ports.ts";
+import { openKube } from "../fleet/connect.ts";
+import { applyDemo, DEMO_FILES, type DemoState, isDone, readDemo } from "../fleet/demo.ts";
+import { type Fleet, startFleet } from "../fleet/fleet.ts";
+import { startGitServer } from "../git-server/git-server.ts";
 import { chooseCluster } from "./cluster/choose.ts";
 import type { ProvidedCluster } from "./cluster/provided.ts";
 import { provideDatabase } from "./database.ts";
@@ -38,7 +38,11 @@ export async function bringUp(context: UpContext, signal: AbortSignal): Promise<
   stops.push(provided.stop);
   progress.say(`  cluster: ${provided.which}`);
   writeClusterFiles(state, provided);
-  const git = await startGitServer({ directory: state.path("git"), host: provided.gitHost, port: await keptPort(state.path("git.port"), provided.gitHost) });
+  const git = await startGitServer({
+    directory: state.path("git"),
+    host: provided.gitHost,
+    port: await keptPort(state.path("git.port"), provided.gitHost),
+  });
   stops.push(git.stop);
   await git.commit("sample", DEMO_FILES, "sample manifests");
   const fleet = await startFleet(

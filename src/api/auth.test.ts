@@ -33,10 +33,13 @@ describe("authentication", () => {
     expect(await authenticate(`Bearer ${SECRET}`, signal)).toEqual({ name: "anna", role: "operator" });
   });
 
-  it.each([undefined, "", "Basic abc", "Bearer short", `Bearer ${SECRET}x`, `bearer ${SECRET}`, `Bearer ${SECRET} trailing`])("refuses %j", async (header) => {
-    const authenticate = createAuthenticate(aTokenStore(new Map(known)), aClock());
-    expect(await authenticate(header, signal)).toBeUndefined();
-  });
+  it.each([undefined, "", "Basic abc", "Bearer short", `Bearer ${SECRET}x`, `bearer ${SECRET}`, `Bearer ${SECRET} trailing`])(
+    "refuses %j",
+    async (header) => {
+      const authenticate = createAuthenticate(aTokenStore(new Map(known)), aClock());
+      expect(await authenticate(header, signal)).toBeUndefined();
+    },
+  );
 
   it("asks the database once in five seconds for a token it knows, and again after that", async () => {
     const store = aTokenStore(new Map(known));

@@ -1,6 +1,6 @@
+import type { Clock } from "../domain/clock.ts";
 import { sha256 } from "../domain/hash.ts";
 import type { ApiToken, TokenRole, TokenStore } from "../store/token/port.ts";
-import type { Clock } from "../domain/clock.ts";
 
 /** How long a token that was found is believed without asking the database again, in ms: a revoked token works that much longer. */
 const REMEMBERED_MS = 5_000;

@@ -53,7 +53,12 @@ function requestProblem(error: ValidationFailure): ProblemView {
       message: entry.message ?? "not valid",
       remedy: "see /openapi.json for what is expected",
     }));
-    return problem({ status: 400, code: "api.invalid-request", detail: complaints.map((c) => `${c.path}: ${c.message}`).join("; "), complaints });
+    return problem({
+      status: 400,
+      code: "api.invalid-request",
+      detail: complaints.map((c) => `${c.path}: ${c.message}`).join("; "),
+      complaints,
+    });
   }
   const status = error.statusCode ?? 500;
   if (status >= 400 && status < 500) return problem({ status, code: "api.bad-request", detail: error.message ?? "" });

@@ -5,7 +5,9 @@ import { OPERATION_KINDS, OPERATION_STATES } from "../domain/operation.ts";
 import { HEALTH_STATES, SYNC_STATES } from "../domain/status.ts";
 
 const time = z.iso.datetime().describe("UTC, RFC 3339");
-const load = z.object(Object.fromEntries(LOAD_DIMENSIONS.map((name) => [name, z.number()])) as Record<(typeof LOAD_DIMENSIONS)[number], z.ZodNumber>);
+const load = z.object(
+  Object.fromEntries(LOAD_DIMENSIONS.map((name) => [name, z.number()])) as Record<(typeof LOAD_DIMENSIONS)[number], z.ZodNumber>,
+);
 
 export const instanceView = z
   .object({
@@ -35,7 +37,9 @@ export const workspaceView = z
     trustClass: z.string(),
     state: z.enum(["active", "deleting"]),
     applications: z.number().int(),
-    units: z.array(z.object({ id: z.string(), class: z.string(), instance: z.string().nullable(), epoch: z.number().int(), phase: z.string() })),
+    units: z.array(
+      z.object({ id: z.string(), class: z.string(), instance: z.string().nullable(), epoch: z.number().int(), phase: z.string() }),
+    ),
   })
   .meta({ id: "Workspace" });
 
@@ -74,7 +78,14 @@ export const operationView = z
   .meta({ id: "Operation" });
 
 export const decisionView = z
-  .object({ at: time, subject: z.string(), kind: z.string(), verdict: z.string(), rule: z.string(), details: z.record(z.string(), z.unknown()) })
+  .object({
+    at: time,
+    subject: z.string(),
+    kind: z.string(),
+    verdict: z.string(),
+    rule: z.string(),
+    details: z.record(z.string(), z.unknown()),
+  })
   .meta({ id: "Decision" });
 
 export const explanationView = z
@@ -97,9 +108,7 @@ export const problemView = z
   })
   .meta({ id: "Problem" });
 
-export const checkView = z
-  .object({ name: z.string(), ok: z.boolean(), detail: z.string(), remedy: z.string() })
-  .meta({ id: "Check" });
+export const checkView = z.object({ name: z.string(), ok: z.boolean(), detail: z.string(), remedy: z.string() }).meta({ id: "Check" });
 
 export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(200),

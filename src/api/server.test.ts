@@ -19,7 +19,10 @@ describe("the REST API", () => {
   let url: string;
   const deps = (): ApiDeps => ({
     ...{ store, log: silentLog, clock: systemClock, version: "1.2.3" },
-    parseFleet: (document) => ((document as { readonly kind?: string }).kind === "Fleet" ? { ok: true, spec: SPEC } : { ok: false, complaints: [{ path: "kind", message: "is missing", remedy: "Give kind: Fleet" }] }),
+    parseFleet: (document) =>
+      (document as { readonly kind?: string }).kind === "Fleet"
+        ? { ok: true, spec: SPEC }
+        : { ok: false, complaints: [{ path: "kind", message: "is missing", remedy: "Give kind: Fleet" }] },
     explain: () => ["because"],
     doctor: async () => [{ name: "database", ok: true, detail: "fine", remedy: "" }],
     metricsText: async () => ({ contentType: "text/plain", text: "argosy_up 1\n" }),
@@ -40,7 +43,10 @@ describe("the REST API", () => {
   const call = async (path: string, options: { readonly token?: string; readonly method?: string; readonly body?: unknown } = {}) => {
     const response = await fetch(`${url}${path}`, {
       method: options.method ?? "GET",
-      headers: { ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }), ...(options.body === undefined ? {} : { "content-type": "application/json" }) },
+      headers: {
+        ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+        ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+      },
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
     });
     const text = await response.text();
@@ -52,47 +58,68 @@ describe("the REST API", () => {
     expect(await call("/readyz")).toMatchObject({ status: 503 });
     expect((await call("/metrics")).text).toBe("argosy_up 1\n");
     expect((await call("/v1/version")).json()).toEqual({ version: "1.2.3" });
-    expect((await call("/openapi.json")).json()).toMatchObject({ openapi: "3.1.0", paths: { "/v1/instances": { get: expect.anything() } } });
+    expect((await call("/openapi.json")).json()).toMatchObject({
+      openapi: "3.1.0",
+      paths: { "/v1/instances": { get: expect.anything() } },
+    });
   });
 
-  it.each(["/v1/instances", "/v1/workspaces", "/v1/applications", "/v1/operations", "/v1/decisions", "/v1/doctor"])("shows %s to a viewer and to nobody else", async (path) => {
-    expect(await call(path, { token: VIEWER })).toMatchObject({ status: 200 });
-    const refused = await call(path, { token: "argosy_unknown_0123456789" });
-    expect(refused).toMatchObject({ status: 401, type: expect.stringContaining("application/problem+json") });
-    expect(refused.json()).toMatchObject({ code: "api.no-token", detail: expect.stringContaining("argosy token create") });
-  });
+  it.each(["/v1/instances", "/v1/workspaces", "/v1/applications", "/v1/operations", "/v1/decisions", "/v1/doctor"])(
+    "shows %s to a viewer and to nobody else",
+    async (path) => {
+      expect(await call(path, { token: VIEWER })).toMatchObject({ status: 200 });
+      const refused = await call(path, { token: "argosy_unknown_0123456789" });
+      expect(refused).toMatchObject({ status: 401, type: expect.stringContaining("application/problem+json") });
+      expect(refused.json()).toMatchObject({ code: "api.no-token", detail: expect.stringContaining("argosy token create") });
+    },
+  );
 
   it("lets an operator declare the fleet and a viewer not", async () => {
     expect(await call("/v1/fleet", { method: "PUT", token: VIEWER, body: { kind: "Fleet" } })).toMatchObject({ status: 403 });
-    expect((await call("/v1/fleet", { method: "PUT", token: OPERATOR, body: { kind: "Fleet" } })).json()).toMatchObject({ changed: true, pools: ["standard"], dryRun: false });
+    expect((await call("/v1/fleet", { method: "PUT", token: OPERATOR, body: { kind: "Fleet" } })).json()).toMatchObject({
+      changed: true,
+      pools: ["standard"],
+      dryRun: false,
+    });
     expect((await call("/v1/fleet", { method: "PUT", token: OPERATOR, body: { kind: "Fleet" } })).json()).toMatchObject({ changed: false });
     expect((await store.fleet.readFleet(signal))?.spec).toEqual(SPEC);
   });
 
   it("changes nothing in a dry run", async () => {
-    expect((await call("/v1/fleet?dryRun=true", { method: "PUT", token: OPERATOR, body: { kind: "Fleet" } })).json()).toMatchObject({ changed: true, dryRun: true });
+    expect((await call("/v1/fleet?dryRun=true", { method: "PUT", token: OPERATOR, body: { kind: "Fleet" } })).json()).toMatchObject({
+      changed: true,
+      dryRun: true,
+    });
     expect(await store.fleet.readFleet(signal)).toBeUndefined();
   });
 
   it("gives every complaint about a fleet document with path and remedy", async () => {
     const refused = await call("/v1/fleet", { method: "PUT", token: OPERATOR, body: {} });
     expect(refused).toMatchObject({ status: 422, type: expect.stringContaining("application/problem+json") });
-    expect(refused.json()).toMatchObject({ code: "fleet.invalid", complaints: [{ path: "kind", message: "is missing", remedy: "Give kind: Fleet" }] });
+    expect(refused.json()).toMatchObject({
+      code: "fleet.invalid",
+      complaints: [{ path: "kind", message: "is missing", remedy: "Give kind: Fleet" }],
+    });
   });
 
   it.each([
-    ["/v1/nothing", "GET", undefined, 404, "api.no-route"],
-    ["/v1/explain/nobody", "GET", undefined, 404, "api.no-workspace"],
-    ["/v1/workspaces?limit=0", "GET", undefined, 400, "api.invalid-request"],
-    ["/v1/operations?state=Lost", "GET", undefined, 400, "api.invalid-request"],
-  ])("answers %s with a problem that says what is wrong", async (path, method, body, status, code) => {
-    const answer = await call(path, { method, body, token: OPERATOR });
+    ["/v1/nothing", 404, "api.no-route"],
+    ["/v1/explain/nobody", 404, "api.no-workspace"],
+    ["/v1/workspaces?limit=0", 400, "api.invalid-request"],
+    ["/v1/operations?state=Lost", 400, "api.invalid-request"],
+  ])("answers %s with a problem that says what is wrong", async (path, status, code) => {
+    const answer = await call(path, { token: OPERATOR });
     expect(answer).toMatchObject({ status, type: expect.stringContaining("application/problem+json") });
     expect(answer.json()).toMatchObject({ status, code });
   });
 
   it("refuses a body that is no JSON and one that is too large", async () => {
-    const send = (body: string) => fetch(`${url}/v1/fleet`, { method: "PUT", headers: { authorization: `Bearer ${OPERATOR}`, "content-type": "application/json" }, body });
+    const send = (body: string) =>
+      fetch(`${url}/v1/fleet`, {
+        method: "PUT",
+        headers: { authorization: `Bearer ${OPERATOR}`, "content-type": "application/json" },
+        body,
+      });
     expect((await send("{")).status).toBe(400);
     expect((await send(JSON.stringify("x".repeat(2_000_000)))).status).toBe(413);
   });
@@ -100,7 +127,10 @@ describe("the REST API", () => {
   it("names the port when it is taken", async () => {
     const other = await createApi(deps());
     const port = Number(new URL(url).port);
-    await expect(other.listen({ host: "127.0.0.1", port })).rejects.toMatchObject({ code: "api.port-busy", message: expect.stringContaining(`${port}`) });
+    await expect(other.listen({ host: "127.0.0.1", port })).rejects.toMatchObject({
+      code: "api.port-busy",
+      message: expect.stringContaining(`${port}`),
+    });
     await other.close();
   });
 });

@@ -7,8 +7,9 @@ import { createAuthenticate, includesRole } from "./auth.ts";
 import type { ApiDeps } from "./port.ts";
 import { problem, problemOf, sendProblem } from "./problem.ts";
 import { addFleetRoutes } from "./routes/fleet.ts";
+import { addListRoutes } from "./routes/lists.ts";
 import { addOpenRoutes } from "./routes/open.ts";
-import { addViewRoutes } from "./routes/views.ts";
+import { addQuestionRoutes } from "./routes/questions.ts";
 
 /** A fleet document of this size describes thousands of pools; anything larger is not one. */
 const BODY_LIMIT_BYTES = 1_048_576;
@@ -32,10 +33,21 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
     return sendProblem(reply, view);
   });
   app.setNotFoundHandler((request, reply) =>
-    sendProblem(reply, problem({ status: 404, code: "api.no-route", detail: `${request.method} ${request.url.split("?")[0]} is not served; see /openapi.json` })),
+    sendProblem(
+      reply,
+      problem({
+        status: 404,
+        code: "api.no-route",
+        detail: `${request.method} ${request.url.split("?")[0]} is not served; see /openapi.json`,
+      }),
+    ),
   );
   await app.register(fastifySwagger, {
-    openapi: { openapi: "3.1.0", info: { title: "Argosy", version: deps.version }, components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } } },
+    openapi: {
+      openapi: "3.1.0",
+      info: { title: "Argosy", version: deps.version },
+      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+    },
     transform: jsonSchemaTransform,
     transformObject: jsonSchemaTransformObject,
   });
@@ -55,10 +67,16 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const guard = (needed: TokenRole) => async (request: FastifyRequest, reply: FastifyReply) => {
     const token = await authenticate(request.headers.authorization, request.signal ?? AbortSignal.timeout(10_000));
     if (token === undefined) {
-      return sendProblem(reply, problem({ status: 401, code: "api.no-token", detail: "send Authorization: Bearer <token>; `argosy token create` makes one" }));
+      return sendProblem(
+        reply,
+        problem({ status: 401, code: "api.no-token", detail: "send Authorization: Bearer <token>; `argosy token create` makes one" }),
+      );
     }
     if (!includesRole(token.role, needed)) {
-      return sendProblem(reply, problem({ status: 403, code: "api.role", detail: `token ${token.name} has role ${token.role}, this needs ${needed}` }));
+      return sendProblem(
+        reply,
+        problem({ status: 403, code: "api.role", detail: `token ${token.name} has role ${token.role}, this needs ${needed}` }),
+      );
     }
     request.actor = token.name;
     return undefined;
@@ -67,7 +85,8 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.register(async (open) => addOpenRoutes(open, deps));
   app.register(async (views) => {
     views.addHook("onRequest", guard("viewer"));
-    addViewRoutes(views, deps);
+    addListRoutes(views, deps);
+    addQuestionRoutes(views, deps);
   });
   app.register(async (writes) => {
     writes.addHook("onRequest", guard("operator"));
@@ -81,7 +100,11 @@ async function listen(app: FastifyInstance, at: { readonly host: string; readonl
   } catch (cause) {
     const busy = (cause as { readonly code?: string }).code === "EADDRINUSE";
     if (!busy) throw new DefectError("listening for REST requests", { code: "api.listen", cause, context: { ...at } });
-    throw new UnavailableError(`listening on ${at.host}:${at.port}: the port is taken, choose another with listen.port`, { code: "api.port-busy", cause, context: { ...at } });
+    throw new UnavailableError(`listening on ${at.host}:${at.port}: the port is taken, choose another with listen.port`, {
+      code: "api.port-busy",
+      cause,
+      context: { ...at },
+    });
   }
 }
 

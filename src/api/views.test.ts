@@ -63,7 +63,9 @@ describe("views", () => {
     const names = namesOf([instance]);
     expect(workspaceView({ workspace, units: [unit], applications: 2 }, names).units[0]?.instance).toBe("standard-1");
     expect(workspaceView({ workspace, units: [{ ...unit, owner: undefined }], applications: 0 }, names).units[0]?.instance).toBeNull();
-    expect(workspaceView({ workspace, units: [{ ...unit, owner: "i-9" as InstanceId }], applications: 0 }, names).units[0]?.instance).toBe("i-9");
+    expect(workspaceView({ workspace, units: [{ ...unit, owner: "i-9" as InstanceId }], applications: 0 }, names).units[0]?.instance).toBe(
+      "i-9",
+    );
   });
 
   it("show an application nobody has reported on as Unknown", () => {
@@ -75,7 +77,12 @@ describe("views", () => {
         name: "shop",
         uid: "uid",
         generation: 1,
-        spec: { source: { repoUrl: "https://git.example/shop", path: "dev", targetRevision: "" }, destination: {}, type: "automated", createNamespace: false },
+        spec: {
+          source: { repoUrl: "https://git.example/shop", path: "dev", targetRevision: "" },
+          destination: {},
+          type: "automated",
+          createNamespace: false,
+        },
         environmentId: undefined,
         argoName: "anna-shop-1",
         desiredRevision: 1,
@@ -86,6 +93,12 @@ describe("views", () => {
       unit,
       status: undefined,
     };
-    expect(applicationView(summary, namesOf([instance]))).toMatchObject({ sync: "Unknown", health: "Unknown", reconciledAt: null, deleting: false, instance: "standard-1" });
+    expect(applicationView(summary, namesOf([instance]))).toMatchObject({
+      sync: "Unknown",
+      health: "Unknown",
+      reconciledAt: null,
+      deleting: false,
+      instance: "standard-1",
+    });
   });
 });

@@ -14,7 +14,11 @@ export function parseFleetText(text: string, file: string): unknown {
   const [document, ...more] = parseAllDocuments(text);
   const problem = document === undefined || more.length > 0 ? "expected exactly one document" : document.errors[0]?.message;
   if (problem === undefined && document !== undefined && !("empty" in document)) return document.toJS();
-  throw new InputError(problem ?? "the file is empty", { code: "cli.not-yaml", path: file, remedy: "Give one YAML document of kind Fleet" });
+  throw new InputError(problem ?? "the file is empty", {
+    code: "cli.not-yaml",
+    path: file,
+    remedy: "Give one YAML document of kind Fleet",
+  });
 }
 
 /** `argosy apply -f fleet.yaml`: declares the fleet. */

@@ -17,7 +17,9 @@ describe("finding the fleet", () => {
 
   it("says which of address and token is missing and how to give it", () => {
     const env = { ARGOSY_STATE: emptyDirectory() };
-    expect(() => findConnection({}, env)).toThrowError(expect.objectContaining({ path: "ARGOSY_URL", remedy: expect.stringContaining("npm run up") }));
+    expect(() => findConnection({}, env)).toThrowError(
+      expect.objectContaining({ path: "ARGOSY_URL", remedy: expect.stringContaining("npm run up") }),
+    );
     expect(() => findConnection({ url: "http://x" }, env)).toThrowError(expect.objectContaining({ path: "ARGOSY_TOKEN" }));
   });
 

@@ -81,7 +81,12 @@ export async function getResources(client: RestClient, resource: Resource, optio
 }
 
 /** `argosy describe <resource> <name>`: everything known of one; `undefined` when there is none of that name. */
-export async function describeResource(client: RestClient, resource: Resource, name: string, output: OutputFormat): Promise<string | undefined> {
+export async function describeResource(
+  client: RestClient,
+  resource: Resource,
+  name: string,
+  output: OutputFormat,
+): Promise<string | undefined> {
   const found = await findOne(client, resource, name);
   return found === undefined ? undefined : renderOne(found, output);
 }

@@ -11,7 +11,23 @@ export interface Column<Row> {
   readonly isWide?: boolean;
 }
 
-const NO_LINES = { top: "", "top-mid": "", "top-left": "", "top-right": "", bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "", left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "  " };
+const NO_LINES = {
+  top: "",
+  "top-mid": "",
+  "top-left": "",
+  "top-right": "",
+  bottom: "",
+  "bottom-mid": "",
+  "bottom-left": "",
+  "bottom-right": "",
+  left: "",
+  "left-mid": "",
+  mid: "",
+  "mid-mid": "",
+  right: "",
+  "right-mid": "",
+  middle: "  ",
+};
 
 /** Renders rows as the caller asked for: machines get everything, people the columns. Ends without a line break. */
 export function render<Row>(rows: readonly Row[], columns: readonly Column<Row>[], format: OutputFormat): string {
@@ -22,14 +38,21 @@ export function render<Row>(rows: readonly Row[], columns: readonly Column<Row>[
       return stringify(rows).trimEnd();
     case "table":
     case "wide":
-      return table(rows, columns.filter((column) => format === "wide" || column.isWide !== true));
+      return table(
+        rows,
+        columns.filter((column) => format === "wide" || column.isWide !== true),
+      );
     default:
       return format satisfies never;
   }
 }
 
 function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
-  const grid = new Table({ chars: NO_LINES, style: { "padding-left": 0, "padding-right": 0, head: [], border: [] }, head: columns.map((c) => c.title) });
+  const grid = new Table({
+    chars: NO_LINES,
+    style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
+    head: columns.map((c) => c.title),
+  });
   for (const row of rows) grid.push(columns.map((column) => String(column.value(row) ?? "-")));
   return grid
     .toString()

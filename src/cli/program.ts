@@ -11,15 +11,8 @@ import { renderInstall } from "./install/render.ts";
 import { OUTPUT_FORMATS, type OutputFormat } from "./output.ts";
 import { createRestClient, type RestClient } from "./rest-client.ts";
 import { runServe } from "./serve.ts";
+import type { Terminal } from "./terminal.ts";
 import { createToken } from "./token.ts";
-
-/** What commands need from the process they run in. */
-export interface Terminal {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly version: string;
-  write(text: string): void;
-  setExitCode(code: number): void;
-}
 
 interface Shared extends ConnectionOptions {
   readonly output: OutputFormat;
@@ -54,11 +47,17 @@ function addLooking(program: Command, terminal: Terminal): void {
     .action(async (resource: string, name: string, options: Shared) => {
       const text = await describeResource(client(options, terminal), resourceOf(resource), name, options.output);
       if (text !== undefined) return terminal.write(text);
-      throw new InputError(`there is no ${resource} ${name}`, { code: "cli.not-found", path: "name", remedy: `argosy get ${resource} lists them` });
+      throw new InputError(`there is no ${resource} ${name}`, {
+        code: "cli.not-found",
+        path: "name",
+        remedy: `argosy get ${resource} lists them`,
+      });
     });
   remote(program.command("explain <workspace>"))
     .description("why a workspace lives where it does")
-    .action(async (workspace: string, options: Shared) => terminal.write(await explainWorkspace(client(options, terminal), workspace, options.output)));
+    .action(async (workspace: string, options: Shared) =>
+      terminal.write(await explainWorkspace(client(options, terminal), workspace, options.output)),
+    );
   remote(program.command("doctor"))
     .description("check database, clusters, versions, permissions and instances; exit code 1 if anything is wrong")
     .action(async (options: Shared) => {
@@ -85,7 +84,9 @@ function addRunning(program: Command, terminal: Terminal): void {
     .description("run the control plane")
     .requiredOption("-c, --config <file>", "configuration file (YAML); docs/configuration.md lists the fields")
     .option("--roles <roles>", "comma-separated subset of workspace,scheduler,reconciler,provisioner,health,api, or all")
-    .action((options: { readonly config: string; readonly roles?: string }) => runServe({ ...options, text: readText(options.config) }, terminal));
+    .action((options: { readonly config: string; readonly roles?: string }) =>
+      runServe({ ...options, text: readText(options.config) }, terminal),
+    );
   program
     .command("manifests")
     .description("print the CRDs, namespaces and roles an administrator installs")
@@ -97,7 +98,9 @@ function addRunning(program: Command, terminal: Terminal): void {
     .description("make a token and print it once; replaces the one of that name")
     .option("--role <role>", TOKEN_ROLES.join(", "), roleOf, "viewer" as TokenRole)
     .option("--database <url>", "connection string; default: DATABASE_URL")
-    .action(async (name: string, options: { readonly role: TokenRole; readonly database?: string }) => terminal.write(await createToken({ name, ...options }, terminal.env)));
+    .action(async (name: string, options: { readonly role: TokenRole; readonly database?: string }) =>
+      terminal.write(await createToken({ name, ...options }, terminal.env)),
+    );
   program
     .command("version")
     .description("version of this program")
@@ -132,7 +135,11 @@ const ALIASES: Readonly<Record<string, Resource>> = {
 function resourceOf(text: string): Resource {
   const resource = RESOURCES.find((name) => name === text) ?? ALIASES[text];
   if (resource !== undefined) return resource;
-  throw new InputError(`unknown resource ${text}`, { code: "cli.resource", path: "resource", remedy: `Use one of ${RESOURCES.join(", ")}` });
+  throw new InputError(`unknown resource ${text}`, {
+    code: "cli.resource",
+    path: "resource",
+    remedy: `Use one of ${RESOURCES.join(", ")}`,
+  });
 }
 
 function roleOf(text: string): TokenRole {
@@ -145,6 +152,11 @@ function readText(file: string): string {
   try {
     return readFileSync(file === "-" ? 0 : file, "utf8");
   } catch (cause) {
-    throw new InputError(`${file} cannot be read`, { code: "cli.unreadable", path: file, remedy: "Name a file that exists and that you may read", cause });
+    throw new InputError(`${file} cannot be read`, {
+      code: "cli.unreadable",
+      path: file,
+      remedy: "Name a file that exists and that you may read",
+      cause,
+    });
   }
 }

@@ -1,5 +1,5 @@
-import { InputError, RefusedError, UnavailableError } from "../domain/errors.ts";
 import type { ProblemView } from "../api/schema.ts";
+import { InputError, RefusedError, UnavailableError } from "../domain/errors.ts";
 import type { Connection } from "./connection.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -56,13 +56,17 @@ async function call(connection: Connection, { method, path, query, body }: Call)
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
   } catch (cause) {
-    throw new UnavailableError(`no answer from ${connection.url}: is Argosy running there? \`npm run up\` starts it`, { code: "cli.no-answer", cause });
+    throw new UnavailableError(`no answer from ${connection.url}: is Argosy running there? \`npm run up\` starts it`, {
+      code: "cli.no-answer",
+      cause,
+    });
   }
 }
 
 function refusal(text: string, status: number): Error {
   const problem = parseProblem(text);
-  if (problem === undefined) return new RefusedError(`the server answered ${status} and did not say why`, { code: "cli.refused", context: { status } });
+  if (problem === undefined)
+    return new RefusedError(`the server answered ${status} and did not say why`, { code: "cli.refused", context: { status } });
   const first = problem.complaints?.[0];
   if (first !== undefined) return new InputError(problem.detail, { code: problem.code, path: first.path, remedy: first.remedy });
   return new RefusedError(`${problem.title}: ${problem.detail}`, { code: problem.code, context: { status } });

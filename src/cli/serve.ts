@@ -3,8 +3,8 @@ import { hostname } from "node:os";
 import process from "node:process";
 import { parse } from "yaml";
 import { argosyVersion, type Config, parseConfig } from "../config.ts";
-import type { MemberId } from "../domain/ids.ts";
 import { InputError } from "../domain/errors.ts";
+import type { MemberId } from "../domain/ids.ts";
 import { serve } from "../main.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { createUuidIds } from "../runtime/ids.ts";
@@ -13,7 +13,7 @@ import { installShutdown } from "../runtime/shutdown.ts";
 import { createHealthRegistry } from "../telemetry/health.ts";
 import { createLog } from "../telemetry/pino-log.ts";
 import { createPromMetrics } from "../telemetry/prom-metrics.ts";
-import type { Terminal } from "./program.ts";
+import type { Terminal } from "./terminal.ts";
 
 export interface ServeOptions {
   /** Text and name of the configuration file. */
@@ -32,7 +32,19 @@ export async function runServe(options: ServeOptions, terminal: Terminal): Promi
   const clock = systemClock;
   const shutdown = installShutdown({ events: process, clock, log, metrics });
   try {
-    await serve({ config, env: terminal.env, version: argosyVersion, memberId, clock, rng: systemRng, ids: createUuidIds(clock), log, metrics, readiness: createHealthRegistry(), shutdown });
+    await serve({
+      config,
+      env: terminal.env,
+      version: argosyVersion,
+      memberId,
+      clock,
+      rng: systemRng,
+      ids: createUuidIds(clock),
+      log,
+      metrics,
+      readiness: createHealthRegistry(),
+      shutdown,
+    });
   } catch (error) {
     if (shutdown.signal.aborted) return;
     log.error({ err: error }, "Stopping because not everything could be started");
@@ -46,7 +58,11 @@ function readConfig({ text, config: file, roles }: ServeOptions, env: Terminal["
   const parsed = parseConfig(merged, env);
   if (parsed.ok) return parsed.config;
   const lines = parsed.complaints.map(({ path, message, remedy }) => `\n  ${path}: ${message}. ${remedy}`);
-  throw new InputError(`${parsed.complaints.length} things are wrong:${lines.join("")}`, { code: "config.invalid", path: file, remedy: "docs/configuration.md lists every field" });
+  throw new InputError(`${parsed.complaints.length} things are wrong:${lines.join("")}`, {
+    code: "config.invalid",
+    path: file,
+    remedy: "docs/configuration.md lists every field",
+  });
 }
 
 function parseYaml(text: string, file: string): unknown {

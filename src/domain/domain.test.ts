@@ -22,9 +22,18 @@ describe("domain", () => {
   it("keeps code, context and cause of an error apart from its message", () => {
     const cause = new Error("connection reset");
     const error = new UnavailableError("reading rows", { code: "store.down", context: { attempt: 2 }, cause, retryAfterMs: 500 });
-    expect(error).toMatchObject({ name: "UnavailableError", message: "reading rows", code: "store.down", context: { attempt: 2 }, retryAfterMs: 500 });
+    expect(error).toMatchObject({
+      name: "UnavailableError",
+      message: "reading rows",
+      code: "store.down",
+      context: { attempt: 2 },
+      retryAfterMs: 500,
+    });
     expect(error.cause).toBe(cause);
     expect(new GoneError("reading a row", { code: "x" })).toMatchObject({ code: "x", context: {} });
-    expect(new InputError("is no number", { code: "x", path: "a.b", remedy: "Give one" })).toMatchObject({ path: "a.b", remedy: "Give one" });
+    expect(new InputError("is no number", { code: "x", path: "a.b", remedy: "Give one" })).toMatchObject({
+      path: "a.b",
+      remedy: "Give one",
+    });
   });
 });

@@ -2,16 +2,7 @@ import type { Millis } from "./clock.ts";
 import type { InstanceId } from "./ids.ts";
 import type { LoadVector } from "./load.ts";
 
-export const INSTANCE_STATES = [
-  "REQUESTED",
-  "CREATING",
-  "WARMING",
-  "ACTIVE",
-  "CORDONED",
-  "DRAINING",
-  "RETIRED",
-  "FAILED",
-] as const;
+export const INSTANCE_STATES = ["REQUESTED", "CREATING", "WARMING", "ACTIVE", "CORDONED", "DRAINING", "RETIRED", "FAILED"] as const;
 export type InstanceState = (typeof INSTANCE_STATES)[number];
 
 /** One Argo CD installation in a namespace of an engine cluster. */

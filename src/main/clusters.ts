@@ -1,5 +1,5 @@
-import type { EngineClusterSpec } from "../domain/fleet.ts";
 import { UnavailableError } from "../domain/errors.ts";
+import type { EngineClusterSpec } from "../domain/fleet.ts";
 import { type KubeCredentials, loadKubeconfig } from "../runtime/kube/auth.ts";
 import type { KubeClient } from "../runtime/kube/client.ts";
 import { createKubeClient } from "../runtime/kube/http.ts";
@@ -26,7 +26,13 @@ export function connectClusters(context: Context, store: Pick<Store, "fleet">): 
   const { kubeconfig, context: contextName, instanceServer, instanceCa, name } = config.apiCluster;
   const credentials = loadKubeconfig(kubeconfig === undefined ? { inCluster: true } : { file: kubeconfig }, contextName);
   const open = (cluster: string, from: KubeCredentials): KubeClient =>
-    createKubeClient({ ...context, cluster, credentials: from, writeConnections: config.limits.writeConnections, writesPerSecond: config.limits.writesPerSecond });
+    createKubeClient({
+      ...context,
+      cluster,
+      credentials: from,
+      writeConnections: config.limits.writeConnections,
+      writesPerSecond: config.limits.writesPerSecond,
+    });
   const api = open(name, credentials);
   const engines = new Map<string, { readonly key: string; readonly client: KubeClient }>();
 
@@ -42,14 +48,21 @@ export function connectClusters(context: Context, store: Pick<Store, "fleet">): 
   };
   return {
     api,
-    destination: { server: instanceServer ?? credentials.server, caData: Buffer.from(instanceCa ?? credentials.ca ?? "").toString("base64") },
+    destination: {
+      server: instanceServer ?? credentials.server,
+      caData: Buffer.from(instanceCa ?? credentials.ca ?? "").toString("base64"),
+    },
     engine: (wanted) => engine(wanted, shutdown.signal),
     async needEngine(wanted, signal) {
       const client = await engine(wanted, signal);
-      if (client === undefined) throw new UnavailableError(`engine cluster ${wanted}: its kubeconfig Secret is not there or has no key kubeconfig`, { code: "main.no-engine-cluster" });
+      if (client === undefined)
+        throw new UnavailableError(`engine cluster ${wanted}: its kubeconfig Secret is not there or has no key kubeconfig`, {
+          code: "main.no-engine-cluster",
+        });
       return client;
     },
-    close: async () => void (await Promise.all([api, ...[...engines.values()].map(({ client }) => client)].map((client) => client.close()))),
+    close: async () =>
+      void (await Promise.all([api, ...[...engines.values()].map(({ client }) => client)].map((client) => client.close()))),
   };
 }
 

@@ -25,7 +25,10 @@ async function startDatabase({ config, log, shutdown }: Context): Promise<string
 /** Keys as configured; with the embedded database one is kept beside it. */
 function openKeyRing({ config, env }: Context): KeyRing {
   if (config.encryption === undefined) return keyRingFromFile(join(config.stateDir, "encryption.key"));
-  const keys = config.encryption.keys.map(({ id, from }) => ({ id, text: "file" in from ? readKeyFile(from.file) : (env[from.env] ?? "") }));
+  const keys = config.encryption.keys.map(({ id, from }) => ({
+    id,
+    text: "file" in from ? readKeyFile(from.file) : (env[from.env] ?? ""),
+  }));
   return createKeyRing({ keys, current: config.encryption.current });
 }
 
@@ -33,6 +36,11 @@ function readKeyFile(file: string): string {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (cause) {
-    throw new InputError(`the key in ${file} cannot be read`, { code: "config.key-file", path: "encryption.keys", remedy: "Name a file with 32 bytes in base64 that Argosy may read", cause });
+    throw new InputError(`the key in ${file} cannot be read`, {
+      code: "config.key-file",
+      path: "encryption.keys",
+      remedy: "Name a file with 32 bytes in base64 that Argosy may read",
+      cause,
+    });
   }
 }

@@ -1,9 +1,9 @@
 import type { Role } from "../config/schema.ts";
 import { ACCOUNTS_NAMESPACE } from "../domain/names.ts";
 import type { Partition } from "../domain/partition.ts";
+import { createSecretMaker } from "../instance-provisioner/adapters/certificates/secret-maker.ts";
 import { createFileCrdSource } from "../instance-provisioner/adapters/kubernetes/crd-source.ts";
 import { createEngineClusters } from "../instance-provisioner/adapters/kubernetes/engine-clusters.ts";
-import { createSecretMaker } from "../instance-provisioner/adapters/certificates/secret-maker.ts";
 import { createProvisioner } from "../instance-provisioner/controller.ts";
 import { createApiCluster, createEngines } from "../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../reconciler/controller.ts";
@@ -45,7 +45,13 @@ export function startRoles(parts: RoleParts): void {
 
 function makeWorkspace({ context, store, clusters, membership }: RoleParts): Running {
   const resources = createUserResources({ ...context, client: clusters.api });
-  return createWorkspaceDoor({ ...context, store, resources, apiCluster: context.config.apiCluster.name, partition: membership.partition("workspace") });
+  return createWorkspaceDoor({
+    ...context,
+    store,
+    resources,
+    apiCluster: context.config.apiCluster.name,
+    partition: membership.partition("workspace"),
+  });
 }
 
 function makeScheduler({ context, store, membership }: RoleParts): Running {
@@ -57,7 +63,15 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
   const apiCluster = createApiCluster({ ...context, client: clusters.api, namespaces: { accounts: ACCOUNTS_NAMESPACE } });
   apiCluster.start(shutdown.signal);
   const engines = createEngines({ ...context, clientOf: clusters.engine, signal: shutdown.signal });
-  const reconciler = createReconciler({ ...context, store, apiCluster, engines, partition: membership.partition("reconciler"), destination: clusters.destination, namespaces: { accounts: ACCOUNTS_NAMESPACE } });
+  const reconciler = createReconciler({
+    ...context,
+    store,
+    apiCluster,
+    engines,
+    partition: membership.partition("reconciler"),
+    destination: clusters.destination,
+    namespaces: { accounts: ACCOUNTS_NAMESPACE },
+  });
   readiness.register({
     name: "reconciler",
     check() {

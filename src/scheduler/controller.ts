@@ -38,8 +38,20 @@ const AT_ONCE = 8;
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();
-  const queue = createKeyedQueue({ ...deps, name: "placement", concurrency: AT_ONCE, rng: rng.fork("placement"), work: (key, signal) => place(deps, key as UnitId, signal) });
-  const sweep = createKeyedQueue({ ...deps, name: "placement-sweep", concurrency: 1, rng: rng.fork("placement-sweep"), work: (_key, signal) => sweepUnplaced(signal) });
+  const queue = createKeyedQueue({
+    ...deps,
+    name: "placement",
+    concurrency: AT_ONCE,
+    rng: rng.fork("placement"),
+    work: (key, signal) => place(deps, key as UnitId, signal),
+  });
+  const sweep = createKeyedQueue({
+    ...deps,
+    name: "placement-sweep",
+    concurrency: 1,
+    rng: rng.fork("placement-sweep"),
+    work: (_key, signal) => sweepUnplaced(signal),
+  });
   const sweepUnplaced = async (signal: AbortSignal): Promise<void> => {
     for (const id of await store.placements.listUnplaced(SWEEP_LIMIT, signal)) if (partition.isMine(id)) queue.add(id);
   };
@@ -87,7 +99,10 @@ async function place({ store, clock, log }: SchedulerDeps, id: UnitId, signal: A
     }
     log.info({ unit: id, instance: placement.instance, rule: placement.rule }, "Placing a unit");
     const { instance, ceiling } = placement;
-    const outcome = await store.placements.commitFirstPlacement({ unitId: id, rowVersion: unit.rowVersion, instanceId: instance, ceiling, decision }, signal);
+    const outcome = await store.placements.commitFirstPlacement(
+      { unitId: id, rowVersion: unit.rowVersion, instanceId: instance, ceiling, decision },
+      signal,
+    );
     if (outcome.kind === "placed") return {};
   }
   return { requeueAfterMs: 100 };

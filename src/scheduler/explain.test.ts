@@ -4,8 +4,8 @@ import type { InstanceId, UnitId, WorkspaceId } from "../domain/ids.ts";
 import { ZERO_LOAD } from "../domain/load.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 import { explainUnit } from "./explain.ts";
+import { type PlacementQuestion, placeUnit, type Seat } from "./place-unit.ts";
 import { placementDecision } from "./placement-decision.ts";
-import { placeUnit, type PlacementQuestion, type Seat } from "./place-unit.ts";
 import { DEFAULT_POLICY } from "./policy.ts";
 
 const CAPACITY = { applications: 100_000, clusterEntries: 10, cachedResources: 1000, milliCpu: 1000, gitPerMinute: 1000 };
@@ -65,10 +65,16 @@ describe("explaining a placement", () => {
   });
 
   it("says that an instance without capacity has none", () => {
-    const question: PlacementQuestion = { unit: { id: "u-1" as UnitId, load: { ...ZERO_LOAD, applications: 1000 } }, seats: [{ ...aSeat("a", 0), capacity: ZERO_LOAD }], policy: DEFAULT_POLICY };
+    const question: PlacementQuestion = {
+      unit: { id: "u-1" as UnitId, load: { ...ZERO_LOAD, applications: 1000 } },
+      seats: [{ ...aSeat("a", 0), capacity: ZERO_LOAD }],
+      policy: DEFAULT_POLICY,
+    };
     const decision = placementDecision(question, placeUnit(question), millis(0));
     const unit = explained([]).question.unit as PlacementUnit;
-    expect(explainUnit({ unit, namespace: "anna", decisions: [decision], instanceName: String })[2]).toBe("  refused: a, it has no capacity for it in applications, the bound was 90 %");
+    expect(explainUnit({ unit, namespace: "anna", decisions: [decision], instanceName: String })[2]).toBe(
+      "  refused: a, it has no capacity for it in applications, the bound was 90 %",
+    );
   });
 
   it("says so when there is no instance at all, or nothing was decided", () => {
@@ -83,7 +89,12 @@ describe("explaining a placement", () => {
 
   it("gives the recorded verdict again when the recorded question is asked again", () => {
     const { stored } = explained([aSeat("a", 59_500), aSeat("b", 10_000), aSeat("c", 2_000)], "c");
-    const details = stored.details as unknown as { readonly chosen: string; readonly load: typeof ZERO_LOAD; readonly seats: readonly Seat[]; readonly policy: typeof DEFAULT_POLICY };
+    const details = stored.details as unknown as {
+      readonly chosen: string;
+      readonly load: typeof ZERO_LOAD;
+      readonly seats: readonly Seat[];
+      readonly policy: typeof DEFAULT_POLICY;
+    };
     const again = placeUnit({ unit: { id: stored.subject as UnitId, load: details.load }, seats: details.seats, policy: details.policy });
     expect(again).toMatchObject({ kind: "chosen", instance: details.chosen, rule: stored.rule });
   });

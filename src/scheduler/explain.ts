@@ -14,7 +14,8 @@ export interface Explained {
 
 /** Why a unit lives where it does, as lines for a person: owner, the decision that put it there, who was refused and why. */
 export function explainUnit({ unit, namespace, decisions, instanceName }: Explained): readonly string[] {
-  const where = unit.owner === undefined ? "waits for capacity" : `lives on ${instanceName(unit.owner)} (epoch ${unit.epoch}, ${unit.phase})`;
+  const where =
+    unit.owner === undefined ? "waits for capacity" : `lives on ${instanceName(unit.owner)} (epoch ${unit.epoch}, ${unit.phase})`;
   const last = decisions.find((decision) => decision.kind === "placement");
   const head = `workspace ${namespace} ${where}, class ${unit.class}`;
   return last === undefined ? [head, "  nothing was decided about it yet"] : [head, ...explainPlacement(last, instanceName)];
@@ -23,8 +24,12 @@ export function explainUnit({ unit, namespace, decisions, instanceName }: Explai
 function explainPlacement(decision: Decision, instanceName: (id: string) => string): readonly string[] {
   const facts = decision.details as unknown as PlacementFacts & { readonly chosen: string | null };
   const at = rfc3339(decision.at);
-  const preferred = facts.preferred === undefined ? "there was no instance in its class" : `the ring prefers ${instanceName(facts.preferred)}`;
-  const chosen = facts.chosen === null ? `no instance had room under ${percent(facts.bound)}` : `${instanceName(facts.chosen)} was chosen: ${because(decision.rule, facts)}`;
+  const preferred =
+    facts.preferred === undefined ? "there was no instance in its class" : `the ring prefers ${instanceName(facts.preferred)}`;
+  const chosen =
+    facts.chosen === null
+      ? `no instance had room under ${percent(facts.bound)}`
+      : `${instanceName(facts.chosen)} was chosen: ${because(decision.rule, facts)}`;
   const refusals = facts.refusals.map((refusal) => `  refused: ${instanceName(refusal.instance)}, ${refusalText(refusal)}`);
   return [`  ${at} ${preferred}; ${chosen}`, ...refusals, `  ${wouldMove(facts)}`];
 }

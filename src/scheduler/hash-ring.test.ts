@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { buildRing, type RingNode } from "./hash-ring.ts";
 
-const nodes = (count: number, weight = 1): readonly RingNode[] => Array.from({ length: count }, (_, index) => ({ id: `instance-${index}`, weight }));
+const nodes = (count: number, weight = 1): readonly RingNode[] =>
+  Array.from({ length: count }, (_, index) => ({ id: `instance-${index}`, weight }));
 const keys = Array.from({ length: 4_000 }, (_, index) => `workspace-${index}`);
 const preferences = (ring: ReturnType<typeof buildRing>) => keys.map((key) => ring.candidates(key, 1)[0]);
 

@@ -27,7 +27,12 @@ const order = (() => {
 
 describe("placing a unit", () => {
   it("takes the instance the ring prefers while it has room", () => {
-    expect(place(order.map((name) => aSeat(name)))).toMatchObject({ kind: "chosen", instance: order[0], rule: "PREFERRED", facts: { refusals: [] } });
+    expect(place(order.map((name) => aSeat(name)))).toMatchObject({
+      kind: "chosen",
+      instance: order[0],
+      rule: "PREFERRED",
+      facts: { refusals: [] },
+    });
   });
 
   it("passes over an instance that takes nothing new and says so", () => {
@@ -40,21 +45,28 @@ describe("placing a unit", () => {
   it("passes over an instance that would exceed the bound and gives the numbers", () => {
     const placement = place([aSeat(order[0], { load: apps(595) }), aSeat(order[1]), aSeat(order[2])]);
     expect(placement).toMatchObject({ kind: "chosen", instance: order[1], rule: "SPILL" });
-    expect(placement.facts.refusals).toEqual([{ instance: order[0], rule: "BOUND", dimension: "applications", would: 605_000, limit: 600_000 }]);
+    expect(placement.facts.refusals).toEqual([
+      { instance: order[0], rule: "BOUND", dimension: "applications", would: 605_000, limit: 600_000 },
+    ]);
   });
 
   it("loosens the bound with the mean and fills nothing beyond 90 %", () => {
     const full = order.map((name) => aSeat(name, { load: apps(850) }));
     expect(place(full, aUnit("unit", apps(40)))).toMatchObject({ kind: "chosen", facts: { bound: 892_500 } });
     expect(place(full, aUnit("unit", apps(50)))).toMatchObject({ kind: "chosen", facts: { bound: 900_000 } });
-    expect(place(full, aUnit("unit", apps(51)))).toMatchObject({ kind: "unplaceable", facts: { bound: 900_000, refusals: expect.arrayContaining([expect.objectContaining({ rule: "BOUND" })]) } });
+    expect(place(full, aUnit("unit", apps(51)))).toMatchObject({
+      kind: "unplaceable",
+      facts: { bound: 900_000, refusals: expect.arrayContaining([expect.objectContaining({ rule: "BOUND" })]) },
+    });
   });
 
   it("takes the least loaded instance when none of the ring's eight candidates has room", () => {
     const seats = Array.from({ length: 40 }, (_, index) => aSeat(`s${index}`, { load: apps(index === 17 ? 10 : index === 23 ? 20 : 600) }));
     const free = ["s17", "s23"];
     const units = Array.from({ length: 60 }, (_, index) => aUnit(`unit-${index}`));
-    const placements = units.map((unit) => place(seats, unit)).filter((placement) => placement.kind === "chosen" && placement.rule === "LEAST_LOADED");
+    const placements = units
+      .map((unit) => place(seats, unit))
+      .filter((placement) => placement.kind === "chosen" && placement.rule === "LEAST_LOADED");
     expect(placements.length).toBeGreaterThan(0);
     for (const placement of placements) {
       expect(placement.kind === "chosen" && placement.instance).toBe("s17");
@@ -66,14 +78,18 @@ describe("placing a unit", () => {
     expect(place([])).toMatchObject({ kind: "unplaceable", facts: { preferred: undefined } });
     expect(place([aSeat("a", { state: "CREATING" })])).toMatchObject({ kind: "unplaceable" });
     const nothing = place([aSeat("a", { capacity: ZERO_LOAD })]);
-    expect(nothing.facts.refusals).toEqual([{ instance: "a", rule: "BOUND", dimension: "applications", would: Number.MAX_SAFE_INTEGER, limit: 900_000 }]);
+    expect(nothing.facts.refusals).toEqual([
+      { instance: "a", rule: "BOUND", dimension: "applications", would: Number.MAX_SAFE_INTEGER, limit: 900_000 },
+    ]);
   });
 
   it("places a unit without load even where there is no capacity for any", () => {
     expect(place([aSeat("a", { capacity: ZERO_LOAD })], aUnit("unit", ZERO_LOAD))).toMatchObject({ kind: "chosen" });
   });
 
-  const vector = fc.record(Object.fromEntries(LOAD_DIMENSIONS.map((name) => [name, fc.nat({ max: 1_000_000 })])) as Record<keyof LoadVector, fc.Arbitrary<number>>);
+  const vector = fc.record(
+    Object.fromEntries(LOAD_DIMENSIONS.map((name) => [name, fc.nat({ max: 1_000_000 })])) as Record<keyof LoadVector, fc.Arbitrary<number>>,
+  );
   const seat = fc.record({
     state: fc.constantFrom<Seat["state"][]>("ACTIVE", "ACTIVE", "ACTIVE", "CORDONED", "DRAINING", "WARMING"),
     load: vector,
@@ -111,7 +127,9 @@ describe("placing a unit", () => {
       fc.property(fleet, vector, (seats, load) => {
         if (place(seats, aUnit("unit", load)).kind === "chosen") return;
         for (const { state, load: held, capacity } of seats.filter((each) => each.state === "ACTIVE")) {
-          const isOver = LOAD_DIMENSIONS.some((name) => held[name] + load[name] > Math.floor((capacity[name] * DEFAULT_POLICY.hardLimit) / WHOLE));
+          const isOver = LOAD_DIMENSIONS.some(
+            (name) => held[name] + load[name] > Math.floor((capacity[name] * DEFAULT_POLICY.hardLimit) / WHOLE),
+          );
           expect(state === "ACTIVE" && isOver).toBe(true);
         }
       }),

@@ -1,7 +1,7 @@
-import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector, addLoad } from "../domain/load.ts";
+import { sha256 } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
-import { sha256 } from "../domain/hash.ts";
+import { addLoad, LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
 import { buildRing } from "./hash-ring.ts";
 import { type PlacementPolicy, WHOLE } from "./policy.ts";
 
@@ -18,7 +18,13 @@ export interface Seat {
 /** Why an instance was passed over. Shares are parts per million. */
 export type Refusal =
   | { readonly instance: InstanceId; readonly rule: "STATE"; readonly state: InstanceState }
-  | { readonly instance: InstanceId; readonly rule: "BOUND"; readonly dimension: LoadDimension; readonly would: number; readonly limit: number };
+  | {
+      readonly instance: InstanceId;
+      readonly rule: "BOUND";
+      readonly dimension: LoadDimension;
+      readonly would: number;
+      readonly limit: number;
+    };
 
 export type PlacementRule = "PREFERRED" | "SPILL" | "LEAST_LOADED";
 
@@ -74,7 +80,13 @@ export function placeUnit({ unit, seats, policy }: PlacementQuestion): Placement
     const seat = spilled ?? leastLoaded(seats, unit, bound);
     if (seat === undefined) continue;
     const rule = spilled === undefined ? "LEAST_LOADED" : found === 0 ? "PREFERRED" : "SPILL";
-    return { kind: "chosen", instance: seat.id, rule, ceiling: ceilingOf(seat, bound), facts: { preferred: walk[0]?.id, ring: ring.version, mean, bound, refusals } };
+    return {
+      kind: "chosen",
+      instance: seat.id,
+      rule,
+      ceiling: ceilingOf(seat, bound),
+      facts: { preferred: walk[0]?.id, ring: ring.version, mean, bound, refusals },
+    };
   }
   return { kind: "unplaceable", facts: { preferred: walk[0]?.id, ring: ring.version, mean, bound, refusals } };
 }
@@ -101,13 +113,22 @@ function boundsOf(mean: number, policy: PlacementPolicy): readonly number[] {
 function meanUtilisation(seats: readonly Seat[]): number {
   const active = seats.filter((seat) => seat.state === "ACTIVE");
   const sum = (pick: (seat: Seat) => number): number => active.reduce((total, seat) => total + pick(seat), 0);
-  const shares = LOAD_DIMENSIONS.map((dimension) => shareOf(sum((seat) => seat.load[dimension]), sum((seat) => seat.capacity[dimension])));
+  const shares = LOAD_DIMENSIONS.map((dimension) =>
+    shareOf(
+      sum((seat) => seat.load[dimension]),
+      sum((seat) => seat.capacity[dimension]),
+    ),
+  );
   return Math.max(0, ...shares);
 }
 
 function leastLoaded(seats: readonly Seat[], unit: PlacementQuestion["unit"], bound: number): Seat | undefined {
   const fitting = seats.filter((seat) => whyNot(seat, unit.load, bound) === undefined);
-  const scored = fitting.map((seat) => ({ seat, share: dominantShare(addLoad(seat.load, unit.load), seat.capacity), tie: sha256(`${unit.id}|${seat.id}`) }));
+  const scored = fitting.map((seat) => ({
+    seat,
+    share: dominantShare(addLoad(seat.load, unit.load), seat.capacity),
+    tie: sha256(`${unit.id}|${seat.id}`),
+  }));
   return scored.sort((a, b) => a.share - b.share || (a.tie < b.tie ? -1 : 1))[0]?.seat;
 }
 
@@ -123,7 +144,13 @@ function shareOf(load: number, capacity: number): number {
 
 function ceilingOf(seat: Seat, bound: number): LoadVector {
   const of = (dimension: LoadDimension): number => Math.floor((Math.max(0, seat.capacity[dimension]) * bound) / WHOLE);
-  return { applications: of("applications"), clusterEntries: of("clusterEntries"), cachedResources: of("cachedResources"), milliCpu: of("milliCpu"), gitPerMinute: of("gitPerMinute") };
+  return {
+    applications: of("applications"),
+    clusterEntries: of("clusterEntries"),
+    cachedResources: of("cachedResources"),
+    milliCpu: of("milliCpu"),
+    gitPerMinute: of("gitPerMinute"),
+  };
 }
 
 function largest<T>(items: readonly T[], score: (item: T) => number): T | undefined {

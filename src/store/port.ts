@@ -1,3 +1,4 @@
+import type { Change } from "../domain/change.ts";
 import type { CredentialStore } from "./credential/port.ts";
 import type { DecisionStore } from "./decision/port.ts";
 import type { FleetStore } from "./fleet/port.ts";
@@ -8,7 +9,6 @@ import type { PlacementStore } from "./placement/port.ts";
 import type { ShardStore } from "./shard/port.ts";
 import type { StatusStore } from "./status/port.ts";
 import type { TokenStore } from "./token/port.ts";
-import type { Change } from "../domain/change.ts";
 
 /**
  * The one port to the database. Each method is one transaction. A method that loses a race throws `StaleError` or says so

@@ -28,7 +28,11 @@ export interface ExistingCluster {
 }
 
 /** A cluster that was there before us: says what would be created and asks, unless it was told not to. */
-export async function provideExistingCluster(existing: ExistingCluster, { progress, version }: ProvideContext, signal: AbortSignal): Promise<ProvidedCluster> {
+export async function provideExistingCluster(
+  existing: ExistingCluster,
+  { progress, version }: ProvideContext,
+  signal: AbortSignal,
+): Promise<ProvidedCluster> {
   const credentials = loadKubeconfig({ file: existing.kubeconfig });
   const client = createKubeClient({ cluster: "main", credentials, clock: systemClock, rng: systemRng, metrics: noMetrics });
   await progress.step(`reaching ${credentials.server}`, () => client.request({ method: "GET", path: "/version" }, signal));
@@ -50,12 +54,16 @@ export async function provideExistingCluster(existing: ExistingCluster, { progre
 
 async function consent(server: string, progress: Progress, signal: AbortSignal): Promise<void> {
   progress.say(`\nThis would create on ${server}:`);
-  for (const object of installObjects("both")) progress.say(`  ${object.kind} ${object.metadata.namespace === undefined ? "" : `${object.metadata.namespace}/`}${object.metadata.name}`);
+  for (const object of installObjects("both"))
+    progress.say(
+      `  ${object.kind} ${object.metadata.namespace === undefined ? "" : `${object.metadata.namespace}/`}${object.metadata.name}`,
+    );
   progress.say("  Argo CD's CustomResourceDefinitions (argoproj.io)");
   progress.say("  Namespace argosy-standard-1 and argosy-standard-2, each with an Argo CD instance");
   for (const namespace of new Set(DEMO.map((entry) => entry.namespace))) progress.say(`  Namespace ${namespace} with demo deployments`);
   const refusal = { code: "up.consent", path: "--kubeconfig" } as const;
-  if (process.stdin.isTTY !== true) throw new InputError("nobody is here to ask", { ...refusal, remedy: "Add --yes to create these objects" });
+  if (process.stdin.isTTY !== true)
+    throw new InputError("nobody is here to ask", { ...refusal, remedy: "Add --yes to create these objects" });
   const asker = createInterface({ input: process.stdin, output: process.stdout });
   const answer = await asker.question("Create them? [y/N] ", { signal }).finally(() => asker.close());
   if (!/^y(es)?$/i.test(answer.trim())) throw new InputError("nothing was created", { ...refusal, remedy: "Answer y, or add --yes" });
@@ -77,6 +85,8 @@ async function addressTowards(server: string): Promise<string> {
 
 /** The server a kubeconfig's first cluster names. */
 export function serverOf(kubeconfig: string): string {
-  const document = parse(readFileSync(kubeconfig, "utf8")) as { readonly clusters?: readonly { readonly cluster?: { readonly server?: string } }[] };
+  const document = parse(readFileSync(kubeconfig, "utf8")) as {
+    readonly clusters?: readonly { readonly cluster?: { readonly server?: string } }[];
+  };
   return document.clusters?.[0]?.cluster?.server ?? "";
 }

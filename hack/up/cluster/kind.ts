@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { writeFileSync } from "node:fs";
+import { promisify } from "node:util";
 import { provideExistingCluster, serverOf } from "./existing.ts";
 import type { ProvideContext, ProvidedCluster } from "./provided.ts";
 
@@ -23,10 +23,15 @@ export async function provideKindCluster(context: ProvideContext, signal: AbortS
   const kubeconfig = context.state.path("kind.kubeconfig");
   const internal = context.state.path("kind-internal.kubeconfig");
   const known = (await run("kind", ["get", "clusters"], { signal })).stdout.split("\n").includes(NAME);
-  if (!known) await context.progress.step("creating a cluster with kind", () => run("kind", ["create", "cluster", "--name", NAME, "--kubeconfig", kubeconfig, "--wait", "300s"], { signal }));
+  if (!known)
+    await context.progress.step("creating a cluster with kind", () =>
+      run("kind", ["create", "cluster", "--name", NAME, "--kubeconfig", kubeconfig, "--wait", "300s"], { signal }),
+    );
   writeFileSync(kubeconfig, (await run("kind", ["get", "kubeconfig", "--name", NAME], { signal })).stdout, { mode: 0o600 });
   writeFileSync(internal, (await run("kind", ["get", "kubeconfig", "--name", NAME, "--internal"], { signal })).stdout, { mode: 0o600 });
-  const gateway = (await run("docker", ["network", "inspect", "kind", "--format", "{{range .IPAM.Config}}{{.Gateway}} {{end}}"], { signal })).stdout.split(" ");
+  const gateway = (
+    await run("docker", ["network", "inspect", "kind", "--format", "{{range .IPAM.Config}}{{.Gateway}} {{end}}"], { signal })
+  ).stdout.split(" ");
   return provideExistingCluster(
     {
       kubeconfig,

@@ -28,12 +28,17 @@ describe("the doctor", () => {
   it("passes a database of 15 or newer and fails an older or a silent one", () => {
     expect(judgeDatabase({ version: "18.4", schema: 3 })).toMatchObject({ ok: true, detail: "PostgreSQL 18.4, schema 3" });
     expect(judgeDatabase({ version: "14.11", schema: 3 }).ok).toBe(false);
-    expect(judgeDatabase({ error: new Error("reading", { cause: new Error("connection refused") }) })).toMatchObject({ ok: false, detail: "reading: connection refused" });
+    expect(judgeDatabase({ error: new Error("reading", { cause: new Error("connection refused") }) })).toMatchObject({
+      ok: false,
+      detail: "reading: connection refused",
+    });
     expect(judgeDatabase({ error: "no" }).detail).toBe("no");
   });
 
   it("names each missing right and the command that gives it", () => {
-    const missing = API_CLUSTER_RIGHTS.filter((right) => right.verb === "bind" || right.subresource === "status" || right.verb === "impersonate");
+    const missing = API_CLUSTER_RIGHTS.filter(
+      (right) => right.verb === "bind" || right.subresource === "status" || right.verb === "impersonate",
+    );
     const check = judgeRights("API cluster main", missing, "api");
     expect(check.ok).toBe(false);
     expect(check.detail).toBe(
@@ -50,7 +55,12 @@ describe("the doctor", () => {
 
   it("fails instances that failed or run below the floor, and says nothing of retired ones", () => {
     const checks = judgeInstances(
-      [anInstance("ACTIVE", "3.5.7"), anInstance("FAILED", "3.5.7", "no room on any node"), anInstance("CORDONED", "3.4.10"), anInstance("RETIRED", "3.0.0")],
+      [
+        anInstance("ACTIVE", "3.5.7"),
+        anInstance("FAILED", "3.5.7", "no room on any node"),
+        anInstance("CORDONED", "3.4.10"),
+        anInstance("RETIRED", "3.0.0"),
+      ],
       "3.5.1",
     );
     expect(checks.map((check) => [check.name, check.ok, check.detail])).toEqual([

@@ -1,7 +1,7 @@
-import { errorSentence } from "./error-sentence.ts";
-import type { Check } from "../port.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { Instance } from "../../domain/instance.ts";
+import type { Check } from "../port.ts";
+import { errorSentence } from "./error-sentence.ts";
 
 /** What a role of Argosy must be allowed to do; one of them missing is one failed check. */
 export interface NeededRight {
@@ -55,13 +55,23 @@ export function judgeDatabase(answer: { readonly version: string; readonly schem
   }
   const major = Number.parseInt(answer.version, 10);
   const ok = Number.isNaN(major) || major >= OLDEST_POSTGRES;
-  return { name: "database", ok, detail: `PostgreSQL ${answer.version}, schema ${answer.schema}`, remedy: `Use PostgreSQL ${OLDEST_POSTGRES} or newer` };
+  return {
+    name: "database",
+    ok,
+    detail: `PostgreSQL ${answer.version}, schema ${answer.schema}`,
+    remedy: `Use PostgreSQL ${OLDEST_POSTGRES} or newer`,
+  };
 }
 
 export function judgeRights(cluster: string, missing: readonly NeededRight[], part: "api" | "engine"): Check {
   const ok = missing.length === 0;
   const detail = ok ? "all there" : `missing: ${missing.map(rightText).join("; ")}`;
-  return { name: `permissions on ${cluster}`, ok, detail, remedy: `An administrator runs: argosy manifests --for ${part} | kubectl apply --server-side -f -` };
+  return {
+    name: `permissions on ${cluster}`,
+    ok,
+    detail,
+    remedy: `An administrator runs: argosy manifests --for ${part} | kubectl apply --server-side -f -`,
+  };
 }
 
 export function judgeFleet(spec: FleetSpec | undefined): Check {
@@ -76,8 +86,12 @@ export function judgeInstances(instances: readonly Instance[], floor: string | u
     .filter((instance) => instance.state !== "RETIRED")
     .map((instance) => {
       const isBelow = floor !== undefined && compareVersions(instance.version, floor) < 0;
-      const detail = [instance.state, instance.version, isBelow ? `below the floor ${floor}` : "", instance.reason].filter((part) => part !== "").join(", ");
-      const remedy = isBelow ? "Choose a newer version in fleet.yaml" : "The reason says what is wrong; the provisioner tries again by itself";
+      const detail = [instance.state, instance.version, isBelow ? `below the floor ${floor}` : "", instance.reason]
+        .filter((part) => part !== "")
+        .join(", ");
+      const remedy = isBelow
+        ? "Choose a newer version in fleet.yaml"
+        : "The reason says what is wrong; the provisioner tries again by itself";
       return { name: `instance ${instance.name}`, ok: instance.state !== "FAILED" && !isBelow, detail, remedy };
     });
 }

@@ -1,7 +1,15 @@
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { Store } from "../../store/port.ts";
 import type { Check } from "../port.ts";
-import { API_CLUSTER_RIGHTS, ENGINE_CLUSTER_RIGHTS, judgeDatabase, judgeFleet, judgeInstances, judgeRights, type NeededRight } from "./checks.ts";
+import {
+  API_CLUSTER_RIGHTS,
+  ENGINE_CLUSTER_RIGHTS,
+  judgeDatabase,
+  judgeFleet,
+  judgeInstances,
+  judgeRights,
+  type NeededRight,
+} from "./checks.ts";
 import { errorSentence } from "./error-sentence.ts";
 
 export interface DoctorDeps {
@@ -17,9 +25,20 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
   const database = await store.ping(signal).then(judgeDatabase, (error: unknown) => judgeDatabase({ error }));
   const spec = (await attempt(() => store.fleet.readFleet(signal)))?.spec;
   const instances = (await attempt(() => store.fleet.listInstances(signal))) ?? [];
-  const api = { name: `API cluster ${deps.apiCluster.cluster}`, part: "api", rights: API_CLUSTER_RIGHTS, client: async () => deps.apiCluster } as const;
+  const api = {
+    name: `API cluster ${deps.apiCluster.cluster}`,
+    part: "api",
+    rights: API_CLUSTER_RIGHTS,
+    client: async () => deps.apiCluster,
+  } as const;
   const engines = (spec?.engineClusters ?? []).map(
-    ({ name }) => ({ name: `engine cluster ${name}`, part: "engine", rights: ENGINE_CLUSTER_RIGHTS, client: () => deps.engineCluster(name, signal) }) as const,
+    ({ name }) =>
+      ({
+        name: `engine cluster ${name}`,
+        part: "engine",
+        rights: ENGINE_CLUSTER_RIGHTS,
+        client: () => deps.engineCluster(name, signal),
+      }) as const,
   );
   const clusters = await Promise.all([api, ...engines].map((cluster) => examineCluster(cluster, signal)));
   return [database, ...clusters.flat(), ...(database.ok ? [judgeFleet(spec)] : []), ...judgeInstances(instances, spec?.versions.floor)];
@@ -38,7 +57,10 @@ async function examineCluster(cluster: ClusterToExamine, signal: AbortSignal): P
     const { gitVersion } = await client.request<{ readonly gitVersion: string }>({ method: "GET", path: "/version" }, signal);
     const answers = await Promise.all(cluster.rights.map((right) => isAllowed(client, right, signal)));
     const missing = cluster.rights.filter((_right, index) => answers[index] !== true);
-    return [{ name: cluster.name, ok: true, detail: `answers, ${gitVersion}`, remedy: "" }, judgeRights(cluster.name, missing, cluster.part)];
+    return [
+      { name: cluster.name, ok: true, detail: `answers, ${gitVersion}`, remedy: "" },
+      judgeRights(cluster.name, missing, cluster.part),
+    ];
   } catch (error) {
     return [{ name: cluster.name, ok: false, detail: errorSentence(error), remedy: "See that it runs and that its kubeconfig is right" }];
   }
@@ -47,7 +69,10 @@ async function examineCluster(cluster: ClusterToExamine, signal: AbortSignal): P
 async function isAllowed(client: KubeClient, right: NeededRight, signal: AbortSignal): Promise<boolean> {
   const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes: right } };
   const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-  const { status } = await client.request<{ readonly status: { readonly allowed: boolean } }>({ method: "POST", path, body, idempotent: true }, signal);
+  const { status } = await client.request<{ readonly status: { readonly allowed: boolean } }>(
+    { method: "POST", path, body, idempotent: true },
+    signal,
+  );
   return status.allowed;
 }
 

@@ -26,7 +26,10 @@ export function addFleetRoutes(server: FastifyInstance, deps: ApiDeps): void {
       const parsed = deps.parseFleet(request.body);
       if (!parsed.ok) {
         const detail = parsed.complaints.map((c) => `${c.path}: ${c.message}. ${c.remedy}`).join("\n");
-        return sendProblem(reply, problem({ status: 422, code: "fleet.invalid", detail, complaints: parsed.complaints.map((c) => ({ ...c })) }));
+        return sendProblem(
+          reply,
+          problem({ status: 422, code: "fleet.invalid", detail, complaints: parsed.complaints.map((c) => ({ ...c })) }),
+        );
       }
       const signal = AbortSignal.timeout(30_000);
       const before = await deps.store.fleet.readFleet(signal);

@@ -10,7 +10,9 @@ interface Rule {
 }
 
 const rulesOf = (objects: ReturnType<typeof renderApiClusterObjects>, name?: string): readonly Rule[] =>
-  objects.filter((object) => name === undefined || object.metadata.name === name).flatMap((object) => (object["rules"] as readonly Rule[] | undefined) ?? []);
+  objects
+    .filter((object) => name === undefined || object.metadata.name === name)
+    .flatMap((object) => (object["rules"] as readonly Rule[] | undefined) ?? []);
 
 describe("the roles an administrator installs", () => {
   it("let Argosy bind and escalate nothing but its own roles", () => {

@@ -1,11 +1,4 @@
-import {
-  ACCOUNTS_NAMESPACE,
-  DEPLOYER_ROLE,
-  LABEL_MANAGED_BY,
-  MANAGED_BY,
-  READER_ROLE,
-  SYSTEM_NAMESPACE,
-} from "../../domain/names.ts";
+import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, LABEL_MANAGED_BY, MANAGED_BY, READER_ROLE, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 
 /** An object of the installation, ready to be applied. */
 export interface InstallObject {

@@ -1,7 +1,7 @@
 import type { WorkspaceId } from "../../domain/ids.ts";
 import type { Operation, OperationState } from "../../domain/operation.ts";
-import type { Application, PlacementUnit, Workspace } from "../../domain/workspace.ts";
 import type { RecordedStatus } from "../../domain/status.ts";
+import type { Application, PlacementUnit, Workspace } from "../../domain/workspace.ts";
 
 export interface WorkspaceSummary {
   readonly workspace: Workspace;
