@@ -1,4 +1,4 @@
 import "node:fs"; // core-imports-no-node
-import "esbuild"; // core-imports-no-packages, packages-have-an-address
+import "knip"; // core-imports-no-packages, packages-have-an-address
 import "../runtime/tool.ts"; // core-stays-in-its-room
 import "./port.ts"; // core-knows-no-doors
