@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InputError } from "../../src/domain/errors.ts";
 import { startTicks } from "./processes/proc.ts";
@@ -40,7 +40,14 @@ export async function stopEverything(directory: string): Promise<number> {
     process.kill(holder, "SIGTERM");
     for (let waited = 0; waited < 300 && holderOf(directory) === holder; waited++) await sleep(100);
   }
-  const left = findRunFolders(directory).flatMap((folder) => findProcess(folder) ?? []);
+  const folders = findRunFolders(directory);
+  // etcd last: an API server without it hangs on to its requests until it is killed.
+  const isEtcd = (folder: string) => basename(folder) === "etcd";
+  return (await stopAll(folders.filter((folder) => !isEtcd(folder)))) + (await stopAll(folders.filter(isEtcd)));
+}
+
+async function stopAll(folders: readonly string[]): Promise<number> {
+  const left = folders.flatMap((folder) => findProcess(folder) ?? []);
   await Promise.all(left.map((process) => stopProcess(process, graceMs)));
   return left.length;
 }

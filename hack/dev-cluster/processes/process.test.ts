@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,6 +78,22 @@ describe("a process", () => {
       () => startTicks(child),
       (ticks) => ticks === undefined,
     );
+  });
+
+  it("ends with us however we end, if it was started so, and else goes on", async () => {
+    const [bound, free] = [aSpec("sleep 1000"), aSpec("sleep 1000", { endsWithUs: false })];
+    const module = new URL("process.ts", import.meta.url).href;
+    const script = `const { startProcess } = await import(${JSON.stringify(module)});
+      for (const spec of ${JSON.stringify([bound, free])}) await startProcess(spec);
+      process.stdout.write("started"); setInterval(() => undefined, 1000);`;
+    const parent = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+    await once(parent.stdout, "data");
+    const [one, other] = [findProcess(bound.directory), findProcess(free.directory)];
+    expect([one?.isAlive(), other?.isAlive()]).toEqual([true, true]);
+    parent.kill("SIGKILL");
+    expect(await one?.ended).toBe(143);
+    expect(other?.isAlive()).toBe(true);
+    if (other !== undefined) await stopProcess(other, 1000);
   });
 
   it("may end before anybody could look", async () => {

@@ -91,10 +91,13 @@ export async function stopProcess(process: DevProcess, graceMs: number): Promise
   // A program that was stopped hears nothing until it goes on.
   process.signal("SIGCONT");
   const kill = setTimeout(() => process.signal("SIGKILL"), graceMs);
+  // Watching a process keeps nobody alive, but who wants it to end waits for that.
+  const waiting = setInterval(() => undefined, 60_000);
   try {
     return await process.ended;
   } finally {
     clearTimeout(kill);
+    clearInterval(waiting);
   }
 }
 
