@@ -4,7 +4,7 @@
  */
 export type Der = Buffer;
 
-export function tagged(tag: number, ...content: readonly Buffer[]): Der {
+function tagged(tag: number, ...content: readonly Buffer[]): Der {
   const body = Buffer.concat(content);
   return Buffer.concat([Buffer.from([tag]), lengthOf(body.length), body]);
 }

@@ -137,7 +137,10 @@ function join(party: Party, link: Link, [from, to]: readonly [Socket, Socket]): 
 
 /** A paused socket takes nothing from the kernel, whose buffer fills until the other side stops sending. */
 function flow(link: Link, isOpen: boolean): void {
-  for (const socket of [link.near, link.far]) isOpen ? socket.resume() : socket.pause();
+  for (const socket of [link.near, link.far]) {
+    if (isOpen) socket.resume();
+    else socket.pause();
+  }
 }
 
 function resetAll(party: Party): void {

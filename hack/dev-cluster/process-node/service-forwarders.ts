@@ -76,7 +76,10 @@ export function createServiceForwarders(options: ServiceForwarderOptions): Servi
     if (!nameServers.has(namespace)) nameServers.set(namespace, startNameServer({ address, namespace, addressOf, log: options.log }));
     return `${address}:${nameServerPort}`;
   };
-  for (const name of Object.keys(remembered).map(nameOf)) name.name === "" ? nameServer(name.namespace) : update(name);
+  for (const name of Object.keys(remembered).map(nameOf)) {
+    if (name.name === "") nameServer(name.namespace);
+    else update(name);
+  }
 
   return {
     addressOf,
