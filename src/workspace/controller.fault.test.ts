@@ -1,0 +1,232 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { USER_FINALIZER } from "../domain/names.ts";
+import type { Partition } from "../domain/partition.ts";
+import { aSpec } from "./testing/builders.ts";
+import { eventually, startWorld, type World } from "./testing/world.ts";
+
+let world: World;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+const isSaid = (name: string, statement: string) => async () => (await world.said(name)).includes(statement);
+const hasRow = (name: string) => async () => (await world.row(name)) !== undefined;
+const isMarked = (uid: string) => async () => (await world.rowOf(uid))?.application.deletion === "cascade";
+const uidOf = async (name: string) => (await world.read(name))?.metadata.uid ?? "";
+
+async function deployed(name: string, finalizers?: readonly string[]): Promise<string> {
+  await world.apply(name, finalizers === undefined ? {} : { finalizers });
+  await eventually("it is recorded", hasRow(name));
+  await world.answer(name);
+  await eventually("it is shown", isSaid(name, "Ready=True/Synced"));
+  return uidOf(name);
+}
+
+/** A share of the namespaces that can be changed. */
+function aShare(isMine: boolean): Partition & { set(isMine: boolean): void } {
+  const listeners = new Set<() => void>();
+  let mine = isMine;
+  return {
+    isMine: () => mine,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    set(next) {
+      mine = next;
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+describe("when the API server is away or lies", () => {
+  it("learns what users deleted meanwhile from the list it makes afterwards", async () => {
+    world.openDoor();
+    const uids = [await deployed("a"), await deployed("b")];
+    const kept = await deployed("kept");
+    world.server.faults.silenceWatches();
+    for (const name of ["a", "b"]) await world.remove(name);
+    world.server.faults.unsilenceWatches();
+    world.server.faults.expireWatches();
+    for (const uid of uids) await eventually("its row is marked", isMarked(uid));
+    expect((await world.rowOf(kept))?.application.deletion).toBe("none");
+  });
+
+  it("does not take a resource for deleted that it merely cannot see yet", async () => {
+    const blind = aShare(false);
+    const late = world.openDoor(blind);
+    const other = world.openDoor();
+    await deployed("first");
+    world.server.faults.silenceWatches();
+    await world.apply("second");
+    world.openDoor();
+    await eventually("another door records it", hasRow("second"));
+    const uid = await uidOf("second");
+    const before = world.server.requests().length;
+    blind.set(true);
+    await eventually("the blind door has asked for it", () =>
+      world.server
+        .requests()
+        .slice(before)
+        .some(({ method, url }) => method === "GET" && url.endsWith("/gitopsdeployments/second")),
+    );
+    await Promise.all([late.stop(), other.stop()]);
+    expect((await world.rowOf(uid))?.application.deletion).toBe("none");
+  });
+
+  it("takes no deletion for granted while it cannot ask", async () => {
+    const first = world.openDoor();
+    const uid = await deployed("guestbook");
+    await first.stop();
+    await world.remove("guestbook");
+    world.server.faults.fail({ method: "GET", path: /\/gitopsdeployments\/guestbook$/, status: 503, times: 8 });
+    world.openDoor();
+    await eventually(
+      "it has been told not now",
+      () => world.server.requests().filter(({ method, url }) => method === "GET" && url.endsWith("/guestbook")).length >= 2,
+    );
+    expect((await world.rowOf(uid))?.application.deletion).toBe("none");
+    await eventually("its row is marked once it could ask", isMarked(uid));
+  });
+
+  it.each(["fail", "loseReply", "breakConnection"] as const)("writes a status all the same: %s", async (fault) => {
+    world.openDoor();
+    const match = { method: "PATCH", path: /\/status/, times: 2 } as const;
+    if (fault === "fail") world.server.faults.fail({ ...match, status: 500 });
+    else world.server.faults[fault](match);
+    await deployed("guestbook");
+    await eventually("it is noted", async () => (await world.row("guestbook"))?.publishedHash !== "");
+  });
+
+  it.each([409, 500, 503])("lets a held resource go all the same: %i", async (status) => {
+    world.openDoor();
+    const uid = await deployed("guestbook", [USER_FINALIZER]);
+    world.server.faults.fail({ method: "PATCH", path: /\/gitopsdeployments\/guestbook$/, status, times: 2 });
+    await world.remove("guestbook");
+    await eventually("the row is marked", isMarked(uid));
+    await world.finishDeletion(uid);
+    await eventually("it is gone", async () => (await world.read("guestbook")) === undefined);
+  });
+
+  it("never writes what one resource did on its namesake", async () => {
+    world.openDoor();
+    await deployed("guestbook");
+    const release = world.server.faults.hold({ method: "PATCH", path: /\/gitopsdeployments\/guestbook\/status/ });
+    await world.answer("guestbook", { sync: { status: "Synced", revision: "of the first life" } });
+    await eventually("its status is on its way", () => world.statusWrites("guestbook") > 1);
+    await world.remove("guestbook");
+    await world.apply("guestbook", { spec: aSpec({ type: "manual" }) });
+    release();
+    await eventually("the new one is recorded", hasRow("guestbook"));
+    await eventually("its user is told", async () => (await world.said("guestbook")).length > 0);
+    expect((await world.read("guestbook"))?.status?.sync).toBeUndefined();
+    await world.answer("guestbook", { sync: { status: "Synced", revision: "of the second life" } });
+    await eventually("the second life is shown", isSaid("guestbook", "Ready=True/Synced"));
+    expect((await world.read("guestbook"))?.status?.sync?.revision).toBe("of the second life");
+  });
+
+  it("puts back a status that somebody wiped", async () => {
+    world.openDoor();
+    await deployed("guestbook");
+    const resource = await world.read("guestbook");
+    await world.hands.request(
+      {
+        method: "PUT",
+        path: "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/jane/gitopsdeployments/guestbook/status",
+        body: { ...resource, status: {} },
+      },
+      world.signal,
+    );
+    await eventually("it is there again", isSaid("guestbook", "Ready=True/Synced"));
+  });
+});
+
+describe("when the database is away", () => {
+  it("records wishes and deletions when it is back", async () => {
+    world.openDoor();
+    const uid = await deployed("old");
+    world.store.setAway(true);
+    await world.apply("new");
+    await world.remove("old");
+    world.store.setAway(false);
+    await eventually("the wish is recorded", hasRow("new"));
+    await eventually("the deletion is recorded", isMarked(uid));
+  });
+
+  it("opens as soon as it is there", async () => {
+    world.store.setAway(true);
+    world.openDoor();
+    await world.apply("guestbook");
+    world.store.setAway(false);
+    await eventually("it is recorded", hasRow("guestbook"));
+  });
+
+  it("shows what instances said meanwhile, though no hint arrived", async () => {
+    const door = world.openDoor();
+    await deployed("guestbook");
+    await door.stop();
+    await world.answer("guestbook", { sync: { status: "Synced", revision: "while nobody listened" } });
+    world.openDoor();
+    await eventually("it is shown", async () => (await world.read("guestbook"))?.status?.sync?.revision === "while nobody listened");
+    await eventually(
+      "nothing is left to tell",
+      async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0,
+    );
+  });
+});
+
+describe("two doors at once", () => {
+  it("record everything once, delete nothing that is wanted and agree on what they say", async () => {
+    world.openDoor();
+    world.openDoor();
+    const names = Array.from({ length: 20 }, (_, index) => `app-${index}`);
+    await Promise.all(names.map((name) => world.apply(name)));
+    for (const name of names) await eventually(`${name} is recorded`, hasRow(name));
+    const gone = await Promise.all(names.slice(0, 5).map(uidOf));
+    await Promise.all(names.slice(0, 5).map((name) => world.remove(name)));
+    await Promise.all(names.slice(0, 5).map((name) => world.apply(name, { finalizers: [USER_FINALIZER] })));
+    for (const name of names) {
+      await eventually(`${name} is recorded`, hasRow(name));
+      await world.answer(name);
+      await eventually(`${name} is shown`, isSaid(name, "Ready=True/Synced"));
+    }
+    // The first five never had an instance before they went, unless they were placed with the rest of their workspace.
+    for (const uid of gone)
+      await eventually("the old row is on its way", async () => (await world.rowOf(uid))?.application.deletion !== "none");
+    for (const name of names) expect((await world.row(name))?.application.deletion).toBe("none");
+  });
+
+  it("do not write one against the other: a settled status stays as it is", async () => {
+    world.openDoor();
+    world.openDoor();
+    await deployed("guestbook");
+    await eventually(
+      "nothing is left to tell",
+      async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0,
+    );
+    const version = (await world.read("guestbook"))?.metadata.resourceVersion;
+    const third = world.openDoor();
+    await world.apply("marker");
+    await eventually("all have looked", hasRow("marker"));
+    await world.answer("marker");
+    await eventually("all have told", isSaid("marker", "Ready=True/Synced"));
+    await third.stop();
+    expect((await world.read("guestbook"))?.metadata.resourceVersion).toBe(version);
+  });
+
+  it("leave each other's namespaces alone, and take over what the other leaves", async () => {
+    const [mine, other] = [aShare(true), aShare(false)];
+    const first = world.openDoor(mine);
+    world.openDoor(other);
+    const uid = await deployed("guestbook", [USER_FINALIZER]);
+    await first.stop();
+    await world.remove("guestbook");
+    await world.apply("new");
+    other.set(true);
+    await eventually("the deletion is found", isMarked(uid));
+    await eventually("the new one is recorded", hasRow("new"));
+    await world.finishDeletion(uid);
+    await eventually("the held one is let go", async () => (await world.read("guestbook")) === undefined);
+  });
+});
