@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { differsInWish, finalizersOf, parseDeploymentResource, parseNamespace } from "./parse-resource.ts";
+import { aResource } from "./testing/builders.ts";
+
+describe("reading a resource as the API server sends it", () => {
+  it("keeps conditions that have a type and a status, with the texts among their fields", () => {
+    const conditions = [{ type: "Ready", status: "True", reason: "Synced", message: 7, other: "x" }, { type: "NoStatus" }, "text", null];
+    const parsed = parseDeploymentResource({ metadata: { name: "a", uid: "u" }, status: { conditions, observedGeneration: "3" } });
+    expect(parsed).toMatchObject({
+      conditions: [{ type: "Ready", status: "True", reason: "Synced" }],
+      observedGeneration: undefined,
+      generation: 0,
+      spec: undefined,
+    });
+    expect(parsed?.conditions[0]).not.toHaveProperty("other");
+  });
+
+  it.each([undefined, null, "text", [], {}, { metadata: {} }, { metadata: { name: "a" } }, { metadata: { uid: "u" } }])(
+    "does not make one of %j",
+    (raw) => {
+      expect(parseDeploymentResource(raw)).toBeUndefined();
+      expect(parseNamespace(raw)).toBeUndefined();
+    },
+  );
+
+  it("takes only what is spelled exactly for a pause", () => {
+    const pausedBy = (value: unknown) =>
+      parseDeploymentResource({ metadata: { name: "a", uid: "u", annotations: { "argosy.dev/paused": value } } })?.isPaused;
+    expect([true, "true", "True", "yes", ""].map(pausedBy)).toEqual([false, true, false, false, false]);
+  });
+
+  it("leaves out labels and finalizers that are no text", () => {
+    expect(parseNamespace({ metadata: { name: "a", uid: "u", labels: { x: "y", z: 1 }, deletionTimestamp: "now" } })).toEqual({
+      name: "a",
+      uid: "u",
+      labels: { x: "y" },
+      isDeleting: true,
+    });
+    expect(finalizersOf({ metadata: { finalizers: ["a", 1] } })).toEqual(["a", ""]);
+    expect(finalizersOf(undefined)).toEqual([]);
+  });
+});
+
+describe("a change of what a user wishes", () => {
+  const before = aResource({ conditions: [{ type: "Ready", status: "True" }] });
+
+  it.each([
+    { uid: "other" },
+    { generation: 2 },
+    { isDeleting: true },
+    { isHeld: true },
+    { isPaused: true },
+    { refreshedAt: "now" },
+    { conditions: [] },
+  ])("is %j", (change) => {
+    expect(differsInWish(before, { ...before, ...change })).toBe(true);
+  });
+
+  it("is a first sight, and no status of ours", () => {
+    expect(differsInWish(undefined, before)).toBe(true);
+    expect(differsInWish(before, { ...before, conditions: [{ type: "Ready", status: "False" }], observedGeneration: 1 })).toBe(false);
+  });
+});
