@@ -34,7 +34,7 @@ const DEPLOYMENT = kindOf("gitopsdeployments", "GitOpsDeployment");
 const SYNC_RUN = kindOf("gitopsdeploymentsyncruns", "GitOpsDeploymentSyncRun");
 const ENVIRONMENT = kindOf("gitopsdeploymentmanagedenvironments", "GitOpsDeploymentManagedEnvironment");
 const CREDENTIAL = kindOf("gitopsdeploymentrepositorycredentials", "GitOpsDeploymentRepositoryCredential");
-const NAMESPACE = "crd-contract";
+const NAMESPACE = `crd-contract-${process.pid}`;
 const never = new AbortController().signal;
 
 describe.runIf(realKubeconfig !== undefined)("a real API server", () => {
