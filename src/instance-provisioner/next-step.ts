@@ -59,7 +59,8 @@ export function nextStep(facts: InstanceFacts): Step {
     case "FAILED":
       return stepOfFailed(facts);
     case "RETIRED":
-      return { kind: "rest" };
+      // Written once more by a process that was late: nobody else will ever delete it.
+      return facts.observed.namespace === "ours" ? { kind: "deleteNamespace" } : { kind: "rest" };
   }
 }
 
@@ -81,7 +82,11 @@ function stepOfCreating(facts: InstanceFacts): Step {
     return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is still being deleted` };
   const startsInMs = instance.stateSince + attemptOffsetMs(instance.attempt) - now;
   if (startsInMs > 0) return { kind: "wait", afterMs: startsInMs, reason: instance.reason };
-  return { kind: "apply", then: change(facts, "applied", "waiting for its pods"), againAfterMs: undefined };
+  return {
+    kind: "apply",
+    then: change(facts, "applied", instance.attempt === 0 ? "waiting for its pods" : `waiting for its pods again: ${instance.reason}`),
+    againAfterMs: undefined,
+  };
 }
 
 function stepOfWarming(facts: InstanceFacts): Step {

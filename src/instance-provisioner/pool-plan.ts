@@ -39,9 +39,10 @@ export function planPool(facts: PoolFacts): PoolPlan {
   // A pool that changed its class has instances that no unit of its class may live on.
   const misplaced = present.filter((one) => one.class !== classOf(pool));
   const weight = weightOf(pool, fleet);
+  const isEmpty = (one: Instance): boolean => !holdsUnits(one, units);
   return {
     request: planRequests(facts, current),
-    drain: [...misplaced, ...surplus(pool, current)].filter((one) => !holdsUnits(one, units)),
+    drain: [...misplaced.filter(isEmpty), ...surplus(pool, current, isEmpty)],
     keep: instances.filter((one) => one.pool === pool.name && one.state === "DRAINING" && one.reason === SURPLUS && holdsUnits(one, units)),
     resize: current.flatMap((instance) =>
       isSameSize(instance, pool.capacity, weight) ? [] : [{ instance, capacity: pool.capacity, weight }],
@@ -96,11 +97,14 @@ function emptiestCluster(pool: PoolSpec, seats: readonly Pick<Instance, "engineC
   return pool.engineClusters.toSorted((a, b) => count(a) - count(b))[0];
 }
 
-/** Those beyond `max`, the ones that serve least first: failed, unfinished, then the highest numbers. */
-function surplus(pool: PoolSpec, current: readonly Instance[]): readonly Instance[] {
+/** Of the empty ones as many as there are beyond `max`, those that serve least first: failed, unfinished, then the highest numbers. */
+function surplus(pool: PoolSpec, current: readonly Instance[], isEmpty: (one: Instance) => boolean): readonly Instance[] {
   const excess = Math.max(0, current.length - pool.instances.max);
   const usefulness = (one: Instance) => (one.state === "FAILED" ? 0 : one.state === "ACTIVE" || one.state === "CORDONED" ? 2 : 1);
-  return current.toSorted((a, b) => usefulness(a) - usefulness(b) || numberOf(b) - numberOf(a) || (a.id < b.id ? -1 : 1)).slice(0, excess);
+  return current
+    .filter(isEmpty)
+    .toSorted((a, b) => usefulness(a) - usefulness(b) || numberOf(b) - numberOf(a) || (a.id < b.id ? -1 : 1))
+    .slice(0, excess);
 }
 
 function numberOf(instance: Instance): number {

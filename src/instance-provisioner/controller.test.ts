@@ -1,0 +1,265 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FIELD_MANAGER } from "../domain/names.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { KubeObject } from "../runtime/kube/resource.ts";
+import { APPLICATIONS, DEFINITIONS, DEPLOYMENTS, NAMESPACES, typeOf } from "./adapters/kubernetes/types.ts";
+import { aFleet, aPool, CAPACITY } from "./testing/instances.ts";
+import { placeUnit } from "./testing/place-unit.ts";
+import { startWorld, type World } from "./testing/world.ts";
+
+const SECRETS = typeOf("Secret");
+const CONFIG_MAPS = typeOf("ConfigMap");
+const redisSecret = { namespace: "argosy-standard-1", name: "argocd-redis" };
+const fleetOf = (min: number, max: number) => aFleet({ pools: [aPool({ instances: { min, max } })] });
+
+let world: World;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+const read = (type: Parameters<World["hands"]["get"]>[0], at: { readonly namespace: string; readonly name: string }) =>
+  world.hands.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(type, at, world.signal);
+const journalOf = async ({ id }: Instance) =>
+  (await world.store.decisions.list({ subject: id }, 100, world.signal)).map((one) => one.verdict).toReversed();
+const first = async (): Promise<Instance> => {
+  const [instance] = await world.instances();
+  if (instance === undefined) throw new Error("there is no instance");
+  return instance;
+};
+
+describe("a declared pool", () => {
+  it("gets its instances, which become active, with every step in the journal", async () => {
+    await world.startProvisioner();
+    await world.declare();
+    await world.untilStates("ACTIVE", "ACTIVE");
+    const instances = await world.instances();
+    expect(instances.map((one) => one.namespace)).toEqual(["argosy-standard-1", "argosy-standard-2"]);
+    for (const instance of instances) {
+      expect(await journalOf(instance)).toEqual(["REQUESTED", "CREATING", "WARMING", "ACTIVE"]);
+      expect(instance).toMatchObject({
+        reason: "all its pods are ready",
+        attempt: 0,
+        appliedHash: expect.stringMatching(/^[0-9a-f]{32}$/),
+      });
+      expect((await read(NAMESPACES, { namespace: "", name: instance.namespace }))?.metadata.labels).toMatchObject({
+        "argosy.dev/instance": instance.id,
+      });
+    }
+    expect((await read(DEFINITIONS, { namespace: "", name: "applications.argoproj.io" }))?.metadata.annotations).toEqual({
+      "argosy.dev/argo-cd-version": "3.5.7",
+    });
+  });
+
+  it("is written once: looking again writes nothing", async () => {
+    await world.startProvisioner();
+    await world.declare();
+    await world.untilStates("ACTIVE", "ACTIVE");
+    const lookAgain = async (): Promise<number> => {
+      const before = world.server.requests().length;
+      let ticks = 0;
+      await world.until("two resyncs are over", () => ++ticks > 300);
+      return world.server
+        .requests()
+        .slice(before)
+        .filter((request) => request.method === "PATCH" && !request.url.includes("/status")).length;
+    };
+    await lookAgain();
+    expect(await lookAgain()).toBe(0);
+  });
+
+  it("loses its empty surplus, with namespace and secrets, and never what holds a unit", async () => {
+    await world.startProvisioner();
+    await world.declare(fleetOf(3, 3));
+    await world.untilStates("ACTIVE", "ACTIVE", "ACTIVE");
+    const [, , last] = await world.instances();
+    if (last === undefined) throw new Error("three instances were there");
+    await placeUnit(world, last.id);
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("RETIRED", "RETIRED", "ACTIVE");
+    expect(await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" })).toBeUndefined();
+    expect(await read(NAMESPACES, { namespace: "", name: "argosy-standard-3" })).toBeDefined();
+    await world.declare(fleetOf(2, 2));
+    await world.untilStates("RETIRED", "RETIRED", "ACTIVE", "ACTIVE");
+    expect((await world.instances()).at(-1)?.name).toBe("standard-4");
+  });
+
+  it("keeps an instance whose namespace still holds an Application with a finalizer", async () => {
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("ACTIVE");
+    const application = {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "Application",
+      metadata: { name: "left", namespace: "argosy-standard-1", finalizers: ["resources-finalizer.argocd.argoproj.io"] },
+    };
+    await world.hands.create(APPLICATIONS, application, world.signal);
+    await world.declare(fleetOf(0, 0));
+    await world.untilStates("DRAINING");
+    let ticks = 0;
+    await world.until("it was looked at several times", () => ++ticks > 200);
+    expect(await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" })).toBeDefined();
+    await world.hands.mergePatch(
+      APPLICATIONS,
+      { namespace: "argosy-standard-1", name: "left" },
+      { metadata: { finalizers: null } },
+      world.signal,
+    );
+    await world.untilStates("RETIRED");
+  });
+
+  it("tells its instances of a new capacity and of new settings", async () => {
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("ACTIVE");
+    const { engine } = aPool();
+    const capacity = { ...CAPACITY, milliCpu: 4000 };
+    await world.declare(
+      aFleet({ pools: [aPool({ instances: { min: 1, max: 1 }, capacity, engine: { ...engine, statusProcessors: 40 } })] }),
+    );
+    await world.until("the row and the settings follow", async () => {
+      const settings = await read(CONFIG_MAPS, { namespace: "argosy-standard-1", name: "argocd-cmd-params-cm" });
+      return (await first()).capacity.milliCpu === 4000 && settings?.data?.["controller.status.processors"] === "40";
+    });
+    await world.until("the journal says so", async () => (await journalOf(await first())).includes("REAPPLIED"));
+  });
+});
+
+describe("an instance that somebody tampers with", () => {
+  beforeEach(async () => {
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("ACTIVE");
+  });
+
+  it("gets a deleted Secret back, with the same password", async () => {
+    const before = await read(SECRETS, redisSecret);
+    await world.hands.delete(SECRETS, redisSecret, {}, world.signal);
+    await world.until("the Secret is back", async () => (await read(SECRETS, redisSecret)) !== undefined);
+    expect((await read(SECRETS, redisSecret))?.data).toEqual(before?.data);
+  });
+
+  it("gets an edited setting back", async () => {
+    const at = { namespace: "argosy-standard-1", name: "argocd-cm" };
+    await world.hands.mergePatch(CONFIG_MAPS, at, { data: { "cluster.inClusterEnabled": "true" } }, world.signal);
+    await world.until("the setting is back", async () => (await read(CONFIG_MAPS, at))?.data?.["cluster.inClusterEnabled"] === "false");
+  });
+
+  it("gets its network policies and its namespace's confinement back", async () => {
+    const policies = typeOf("NetworkPolicy");
+    const at = { namespace: "argosy-standard-1", name: "argocd-default-deny" };
+    await world.hands.delete(policies, at, {}, world.signal);
+    await world.hands.mergePatch(
+      NAMESPACES,
+      { namespace: "", name: "argosy-standard-1" },
+      { metadata: { labels: { "pod-security.kubernetes.io/enforce": "privileged" } } },
+      world.signal,
+    );
+    await world.until("both are back", async () => {
+      const namespace = await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" });
+      return (
+        (await read(policies, at)) !== undefined && namespace?.metadata.labels?.["pod-security.kubernetes.io/enforce"] === "restricted"
+      );
+    });
+  });
+
+  it("keeps what others add beside its own fields, without fighting over it", async () => {
+    const at = { namespace: "argosy-standard-1", name: "argocd-repo-server" };
+    const restart = { spec: { template: { metadata: { annotations: { "kubectl.kubernetes.io/restartedAt": "now" } } } } };
+    await world.hands.mergePatch(DEPLOYMENTS, at, restart, world.signal);
+    let ticks = 0;
+    await world.until("it was looked at several times", () => ++ticks > 200);
+    const before = world.server.requests().length;
+    await world.until("and again", () => ++ticks > 400);
+    expect(
+      world.server
+        .requests()
+        .slice(before)
+        .filter((request) => request.url.includes(`fieldManager=${FIELD_MANAGER}`)).length,
+    ).toBe(0);
+    expect(JSON.stringify(await read(DEPLOYMENTS, at))).toContain("restartedAt");
+  });
+});
+
+describe("a creation that fails", () => {
+  it("is tried again with its reasons and then given up for people to see, until its declaration changes", async () => {
+    world.server.faults.fail({ method: "PATCH", path: /resourcequotas/, status: 403, reason: "Forbidden", times: 5 });
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.until("it is given up", async () => (await world.instances()).some((one) => one.state === "FAILED"), 2_000);
+    const failed = await first();
+    expect(failed).toMatchObject({ attempt: 5, reason: expect.stringContaining("given up after 5 attempts") });
+    expect(failed.reason).toContain("injected fault");
+    expect(await journalOf(failed)).toEqual(["REQUESTED", "CREATING", "CREATING", "CREATING", "CREATING", "CREATING", "FAILED"]);
+    await world.declare(aFleet({ pools: [aPool({ instances: { min: 1, max: 1 }, engine: { ...aPool().engine, statusProcessors: 5 } })] }));
+    await world.untilStates("ACTIVE");
+    expect((await first()).id).toBe(failed.id);
+  });
+
+  it("is tried again by itself when its time in failure is over", async () => {
+    world.server.faults.fail({ method: "PATCH", path: /resourcequotas/, status: 403, reason: "Forbidden", times: 5 });
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.until("it is given up", async () => (await first().catch(() => undefined))?.state === "FAILED", 2_000);
+    await world.until("it is active", async () => (await first()).state === "ACTIVE", 10_000);
+  });
+
+  it("says which pods do not come", async () => {
+    world.letPodsStart(false);
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.until("an attempt failed", async () => (await first().catch(() => undefined))?.attempt === 1, 10_000);
+    expect((await first()).reason).toContain("argocd-application-controller: its latest change has not been taken up yet");
+    world.letPodsStart(true);
+    await world.untilStates("ACTIVE");
+  });
+
+  it("does not take over a namespace that is there already", async () => {
+    await world.hands.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: "argosy-standard-1" } }, world.signal);
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("FAILED");
+    expect((await first()).reason).toContain("was not made by Argosy");
+    expect((await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" }))?.metadata.labels).toBeUndefined();
+  });
+
+  it("waits for an engine cluster that is not declared yet, as long as a creation may take", async () => {
+    await world.startProvisioner();
+    await world.declare(aFleet({ pools: [aPool({ instances: { min: 1, max: 1 }, engineClusters: ["eu-9"] })] }));
+    await world.until("it is given up", async () => (await first().catch(() => undefined))?.state === "FAILED", 10_000);
+    expect((await first()).reason).toContain("engine cluster eu-9 is not declared or has no credentials");
+  });
+});
+
+describe("definitions", () => {
+  it("never go back to an older release", async () => {
+    const at = { namespace: "", name: "applications.argoproj.io" };
+    const newer = {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: at.name, annotations: { "argosy.dev/argo-cd-version": "3.6.0" } },
+    };
+    await world.hands.create(DEFINITIONS, newer, world.signal);
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("ACTIVE");
+    expect((await read(DEFINITIONS, at))?.metadata.annotations).toEqual({ "argosy.dev/argo-cd-version": "3.6.0" });
+    expect((await read(DEFINITIONS, { namespace: "", name: "appprojects.argoproj.io" }))?.metadata.annotations).toEqual({
+      "argosy.dev/argo-cd-version": "3.5.7",
+    });
+  });
+});
+
+describe("several provisioners at once", () => {
+  it("make the same instances once", async () => {
+    await Promise.all([world.startProvisioner(), world.startProvisioner()]);
+    await world.declare();
+    await world.untilStates("ACTIVE", "ACTIVE");
+    const passwords = await Promise.all(
+      ["argosy-standard-1", "argosy-standard-2"].map(
+        async (namespace) => (await read(SECRETS, { namespace, name: "argocd-redis" }))?.data?.["auth"],
+      ),
+    );
+    expect(new Set(passwords).size).toBe(2);
+  });
+});

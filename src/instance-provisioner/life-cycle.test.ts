@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
+import { DefectError } from "../domain/errors.ts";
+import { INSTANCE_STATES, type InstanceState } from "../domain/instance.ts";
+import { changeOf, noteOf } from "./change.ts";
+import { attemptOffsetMs, DEADLINES_MS, INSTANCE_EVENTS, LIFE_CYCLE, MAX_ATTEMPTS, nextState } from "./life-cycle.ts";
+import { anInstance } from "./testing/instances.ts";
+
+const now = millis(5_000);
+
+describe("the life of an instance", () => {
+  it("is this table", () => {
+    const lines = INSTANCE_STATES.flatMap((state) =>
+      INSTANCE_EVENTS.flatMap((event) => (nextState(state, event) === undefined ? [] : [`${state} ${event} ${nextState(state, event)}`])),
+    );
+    expect(lines).toEqual([
+      "REQUESTED begin CREATING",
+      "REQUESTED giveUp FAILED",
+      "REQUESTED drain DRAINING",
+      "CREATING applied WARMING",
+      "CREATING attemptFailed CREATING",
+      "CREATING giveUp FAILED",
+      "CREATING drain DRAINING",
+      "WARMING ready ACTIVE",
+      "WARMING attemptFailed CREATING",
+      "WARMING giveUp FAILED",
+      "WARMING drain DRAINING",
+      "ACTIVE cordon CORDONED",
+      "ACTIVE drain DRAINING",
+      "CORDONED uncordon ACTIVE",
+      "CORDONED drain DRAINING",
+      "DRAINING keep ACTIVE",
+      "DRAINING retired RETIRED",
+      "FAILED retry REQUESTED",
+      "FAILED drain DRAINING",
+    ]);
+  });
+
+  it("leads from every state to the end, and from the end nowhere", () => {
+    const reach = (from: InstanceState, seen: ReadonlySet<InstanceState> = new Set([from])): ReadonlySet<InstanceState> =>
+      Object.values(LIFE_CYCLE[from]).reduce<ReadonlySet<InstanceState>>(
+        (all, to) => (to === undefined || all.has(to) ? all : reach(to, new Set([...all, to]))),
+        seen,
+      );
+    for (const state of INSTANCE_STATES) expect(reach(state).has("RETIRED"), state).toBe(true);
+    expect([...reach("RETIRED")]).toEqual(["RETIRED"]);
+  });
+
+  it("has a deadline wherever something else must answer", () => {
+    expect(Object.entries(DEADLINES_MS).flatMap(([state, ms]) => (ms === undefined ? [] : [state]))).toEqual([
+      "CREATING",
+      "WARMING",
+      "FAILED",
+    ]);
+  });
+
+  it("leaves all attempts time before the deadline", () => {
+    const offsets = Array.from({ length: MAX_ATTEMPTS + 1 }, (_, attempt) => attemptOffsetMs(attempt));
+    expect(offsets).toEqual([0, 5_000, 20_000, 80_000, 320_000, 1_280_000]);
+    expect(offsets[MAX_ATTEMPTS - 1]).toBeLessThan(DEADLINES_MS.CREATING ?? 0);
+  });
+});
+
+describe("a change of an instance's row", () => {
+  it("names the revision it was decided on and says in the journal what happened", () => {
+    const instance = anInstance({ state: "CREATING", revision: 7, appliedHash: "old" });
+    expect(changeOf(instance, { event: "applied", reason: "waiting for its pods", attempt: 2, now, wantedHash: "new" })).toEqual({
+      id: instance.id,
+      revision: 7,
+      state: "WARMING",
+      reason: "waiting for its pods",
+      attempt: 2,
+      appliedHash: "new",
+      decision: {
+        at: now,
+        subject: instance.id,
+        kind: "instance",
+        verdict: "WARMING",
+        rule: "applied",
+        details: { name: "standard-1", pool: "standard", reason: "waiting for its pods", attempt: 2, version: "3.5.7" },
+      },
+    });
+  });
+
+  it("takes over the version that is asked for when a creation begins", () => {
+    const instance = anInstance({ version: "3.5.6", desiredVersion: "3.5.7" });
+    expect(changeOf(instance, { event: "begin", reason: "", attempt: 0, now, wantedHash: "new" })).toMatchObject({ version: "3.5.7" });
+    expect(changeOf(instance, { event: "begin", reason: "", attempt: 0, now, wantedHash: "new" })).not.toHaveProperty("appliedHash");
+  });
+
+  it("is a defect when the state does not know the event", () => {
+    expect(() => changeOf(anInstance({ state: "RETIRED" }), { event: "ready", reason: "", attempt: 0, now })).toThrow(DefectError);
+  });
+
+  it("is made without a change of state only for news", () => {
+    const instance = anInstance({ state: "ACTIVE", appliedHash: "a" });
+    expect(noteOf(instance, { now, appliedHash: "a" })).toBeUndefined();
+    expect(noteOf(instance, { now, appliedHash: "b" })).toMatchObject({
+      state: "ACTIVE",
+      appliedHash: "b",
+      decision: { verdict: "REAPPLIED" },
+    });
+    expect(noteOf(instance, { now, version: "3.5.8" })).toMatchObject({ decision: { verdict: "UPGRADED" } });
+    expect(noteOf(instance, { now, capacity: { ...instance.capacity, milliCpu: 1 }, weight: 1 })).toMatchObject({
+      decision: { verdict: "RESIZED" },
+    });
+  });
+});

@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
+import type { ObservedInstance } from "../domain/engine.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import { INSTANCE_STATES, type Instance } from "../domain/instance.ts";
+import { nextState } from "./life-cycle.ts";
+import { COMPONENTS } from "./manifests/names.ts";
+import { afterRefusal, type InstanceFacts, nextStep } from "./next-step.ts";
+import { anInstance } from "./testing/instances.ts";
+
+const MINUTE = 60_000;
+const absent: ObservedInstance = { namespace: "absent" };
+const terminating: ObservedInstance = { namespace: "terminating" };
+const foreign: ObservedInstance = { namespace: "foreign", owner: "somebody" as InstanceId };
+const unowned: ObservedInstance = { namespace: "foreign", owner: undefined };
+const away: ObservedInstance = { namespace: "unknown", reason: "engine cluster eu-1 does not answer" };
+const ready: ObservedInstance = { namespace: "ours", components: COMPONENTS.map((name) => ({ name, isReady: true, detail: "" })) };
+const starting: ObservedInstance = {
+  namespace: "ours",
+  components: [
+    { name: "argocd-redis", isReady: true, detail: "" },
+    { name: "argocd-repo-server", isReady: false, detail: "0 of 1 pods are ready" },
+  ],
+};
+
+function facts(instance: Partial<Instance>, observed: ObservedInstance, more: Partial<InstanceFacts> = {}): InstanceFacts {
+  return { instance: anInstance(instance), observed, wanted: { kind: "renderable", hash: "new" }, units: 0, now: millis(0), ...more };
+}
+
+const impossible = { wanted: { kind: "impossible", reason: "version 9.9.9 is not in the catalogue" } } as const;
+
+describe("an instance that was asked for", () => {
+  it("begins to be created", () => {
+    expect(nextStep(facts({}, absent))).toMatchObject({ kind: "change", event: "begin" });
+  });
+  it("fails visibly when nobody can say what to create", () => {
+    expect(nextStep(facts({}, absent, impossible))).toMatchObject({
+      kind: "change",
+      event: "giveUp",
+      reason: "version 9.9.9 is not in the catalogue",
+    });
+  });
+});
+
+describe("an instance being created", () => {
+  const state = "CREATING";
+  it.each([absent, ready, starting])("is written, whatever a crash may have left: %j", (observed) => {
+    expect(nextStep(facts({ state }, observed))).toMatchObject({ kind: "apply", then: { event: "applied" } });
+  });
+  it("waits before each further attempt, also when events wake it", () => {
+    expect(nextStep(facts({ state, attempt: 2 }, absent, { now: millis(12_000) }))).toMatchObject({ kind: "wait", afterMs: 8_000 });
+    expect(nextStep(facts({ state, attempt: 2 }, absent, { now: millis(20_000) }))).toMatchObject({ kind: "apply" });
+  });
+  it("waits for a namespace of its name to be gone, and for a cluster to answer", () => {
+    expect(nextStep(facts({ state }, terminating))).toMatchObject({ kind: "wait" });
+    expect(nextStep(facts({ state }, away))).toMatchObject({ kind: "wait", reason: "engine cluster eu-1 does not answer" });
+  });
+  it("never takes over a namespace of somebody else", () => {
+    expect(nextStep(facts({ state }, foreign))).toMatchObject({
+      event: "giveUp",
+      reason: expect.stringContaining("belongs to instance somebody"),
+    });
+    expect(nextStep(facts({ state }, unowned))).toMatchObject({
+      event: "giveUp",
+      reason: expect.stringContaining("was not made by Argosy"),
+    });
+  });
+  it.each([
+    [away, "engine cluster eu-1 does not answer"],
+    [terminating, "namespace argosy-standard-1 is still being deleted"],
+    [absent, "attempt 4 of 5 failed: no"],
+  ])("is given up with the last reason when its time is over: %j", (observed, reason) => {
+    expect(nextStep(facts({ state, reason: "attempt 4 of 5 failed: no" }, observed, { now: millis(10 * MINUTE) }))).toMatchObject({
+      event: "giveUp",
+      reason: expect.stringContaining(reason),
+    });
+  });
+  it("is given up when its release has left the catalogue", () => {
+    expect(nextStep(facts({ state }, absent, impossible))).toMatchObject({ event: "giveUp" });
+  });
+  it("is tried again after a refusal, five times in all", () => {
+    expect(afterRefusal(facts({ state, attempt: 0 }, absent), "quota exceeded")).toEqual({
+      kind: "change",
+      event: "attemptFailed",
+      attempt: 1,
+      reason: "attempt 1 of 5 failed: quota exceeded",
+    });
+    expect(afterRefusal(facts({ state, attempt: 4 }, absent), "quota exceeded")).toEqual({
+      kind: "change",
+      event: "giveUp",
+      attempt: 5,
+      reason: "given up after 5 attempts: quota exceeded",
+    });
+  });
+});
+
+describe("an instance that warms up", () => {
+  const state = "WARMING";
+  it("is active as soon as all its pods are ready", () => {
+    expect(nextStep(facts({ state, attempt: 3 }, ready))).toEqual({
+      kind: "change",
+      event: "ready",
+      reason: "all its pods are ready",
+      attempt: 0,
+    });
+  });
+  it("is kept as it should be and looked at again while they are not", () => {
+    expect(nextStep(facts({ state }, starting))).toMatchObject({ kind: "apply", then: undefined, againAfterMs: 5_000 });
+    expect(nextStep(facts({ state }, away))).toMatchObject({ kind: "wait" });
+  });
+  it("is written again when pods do not come, naming those", () => {
+    expect(nextStep(facts({ state }, starting, { now: millis(10 * MINUTE) }))).toMatchObject({
+      event: "attemptFailed",
+      reason: "attempt 1 of 5 failed: argocd-repo-server: 0 of 1 pods are ready; argocd-application-controller: is not there",
+    });
+    expect(nextStep(facts({ state, attempt: 4 }, away, { now: millis(10 * MINUTE) }))).toMatchObject({ event: "giveUp" });
+  });
+  it("is written again when somebody deleted its namespace", () => {
+    expect(nextStep(facts({ state }, absent))).toMatchObject({ event: "attemptFailed" });
+    expect(nextStep(facts({ state }, terminating))).toMatchObject({ event: "attemptFailed" });
+  });
+  it("is given up when its namespace is another's, or its release unknown", () => {
+    expect(nextStep(facts({ state }, foreign))).toMatchObject({ event: "giveUp" });
+    expect(nextStep(facts({ state }, ready, impossible))).toMatchObject({ event: "giveUp" });
+  });
+});
+
+describe.each(["ACTIVE", "CORDONED"] as const)("an instance that is %s", (state) => {
+  it.each([absent, starting, ready])("is kept as it should be: %j", (observed) => {
+    expect(nextStep(facts({ state }, observed))).toEqual({ kind: "apply", then: undefined, againAfterMs: undefined });
+  });
+  it("is left as it is when its pool is not declared any more", () => {
+    expect(nextStep(facts({ state }, ready, impossible))).toEqual({ kind: "rest" });
+  });
+  it.each([away, foreign, terminating])("stays in its state whatever happens to its namespace: %j", (observed) => {
+    expect(nextStep(facts({ state }, observed))).toMatchObject({ kind: "wait" });
+  });
+  it("runs another version once that is written and all its pods are ready", () => {
+    const changing = { state, version: "3.5.6", desiredVersion: "3.5.7" };
+    expect(nextStep(facts({ ...changing, appliedHash: "old" }, ready))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
+    expect(nextStep(facts({ ...changing, appliedHash: "new" }, starting))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
+    expect(nextStep(facts({ ...changing, appliedHash: "new" }, ready))).toEqual({ kind: "upgraded", version: "3.5.7" });
+  });
+});
+
+describe("an instance on its way out", () => {
+  const state = "DRAINING";
+  it("serves as before while it holds a unit", () => {
+    expect(nextStep(facts({ state }, ready, { units: 1 }))).toMatchObject({ kind: "apply" });
+  });
+  it("loses its namespace when it holds nothing, and is retired when that is gone", () => {
+    expect(nextStep(facts({ state }, ready))).toEqual({ kind: "deleteNamespace" });
+    expect(nextStep(facts({ state }, terminating))).toMatchObject({ kind: "wait" });
+    expect(nextStep(facts({ state }, away))).toMatchObject({ kind: "wait" });
+    expect(nextStep(facts({ state }, absent))).toMatchObject({ event: "retired" });
+  });
+  it("leaves a namespace alone that is not its own", () => {
+    expect(nextStep(facts({ state }, foreign))).toMatchObject({ event: "retired", reason: expect.stringContaining("left alone") });
+  });
+});
+
+describe("an instance that failed", () => {
+  const state = "FAILED";
+  it("is tried again at once when its declaration changed", () => {
+    expect(nextStep(facts({ state, appliedHash: "old", attempt: 5 }, absent))).toMatchObject({ event: "retry", attempt: 0 });
+  });
+  it("is tried again after half an hour, and until then rests", () => {
+    expect(nextStep(facts({ state, appliedHash: "new" }, absent, { now: millis(10 * MINUTE) }))).toMatchObject({
+      kind: "wait",
+      afterMs: 20 * MINUTE,
+    });
+    expect(nextStep(facts({ state, appliedHash: "new" }, absent, { now: millis(30 * MINUTE) }))).toMatchObject({ event: "retry" });
+  });
+  it("rests while nobody can say what it should be", () => {
+    expect(nextStep(facts({ state }, absent, { ...impossible, now: millis(60 * MINUTE) }))).toEqual({ kind: "rest" });
+  });
+});
+
+describe("every step", () => {
+  it("is one the life cycle knows", () => {
+    for (const state of INSTANCE_STATES)
+      for (const observed of [absent, terminating, foreign, unowned, away, ready, starting])
+        for (const now of [0, 9 * MINUTE, 60 * MINUTE])
+          for (const units of [0, 1])
+            for (const more of [{}, impossible]) {
+              const step = nextStep(facts({ state }, observed, { now: millis(now), units, ...more }));
+              const change = step.kind === "change" ? step : step.kind === "apply" ? step.then : undefined;
+              if (change !== undefined) expect(nextState(state, change.event), `${state} ${change.event}`).toBeDefined();
+            }
+  });
+  it("of a retired instance is none, unless a late writer made its namespace again", () => {
+    expect(nextStep(facts({ state: "RETIRED" }, absent))).toEqual({ kind: "rest" });
+    expect(nextStep(facts({ state: "RETIRED" }, foreign))).toEqual({ kind: "rest" });
+    expect(nextStep(facts({ state: "RETIRED" }, ready))).toEqual({ kind: "deleteNamespace" });
+  });
+});

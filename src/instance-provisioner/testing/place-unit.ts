@@ -1,0 +1,31 @@
+import type { ApplicationId, InstanceId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { World } from "./world.ts";
+
+const ROOM = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
+
+/** Gives an instance a unit with one application, as the door and the scheduler would. */
+export async function placeUnit({ store, ids, clock, signal }: World, instanceId: InstanceId): Promise<void> {
+  const unitId = ids.next<UnitId>();
+  const newIds = {
+    workspaceId: ids.next<WorkspaceId>(),
+    unitId,
+    applicationId: ids.next<ApplicationId>(),
+    operationId: ids.next<OperationId>(),
+  };
+  const workspace = { plane: "kubernetes", apiCluster: "main", namespace: unitId, namespaceUid: unitId, trustClass: "public" } as const;
+  const spec = {
+    source: { repoUrl: "https://git.example/a.git", path: ".", targetRevision: "" },
+    destination: {},
+    type: "automated",
+    createNamespace: false,
+  } as const;
+  const intent = { workspace, newIds, class: "eu/shared/public", name: "app", uid: unitId, generation: 1, spec, argoName: `app-${unitId}` };
+  await store.intents.recordDeployments([intent], signal);
+  const known = await store.placements.readUnit(unitId, signal);
+  const decision = { at: clock.now(), subject: unitId, kind: "placement", verdict: "CHOSEN", rule: "TEST", details: {} } as const;
+  const outcome = await store.placements.commitFirstPlacement(
+    { unitId, rowVersion: known?.unit.rowVersion ?? 0, instanceId, ceiling: ROOM, decision },
+    signal,
+  );
+  if (outcome.kind !== "placed") throw new Error(`the unit could not be placed: ${outcome.kind}`);
+}
