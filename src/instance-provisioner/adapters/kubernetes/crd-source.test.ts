@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { InputError } from "../../../domain/errors.ts";
+import { createFileCrdSource } from "./crd-source.ts";
+
+const signal = new AbortController().signal;
+const definition = (name: string): string =>
+  `apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: ${name}\nspec: {group: argoproj.io}\n`;
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "crds-"));
+  writeFileSync(join(directory, "application-crd.yaml"), definition("applications.argoproj.io"));
+  writeFileSync(join(directory, "appproject-crd.yaml"), definition("appprojects.argoproj.io"));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+describe("a release's definitions", () => {
+  it("are those of applications and projects, read once", async () => {
+    const source = createFileCrdSource();
+    const names = async () => (await source.read(directory, signal)).map((object) => object.metadata.name);
+    expect(await names()).toEqual(["applications.argoproj.io", "appprojects.argoproj.io"]);
+    rmSync(join(directory, "application-crd.yaml"));
+    expect(await names()).toEqual(["applications.argoproj.io", "appprojects.argoproj.io"]);
+  });
+
+  it.each([
+    ["is not there", undefined],
+    ["is no YAML", "{"],
+    ["is something else", "kind: ConfigMap\nmetadata: {name: applications.argoproj.io}\n"],
+    ["is another kind's", definition("rollouts.argoproj.io")],
+    ["is empty", ""],
+  ])("are asked for by name when a file %s, and read again when it is mended", async (_what, text) => {
+    const file = join(directory, "application-crd.yaml");
+    if (text === undefined) rmSync(file);
+    else writeFileSync(file, text);
+    const source = createFileCrdSource();
+    await expect(source.read(directory, signal)).rejects.toSatisfy(
+      (error) => error instanceof InputError && error.message.includes(file) && error.remedy.includes("application-crd.yaml"),
+    );
+    writeFileSync(file, definition("applications.argoproj.io"));
+    expect(await source.read(directory, signal)).toHaveLength(2);
+  });
+});

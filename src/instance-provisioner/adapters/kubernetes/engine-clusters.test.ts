@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { InstanceId } from "../../../domain/ids.ts";
+import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { type FakeApiServer, startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
+import { until } from "../../../runtime/kube/testing/until.ts";
+import { createSeededRng } from "../../../runtime/rng.ts";
+import { createVirtualClock } from "../../../runtime/testing/virtual-clock.ts";
+import { silentLog } from "../../../telemetry/log.ts";
+import { noMetrics } from "../../../telemetry/metrics.ts";
+import { renderManifests } from "../../manifests/render.ts";
+import { someParameters } from "../../testing/parameters.ts";
+import { createEngineClusters } from "./engine-clusters.ts";
+
+const instance = { id: someParameters().instance.id, namespace: "argosy-standard-1" };
+
+let server: FakeApiServer;
+let client: KubeClient | undefined;
+const abort = new AbortController();
+const clock = createVirtualClock();
+
+beforeEach(async () => {
+  server = await startFakeApiServer();
+  client = server.client("eu-1");
+});
+afterEach(() => server.close());
+
+const open = () =>
+  createEngineClusters({
+    clock,
+    rng: createSeededRng(1),
+    log: silentLog,
+    metrics: noMetrics,
+    clientOf: async () => client,
+    signal: abort.signal,
+  });
+
+describe("engine clusters", () => {
+  it("are opened once, also when two ask at the same time", async () => {
+    const clusters = open();
+    const [a, b] = await Promise.all([clusters.get("eu-1"), clusters.get("eu-1")]);
+    expect(a).toBe(b);
+    await clock.advance(120_000);
+    expect(await clusters.get("eu-1")).toBe(a);
+  });
+
+  it("are not there without credentials, and come when these do", async () => {
+    const [later, clusters] = [client, open()];
+    client = undefined;
+    expect(await clusters.get("eu-1")).toBeUndefined();
+    client = later;
+    expect((await clusters.get("eu-1"))?.name).toBe("eu-1");
+  });
+
+  it("are opened anew with other credentials, and their old watches end", async () => {
+    const clusters = open();
+    const before = await clusters.get("eu-1");
+    await before?.observe(instance, abort.signal);
+    await until(() => server.openWatches() === 12);
+    client = server.client("eu-1");
+    await clock.advance(60_000);
+    const after = await clusters.get("eu-1");
+    expect(after).not.toBe(before);
+    await after?.observe(instance, abort.signal);
+    await until(() => server.openWatches() === 12);
+  });
+
+  it("tell whose objects have changed", async () => {
+    const clusters = open();
+    const told = new Set<InstanceId>();
+    const end = clusters.subscribe((id) => told.add(id));
+    await (await clusters.get("eu-1"))?.applyObjects(renderManifests(someParameters()).slice(0, 3), abort.signal);
+    await until(() => told.has(instance.id));
+    end();
+  });
+});
+
+describe("an instance on an engine cluster", () => {
+  it("is absent, then ours, and its workloads are not ready before their pods are", async () => {
+    const cluster = await open().get("eu-1");
+    if (cluster === undefined) throw new Error("the cluster was declared");
+    expect(await cluster.observe(instance, abort.signal)).toEqual({ namespace: "absent" });
+    const objects = renderManifests(someParameters());
+    expect(await cluster.applyObjects(objects, abort.signal)).toHaveLength(objects.length);
+    const seen = async () => cluster.observe(instance, abort.signal);
+    let last = await seen();
+    while (last.namespace !== "ours" || last.components.length < 3) last = await seen();
+    expect(last.components.map((one) => [one.name, one.isReady])).toEqual([
+      ["argocd-application-controller", false],
+      ["argocd-repo-server", false],
+      ["argocd-redis", false],
+    ]);
+    expect(await cluster.observe({ ...instance, id: "other" as InstanceId }, abort.signal)).toEqual({
+      namespace: "foreign",
+      owner: instance.id,
+    });
+  });
+
+  it("keeps its namespace when somebody else asks for its deletion", async () => {
+    const cluster = await open().get("eu-1");
+    await cluster?.applyObjects(renderManifests(someParameters()).slice(0, 1), abort.signal);
+    await cluster?.deleteNamespace({ ...instance, id: "other" as InstanceId }, abort.signal);
+    expect(await cluster?.observe(instance, abort.signal)).toMatchObject({ namespace: "ours" });
+    expect(await cluster?.deleteNamespace(instance, abort.signal)).toEqual({ kind: "deleting" });
+  });
+});
