@@ -36,11 +36,10 @@ interface Seated {
   readonly application: Application;
 }
 
-function seat(namespace = "team-a"): Seated {
-  const instance = world.rows.addInstance("one");
-  const unit = world.rows.addUnit(namespace);
-  const application = world.rows.addApplication(unit.id, "web");
-  return { instance, unit: world.rows.place(unit.id, instance.id), application };
+async function seat(namespace = "team-a"): Promise<Seated> {
+  const instance = await world.rows.addInstance("one");
+  const application = await world.rows.addApplication(namespace, "web");
+  return { instance, unit: await world.rows.place(application, instance.id), application };
 }
 
 const applicationAt = ({ instance, application }: Seated) => ({ namespace: instance.namespace, name: application.argoName });
@@ -48,7 +47,7 @@ const readApplication = (seated: Seated): Promise<Raw | undefined> =>
   world.hands.engine.get(APPLICATIONS, applicationAt(seated), world.signal);
 const readRegister = (): Promise<Raw | undefined> =>
   world.hands.api.get(ROLE_BINDINGS, { namespace: "team-a", name: "argosy-deployer" }, world.signal);
-const isAcknowledged = ({ application }: Seated): boolean => world.rows.acknowledged("application", application.id) !== undefined;
+const isAcknowledged = async ({ application }: Seated) => (await world.rows.acknowledged("application", application.id)) !== undefined;
 const writes = (): readonly string[] =>
   [...world.apiServer.requests(), ...world.engineServer.requests()]
     .filter(({ method }) => method !== "GET")
@@ -56,7 +55,7 @@ const writes = (): readonly string[] =>
 
 describe("making an instance equal to its rows", () => {
   test("gives a placed application everything it needs, and says so", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("the application is acknowledged", () => isAcknowledged(seated));
 
@@ -84,16 +83,16 @@ describe("making an instance equal to its rows", () => {
     );
     expect(Buffer.from(entry?.data?.["config"] ?? "", "base64").toString()).toContain(`token-of-${reader}`);
     for (const kind of ["account", "register", "project"] as const)
-      expect(world.rows.acknowledged(kind, unit.id)).toMatchObject({
+      expect(await world.rows.acknowledged(kind, unit.id)).toMatchObject({
         epoch: unit.epoch,
-        appliedRevision: world.rows.unit(unit.id).desiredRevision,
+        appliedRevision: (await world.rows.unit(unit.id))?.desiredRevision,
       });
   });
 
   test("writes no Application before the instance can enter the cluster it goes to", async () => {
     const release = world.apiServer.faults.hold({ method: "PATCH", path: /secrets\/read-/ });
     const reconciler = await world.startReconciler();
-    const seated = seat();
+    const seated = await seat();
     await eventually("the unit was looked at", () => (world.rows.statements()["readUnit"] ?? 0) > 0);
     await reconciler.idle();
     expect(await readApplication(seated)).toBeUndefined();
@@ -102,15 +101,15 @@ describe("making an instance equal to its rows", () => {
   });
 
   test("turns one more application into one read, one write and one acknowledgement", async () => {
-    const seated = seat();
+    const seated = await seat();
     const reconciler = await world.startReconciler();
     await eventually("the first one is acknowledged", () => isAcknowledged(seated));
     await reconciler.idle();
     const before = world.rows.statements();
     const written = writes().length;
 
-    const second = world.rows.addApplication(seated.unit.id, "second");
-    await eventually("the second one is acknowledged", () => world.rows.acknowledged("application", second.id) !== undefined);
+    const second = await world.rows.addApplication("team-a", "second");
+    await eventually("the second one is acknowledged", async () => (await world.rows.acknowledged("application", second.id)) !== undefined);
     await reconciler.idle();
 
     const after = world.rows.statements();
@@ -127,13 +126,13 @@ describe("making an instance equal to its rows", () => {
   });
 
   test("changes an Application whose row changes, under tests of what it was", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
-    world.rows.changeSpec(seated.application.id, { type: "manual" });
+    await world.rows.changeSpec(seated.application, { type: "manual" });
     await eventually(
       "the change is acknowledged",
-      () => world.rows.acknowledged("application", seated.application.id)?.appliedRevision === 2,
+      async () => (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 2,
     );
 
     expect((await readApplication(seated))?.spec).not.toHaveProperty("syncPolicy.automated");
@@ -145,34 +144,38 @@ describe("making an instance equal to its rows", () => {
     ).toEqual(["/metadata/uid", "/metadata/resourceVersion", "/metadata/annotations/argosy.dev~1epoch"]);
   });
 
-  test("finds rows whose hint was lost with the next sweep for hints that were missed", async () => {
-    const seated = seat();
+  test("finds rows whose hints were lost, new ones and changed ones", async () => {
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     world.rows.mute(true);
-    const second = world.rows.addApplication(seated.unit.id, "second");
+    const second = await world.rows.addApplication("team-a", "second");
+    await world.rows.changeSpec(seated.application, { type: "manual" });
     world.rows.missHints();
-    await eventually("it is found", () => world.rows.acknowledged("application", second.id) !== undefined);
+    await eventually("the new one is found", async () => (await world.rows.acknowledged("application", second.id)) !== undefined);
+    await eventually("the change is found", async () => {
+      return (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 2;
+    });
   });
 
   test("goes on where it stopped when the database comes back", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     world.rows.setAway(true);
-    world.rows.changeSpec(seated.application.id, { type: "manual" });
+    await world.rows.changeSpec(seated.application, { type: "manual" });
     await eventually("somebody tried", () => (world.rows.statements()["readApplications"] ?? 0) > 2);
     world.rows.setAway(false);
     await eventually(
       "the change is acknowledged",
-      () => world.rows.acknowledged("application", seated.application.id)?.appliedRevision === 2,
+      async () => (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 2,
     );
   });
 });
 
 describe("repairing what people do by hand", () => {
   test("makes deleted objects anew", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     const old = (await readApplication(seated))?.metadata.uid;
@@ -215,11 +218,14 @@ describe("repairing what people do by hand", () => {
         )) !== undefined,
     );
     const uid = (await readApplication(seated))?.metadata.uid;
-    await eventually("the new uid is recorded", () => world.rows.acknowledged("application", seated.application.id)?.uid === uid);
+    await eventually(
+      "the new uid is recorded",
+      async () => (await world.rows.acknowledged("application", seated.application.id))?.uid === uid,
+    );
   });
 
   test("undoes edits, also those that leave the recorded hash alone", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     await world.hands.engine.mergePatch(
@@ -246,7 +252,7 @@ describe("repairing what people do by hand", () => {
   });
 
   test("takes back an Application whose labels were removed", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     await world.hands.engine.jsonPatch(APPLICATIONS, applicationAt(seated), [{ op: "remove", path: "/metadata/labels" }], world.signal);
@@ -268,7 +274,7 @@ describe("repairing what people do by hand", () => {
       } as never,
       world.signal,
     );
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     expect(await readRegister()).toMatchObject({
@@ -278,7 +284,7 @@ describe("repairing what people do by hand", () => {
   });
 
   test("keeps the workloads of a wanted Application that is being deleted with its cascade, and makes it anew", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     world.freezeEngine(true);
@@ -302,16 +308,16 @@ describe("repairing what people do by hand", () => {
 
 describe("deleting", () => {
   test("lets Argo CD delete the workloads first, and forgets the row when the Application is gone", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     world.freezeEngine(true);
-    world.rows.deleteApplication(seated.application.id, "cascade");
+    await world.rows.deleteApplication(seated.application, "cascade");
     await eventually("it is on its way out", async () => (await readApplication(seated))?.metadata.deletionTimestamp !== undefined);
     expect((await readApplication(seated))?.metadata.finalizers).toEqual([CASCADE_FINALIZER]);
-    expect(world.rows.application(seated.application.id)).toBeDefined();
+    expect(await world.rows.application(seated.application.id)).toBeDefined();
     world.freezeEngine(false);
-    await eventually("the row is gone", () => world.rows.application(seated.application.id) === undefined);
+    await eventually("the row is gone", async () => (await world.rows.application(seated.application.id)) === undefined);
     expect(await readApplication(seated)).toBeUndefined();
     expect(
       await world.hands.engine.get(PROJECTS, { namespace: seated.instance.namespace, name: projectName(seated.unit.id) }, world.signal),
@@ -319,22 +325,22 @@ describe("deleting", () => {
   });
 
   test("leaves the workloads alone when they are to stay", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
-    world.rows.deleteApplication(seated.application.id, "orphan");
-    await eventually("the row is gone", () => world.rows.application(seated.application.id) === undefined);
+    await world.rows.deleteApplication(seated.application, "orphan");
+    await eventually("the row is gone", async () => (await world.rows.application(seated.application.id)) === undefined);
     const patches = world.engineServer.requests().filter(({ method, url }) => method === "PATCH" && url.includes("/applications/"));
     expect(patches.filter(({ body }) => body.includes(CASCADE_FINALIZER))).toEqual([]);
   });
 
   test("takes down what stood for a workspace after its last application", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
-    world.rows.deleteApplication(seated.application.id, "cascade");
-    await eventually("the row is gone", () => world.rows.application(seated.application.id) === undefined);
-    world.rows.endWorkspace(seated.unit.id);
+    await world.rows.deleteApplication(seated.application, "cascade");
+    await eventually("the row is gone", async () => (await world.rows.application(seated.application.id)) === undefined);
+    await world.rows.endWorkspace(seated.application);
     await eventually("the register is gone", async () => (await readRegister()) === undefined);
     await eventually("nobody may be impersonated", async () => {
       const role = await world.hands.api.get<Raw>(
@@ -350,12 +356,12 @@ describe("deleting", () => {
   });
 
   test("takes the rights of an instance back when it is retired", async () => {
-    const instance = world.rows.addInstance("one");
+    const instance = await world.rows.addInstance("one");
     const reader = { namespace: "argosy-accounts", name: readAccountName(instance.id) };
     await world.startReconciler();
     const entry = { namespace: instance.namespace, name: clusterEntryName(DESTINATION.server) };
     await eventually("it has its entry", async () => (await world.hands.engine.get(SECRETS, entry, world.signal)) !== undefined);
-    world.rows.retire(instance.id);
+    await world.rows.retire(instance);
     await eventually("its account is gone", async () => (await world.hands.api.get(SERVICE_ACCOUNTS, reader, world.signal)) === undefined);
     for (const type of [SECRETS, ROLES, ROLE_BINDINGS]) expect(await world.hands.api.get(type, reader, world.signal)).toBeUndefined();
     const binding = { namespace: "", name: `argosy-${reader.name}` };
@@ -363,7 +369,7 @@ describe("deleting", () => {
   });
 
   test("removes an Application whose row is gone, without its workloads, once a second look confirms it", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     const late = {
@@ -396,27 +402,27 @@ describe("deleting", () => {
 
 describe("a watch that is behind", () => {
   test("is not believed about an absence: what another process made is deleted too", async () => {
-    const seated = seat();
+    const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     world.rows.mute(true);
-    const second = world.rows.addApplication(seated.unit.id, "second");
+    const second = await world.rows.addApplication("team-a", "second");
     const at = { namespace: seated.instance.namespace, name: second.argoName };
     world.engineServer.faults.silenceWatches();
     await world.hands.engine.create(APPLICATIONS, { ...(await readApplication(seated)), metadata: { ...at } } as KubeObject, world.signal);
     world.rows.mute(false);
-    world.rows.deleteApplication(second.id, "cascade");
+    await world.rows.deleteApplication(second, "cascade");
     await eventually("it is on its way out", async () => {
       return (await world.hands.engine.get(APPLICATIONS, at, world.signal))?.metadata.deletionTimestamp !== undefined;
     });
-    expect(world.rows.application(second.id)).toBeDefined();
+    expect(await world.rows.application(second.id)).toBeDefined();
     world.engineServer.faults.unsilenceWatches();
     world.engineServer.faults.resetWatches();
-    await eventually("the row is gone", () => world.rows.application(second.id) === undefined);
+    await eventually("the row is gone", async () => (await world.rows.application(second.id)) === undefined);
   });
 
   test("costs one more look, not the change", async () => {
-    const seated = seat();
+    const seated = await seat();
     const reconciler = await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     await reconciler.idle();
@@ -425,14 +431,14 @@ describe("a watch that is behind", () => {
     await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status: { sync: { status: "Synced" } } }, world.signal);
     const role = { namespace: "argosy-accounts", name: readAccountName(seated.instance.id) };
     await world.hands.api.mergePatch(ROLES, role, { metadata: { annotations: { seen: "no" } } }, world.signal);
-    world.rows.changeSpec(seated.application.id, { type: "manual" });
-    const other = world.rows.addUnit("team-b");
-    world.rows.place(other.id, seated.instance.id);
+    await world.rows.changeSpec(seated.application, { type: "manual" });
+    const other = await world.rows.addApplication("team-b", "web");
+    await world.rows.place(other, seated.instance.id);
     await eventually(
       "the change is acknowledged",
-      () => world.rows.acknowledged("application", seated.application.id)?.appliedRevision === 2,
+      async () => (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 2,
     );
-    await eventually("the other unit stands", () => world.rows.acknowledged("register", other.id) !== undefined);
+    await eventually("the other unit stands", async () => (await world.rows.acknowledged("register", other.unitId)) !== undefined);
     const names = (await world.hands.api.get<Raw>(ROLES, role, world.signal))?.rules?.[0]?.resourceNames;
     expect(names).toHaveLength(2);
   });
@@ -440,13 +446,13 @@ describe("a watch that is behind", () => {
 
 describe("several reconcilers and old rows", () => {
   test("end in the same state when two work on everything at once", async () => {
-    const seated = seat();
+    const seated = await seat();
     const both = await Promise.all([world.startReconciler(), world.startReconciler()]);
     for (let round = 0; round < 5; round += 1)
-      world.rows.changeSpec(seated.application.id, { source: { ...seated.application.spec.source, path: `round-${round}` } });
+      await world.rows.changeSpec(seated.application, { source: { ...seated.application.spec.source, path: `round-${round}` } });
     await eventually(
       "the last change is acknowledged",
-      () => world.rows.acknowledged("application", seated.application.id)?.appliedRevision === 6,
+      async () => (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 6,
     );
     await Promise.all(both.map((reconciler) => reconciler.idle()));
     expect((await readApplication(seated))?.spec).toMatchObject({ source: { path: "round-4" } });
@@ -454,7 +460,7 @@ describe("several reconcilers and old rows", () => {
   });
 
   test("leave alone what was written under a later epoch", async () => {
-    const seated = seat();
+    const seated = await seat();
     const reconciler = await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     await world.hands.engine.mergePatch(
@@ -463,26 +469,36 @@ describe("several reconcilers and old rows", () => {
       { metadata: { annotations: { "argosy.dev/epoch": "900" } } },
       world.signal,
     );
-    world.rows.changeSpec(seated.application.id, { type: "manual" });
+    await world.rows.changeSpec(seated.application, { type: "manual" });
     await eventually("it was looked at", () => (world.rows.statements()["readApplications"] ?? 0) > 2);
     await reconciler.idle();
     expect((await readApplication(seated))?.spec).toHaveProperty("syncPolicy.automated");
-    world.rows.deleteApplication(seated.application.id, "cascade");
+    await world.rows.deleteApplication(seated.application, "cascade");
     await reconciler.idle();
     expect((await readApplication(seated))?.metadata).not.toHaveProperty("deletionTimestamp");
   });
 });
 
 describe("bringing status back", () => {
+  test("records at the start what was said while nobody looked", async () => {
+    const seated = await seat();
+    const first = await world.startReconciler();
+    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await first.stop();
+    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status: { sync: { status: "Synced" } } }, world.signal);
+    await world.startReconciler();
+    await eventually("it is recorded", async () => (await world.rows.status(seated.application.id))?.status.sync.status === "Synced");
+  });
+
   test("records what Argo CD says, and not that it looked again", async () => {
-    const seated = seat();
+    const seated = await seat();
     const reconciler = await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
     await reconciler.idle();
     const before = world.rows.statements();
     const status = { sync: { status: "Synced", revision: "abc" }, health: { status: "Healthy" }, reconciledAt: "2026-01-01T00:00:00Z" };
     await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status }, world.signal);
-    await eventually("it is recorded", () => world.rows.status(seated.application.id)?.status.sync.status === "Synced");
+    await eventually("it is recorded", async () => (await world.rows.status(seated.application.id))?.status.sync.status === "Synced");
     await world.hands.engine.mergePatch(
       APPLICATIONS,
       applicationAt(seated),
@@ -490,7 +506,10 @@ describe("bringing status back", () => {
       world.signal,
     );
     await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status: { health: { status: "Degraded" } } }, world.signal);
-    await eventually("the change is recorded", () => world.rows.status(seated.application.id)?.status.health.status === "Degraded");
+    await eventually(
+      "the change is recorded",
+      async () => (await world.rows.status(seated.application.id))?.status.health.status === "Degraded",
+    );
     await reconciler.idle();
     const after = world.rows.statements();
     expect((after["recordStatuses"] ?? 0) - (before["recordStatuses"] ?? 0)).toBe(2);

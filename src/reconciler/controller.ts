@@ -90,7 +90,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const statuses = createStatusController({ rows, partition, engines: watched });
   const deployer = createDeployerController({ ...deps, deployer: apiCluster.deployer });
   const resync = (): void => [sweep.distrust, queues.requestFleet].forEach((each) => each());
-  const survey = createSurvey({ ...deps, hosts, events, watched, requestInstance, requestStatus, onListed: resync, signal: abort.signal });
+  const survey = createSurvey({ ...deps, hosts, events, watched, requestInstance, requestStatus, signal: abort.signal });
 
   const triggers = createTriggers({ ...deps, changes: store.changes, intake, queues, resync, recheckStatuses: survey.recheckStatuses });
   let unfollow = (): void => undefined;
@@ -107,7 +107,6 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     start(signal) {
       signal.addEventListener("abort", () => void stop(), { once: true });
       unfollow = events.followApiCluster(apiCluster);
-      void apiCluster.synced(abort.signal).then(resync, () => undefined);
       queues.start();
       queues.requestDeployer();
       triggers.start();

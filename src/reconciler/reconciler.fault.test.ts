@@ -35,7 +35,7 @@ beforeAll(async () => {
   world = await startWorld();
   const { apiCluster, engine } = await world.watch();
   work = build(apiCluster, engine);
-  instance = world.rows.addInstance("one");
+  instance = await world.rows.addInstance("one");
   await eventually("the instance is ready", async () => {
     await work.instances.reconcile(instance.id, world.signal);
     return engine.entries.list(instance.namespace).length === 1;
@@ -49,7 +49,7 @@ function build(plainApi: ApiCluster, plainEngine: EngineShard) {
   const { accounts, bindings, roles } = plainApi;
   const apiCluster = { ...plainApi, accounts: wrap(accounts), bindings: wrap(bindings), roles: wrap(roles) };
   const engine = { ...plainEngine, applications: wrap(plainEngine.applications), projects: wrap(plainEngine.projects) };
-  const { rows: store } = world;
+  const { store } = world.rows;
   const shards = wrap(store.shards);
   const rows = createRows({ shards, statuses: store.statuses });
   const hosts = createHosts({ fleet: wrap(store.fleet), engines: { get: async () => engine }, partition: EVERYTHING_IS_MINE });
@@ -100,11 +100,10 @@ interface Seated {
 
 async function seat(isUnitStanding: boolean): Promise<Seated> {
   count += 1;
-  const { id } = world.rows.addUnit(`team-${count}`);
-  const application = world.rows.addApplication(id, "web");
-  world.rows.place(id, instance.id);
-  if (isUnitStanding) await insist(() => work.units.reconcile(id, world.signal));
-  return { unit: world.rows.unit(id), application };
+  const application = await world.rows.addApplication(`team-${count}`, "web");
+  const unit = await world.rows.place(application, instance.id);
+  if (isUnitStanding) await insist(() => work.units.reconcile(unit.id, world.signal));
+  return { unit, application };
 }
 
 const readApplication = ({ application }: Seated) =>
@@ -137,7 +136,10 @@ describe.each(FAULT_MODES)("an application converges when any one call %s", (mod
   const isSettled = async (seated: Seated, revision: number) => {
     const raw = await readApplication(seated);
     const { application } = seated;
-    expect(world.rows.acknowledged("application", application.id)).toMatchObject({ appliedRevision: revision, uid: raw?.metadata.uid });
+    expect(await world.rows.acknowledged("application", application.id)).toMatchObject({
+      appliedRevision: revision,
+      uid: raw?.metadata.uid,
+    });
     return raw;
   };
 
@@ -156,7 +158,7 @@ describe.each(FAULT_MODES)("an application converges when any one call %s", (mod
       const at = { namespace: instance.namespace, name: seated.application.argoName };
       await world.hands.engine.mergePatch(APPLICATIONS, at, { metadata: { labels: null }, spec: { project: "default" } }, world.signal);
       await eventually("the edit is seen", () => work.engine.applications.get(at) === undefined);
-      world.rows.changeSpec(seated.application.id, { type: "manual" });
+      await world.rows.changeSpec(seated.application, { type: "manual" });
       const check = async () => {
         const raw = await isSettled(seated, 2);
         expect(raw?.spec).toMatchObject({ project: projectName(seated.unit.id) });
@@ -171,11 +173,11 @@ describe.each(FAULT_MODES)("an application converges when any one call %s", (mod
     await breakEach(mode, async () => {
       const seated = await seat(true);
       await insist(() => reconcile(seated));
-      world.rows.deleteApplication(seated.application.id, deletion);
+      await world.rows.deleteApplication(seated.application, deletion);
       const check = async () => {
         await eventually("the row is forgotten", async () => {
           await insist(() => reconcile(seated));
-          return world.rows.application(seated.application.id) === undefined;
+          return (await world.rows.application(seated.application.id)) === undefined;
         });
         expect(await readApplication(seated)).toBeUndefined();
         const path = `/${seated.application.argoName}`;
@@ -204,9 +206,9 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
     const { raw } = await readRegister(seated);
     expect(raw).toMatchObject({ roleRef: { name: "argosy-deployer" } });
     expect(await readProject(seated)).toBeDefined();
-    const { desiredRevision: appliedRevision, epoch } = world.rows.unit(seated.unit.id);
+    const { desiredRevision: appliedRevision, epoch } = seated.unit;
     for (const kind of ["account", "register", "project"] as const) {
-      expect(world.rows.acknowledged(kind, seated.unit.id)).toMatchObject({ appliedRevision, epoch });
+      expect(await world.rows.acknowledged(kind, seated.unit.id)).toMatchObject({ appliedRevision, epoch });
     }
   };
 
@@ -236,13 +238,13 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
   test("while it is taken down", async () => {
     const broken = await breakEach(mode, async () => {
       const seated = await seat(true);
-      world.rows.deleteApplication(seated.application.id, "cascade");
+      await world.rows.deleteApplication(seated.application, "cascade");
       await insist(() => work.applications.reconcile(seated.application.id, world.signal));
-      world.rows.endWorkspace(seated.unit.id);
+      await world.rows.endWorkspace(seated.application);
       const check = async () => {
         expect((await readRegister(seated)).raw).toBeUndefined();
         expect(await readProject(seated)).toBeUndefined();
-        expect(await world.rows.shards.readUnit(seated.unit.id, world.signal)).toBeUndefined();
+        expect(await world.rows.unit(seated.unit.id)).toBeUndefined();
       };
       return { run: () => work.units.reconcile(seated.unit.id, world.signal), check };
     });

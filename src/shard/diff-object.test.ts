@@ -114,6 +114,8 @@ describe("comparing an object with what it should be", () => {
       preconditions: { uid: "object-1", resourceVersion: "100" },
     });
     expect(planRemoval(undefined).kind).toBe("gone");
+    expect(planRemoval(observe(desired, stored(desired)), { epoch: 7, revision: 2 }).kind).toBe("fenced");
+    expect(planRemoval(observe(desired, stored(desired)), desired.fence).kind).toBe("delete");
   });
 });
 

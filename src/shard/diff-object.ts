@@ -48,9 +48,11 @@ export function diffObject<T extends ObservedObject>(desired: DesiredObject, obs
   return { kind: "change", at: observed.at, patch: [...guards(observed), ...changes(desired, observed)], why };
 }
 
-/** Decides the next step that ends an object which nobody needs any more. */
-export function planRemoval<T extends ObservedObject>(observed: T | undefined): ObjectAction<T> {
+/** Decides the next step that ends an object which nobody needs any more, unless newer rows (than `fence`) wrote it again. */
+export function planRemoval<T extends ObservedObject>(observed: T | undefined, fence?: Fence): ObjectAction<T> {
   if (observed === undefined) return { kind: "gone" };
+  const newer = newerFence(fence, observed);
+  if (newer !== undefined) return { kind: "fenced", by: newer };
   if (observed.isDeleting) return { kind: "await-end", observed };
   return { kind: "delete", at: observed.at, preconditions: preconditionsOf(observed) };
 }

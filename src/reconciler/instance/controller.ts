@@ -42,7 +42,7 @@ export function createInstanceController(deps: InstanceControllerDeps): Instance
     carrier.carryOut({ objects, at: desired.at, plan: (observed: T | undefined) => diffObject(desired, observed), name }, signal);
 
   const take = <T extends ObservedObject>(name: string, objects: ManagedObjects<T>, at: ObjectAt, signal: AbortSignal): Promise<unknown> =>
-    carrier.carryOut({ objects, at, plan: planRemoval, name }, signal);
+    carrier.carryOut({ objects, at, plan: (observed: T | undefined) => planRemoval(observed), name }, signal);
 
   /** The read account's token; `undefined` until the cluster has made one, which is seen as a change of the Secret. */
   const identify = async (id: InstanceId, signal: AbortSignal): Promise<string | undefined> => {

@@ -21,8 +21,6 @@ export interface SurveyDeps {
   readonly watched: Map<string, EngineShard>;
   readonly requestInstance: (id: InstanceId) => void;
   readonly requestStatus: (key: string) => void;
-  /** Called when everything in a cluster has been listed. */
-  readonly onListed: () => void;
   readonly signal: AbortSignal;
   readonly log: Log;
 }
@@ -41,12 +39,10 @@ export function createSurvey(deps: SurveyDeps): Survey {
     if (engine === undefined) return log.warn({ cluster }, "Leaving out the instances of an engine cluster that cannot be reached");
     watched.set(cluster, engine);
     ends.push(deps.events.followEngine(engine));
+    // Only stopping ends the wait early.
     void engine.synced(deps.signal).then(
-      () => {
-        recheck(engine);
-        deps.onListed();
-      },
-      () => undefined, // only stopping ends the wait
+      () => recheck(engine),
+      () => undefined,
     );
   };
 

@@ -64,7 +64,7 @@ export async function startWorld(): Promise<World> {
       const engines = { get: async (cluster: string) => (cluster === "engine" ? engine : undefined) };
       const reconciler = createReconciler({
         ...common,
-        store: rows,
+        store: rows.store,
         apiCluster,
         engines,
         partition,

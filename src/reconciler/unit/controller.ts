@@ -75,7 +75,10 @@ export function createUnitController(deps: UnitControllerDeps): UnitController {
   /** The namespace went and nothing of it is left: first what stands for it, then the rows. */
   const raze = async (row: DesiredUnit, host: Host, parts: readonly Part[], signal: AbortSignal): Promise<WorkResult | void> => {
     const take = (part: Part) =>
-      carrier.carryOut({ objects: part.objects, at: part.desired.at, plan: planRemoval, name: part.kind }, signal);
+      carrier.carryOut(
+        { objects: part.objects, at: part.desired.at, plan: (observed) => planRemoval(observed, part.desired.fence), name: part.kind },
+        signal,
+      );
     await allOrFirstFailure(parts.map(take));
     if (!(await shards.forgetWorkspace(row.workspace.id, signal))) return { requeueAfterMs: UNSYNCED_RETRY_MS };
     await impersonation.align(host.instance.id, signal);
