@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FIELD_MANAGER } from "../domain/names.ts";
 import type { Instance } from "../domain/instance.ts";
+import { FIELD_MANAGER } from "../domain/names.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
 import { APPLICATIONS, DEFINITIONS, DEPLOYMENTS, NAMESPACES, typeOf } from "./adapters/kubernetes/types.ts";
 import { aFleet, aPool, CAPACITY } from "./testing/instances.ts";

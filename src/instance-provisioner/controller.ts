@@ -2,7 +2,6 @@ import type { Change } from "../domain/change.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Ids, InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
-import { INSTANCE_STATES } from "../domain/instance.ts";
 import { SYSTEM_NAMESPACE } from "../domain/names.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
@@ -11,6 +10,7 @@ import { every } from "../runtime/timer/every.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { countStates } from "./count-states.ts";
 import { createInstanceController } from "./instance/controller.ts";
 import { createObjectWriter } from "./objects/controller.ts";
 import { createPoolController } from "./pool/controller.ts";
@@ -91,9 +91,8 @@ export function createProvisioner(deps: ProvisionerDeps): Provisioner {
     if (hints === "missed" || hints.some((hint) => hint.kind === "fleet" || hint.kind === "pool")) requestAll();
     if (hints !== "missed") for (const hint of hints) if (hint.kind === "instance") requestInstance(hint.id as InstanceId);
   };
-  deps.metrics
-    .gauge("argosy_instances", "Instances by pool and state, retired ones left out.", ["pool", "state"])
-    .collect(() => countStates(known));
+  const gauge = deps.metrics.gauge("argosy_instances", "Instances by pool and state, retired ones left out.", ["pool", "state"]);
+  gauge.collect(() => countStates(known).map(({ pool, state, instances: value }) => ({ value, labels: { pool, state } })));
 
   const stop = async (): Promise<void> => {
     ending.abort(new Error("the provisioner stops"));
@@ -115,14 +114,4 @@ export function createProvisioner(deps: ProvisionerDeps): Provisioner {
       await lives.idle();
     },
   };
-}
-
-function countStates(
-  instances: readonly Instance[],
-): readonly { readonly value: number; readonly labels: { readonly pool: string; readonly state: string } }[] {
-  const poolNames = [...new Set(instances.map((one) => one.pool))].sort();
-  const states = INSTANCE_STATES.filter((state) => state !== "RETIRED");
-  return poolNames.flatMap((pool) =>
-    states.map((state) => ({ value: instances.filter((one) => one.pool === pool && one.state === state).length, labels: { pool, state } })),
-  );
 }

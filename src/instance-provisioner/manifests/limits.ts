@@ -1,5 +1,5 @@
-import type { ComponentResources } from "../../domain/fleet.ts";
 import type { EngineObject } from "../../domain/engine.ts";
+import type { ComponentResources } from "../../domain/fleet.ts";
 import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { parseQuantity, renderCpu, renderMemory } from "./quantity.ts";

@@ -1,11 +1,11 @@
-import { LABEL_INSTANCE } from "../../domain/names.ts";
 import type { ComponentResources } from "../../domain/fleet.ts";
+import { LABEL_INSTANCE } from "../../domain/names.ts";
 import type { InstanceIdentity, Labels } from "./object.ts";
 import { labelsOf } from "./object.ts";
 import { parseQuantity, renderCpu } from "./quantity.ts";
 
 /** Hash of all that reaches a process only when it starts: a change of it replaces the pods. */
-export const ANNOTATION_SETTINGS = "argosy.dev/settings-hash";
+const ANNOTATION_SETTINGS = "argosy.dev/settings-hash";
 
 export interface PodContent {
   readonly name: string;

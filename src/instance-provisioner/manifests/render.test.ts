@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { EngineObject } from "../../domain/engine.ts";
 import { someParameters } from "../testing/parameters.ts";
-import { hasMutualTls, compareVersions } from "./version.ts";
+import type { ManifestParameters } from "./parameters.ts";
 import { parseQuantity, renderCpu, renderMemory } from "./quantity.ts";
 import { manifestHash, renderManifests } from "./render.ts";
-import type { ManifestParameters } from "./parameters.ts";
+import { compareVersions, hasMutualTls } from "./version.ts";
 
 const objects = renderManifests(someParameters());
 const find = (kind: string, name: string, list: readonly EngineObject[] = objects): Readonly<Record<string, unknown>> | undefined =>

@@ -1,6 +1,6 @@
 import type { EngineObject } from "../../domain/engine.ts";
-import { configMap } from "./object.ts";
 import { knownHosts } from "./known-hosts.ts";
+import { configMap } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { EXCLUSIONS, IGNORED_UPDATES } from "./resource-settings.ts";
 

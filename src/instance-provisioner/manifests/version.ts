@@ -1,5 +1,5 @@
 /** Parts of a release number; `undefined` when it is none, pre-releases included: nobody should run a fleet on those. */
-export function parseVersion(version: string): readonly [number, number, number] | undefined {
+function parseVersion(version: string): readonly [number, number, number] | undefined {
   const [, major, minor, patch] = /^(\d{1,4})\.(\d{1,4})\.(\d{1,4})$/.exec(version) ?? [];
   return major === undefined || minor === undefined || patch === undefined ? undefined : [Number(major), Number(minor), Number(patch)];
 }

@@ -103,7 +103,9 @@ export async function startWorld(): Promise<World> {
       provisioner.start(abort.signal);
       return provisioner;
     },
-    letPodsStart: (value) => void (canStart = value),
+    letPodsStart(value) {
+      canStart = value;
+    },
     untilStates: (...states) =>
       until(
         `instances are ${states.join(", ")}`,

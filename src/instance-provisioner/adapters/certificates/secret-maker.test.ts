@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
-import { connect, createServer, type TLSSocket } from "node:tls";
 import type { AddressInfo } from "node:net";
+import { connect, createServer, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import type { EngineCertificates } from "../../../domain/engine.ts";

@@ -1,6 +1,6 @@
 import type { EngineObject, ObservedInstance } from "../../../domain/engine.ts";
-import { contentHash } from "../../../domain/hash.ts";
 import { GoneError, UnavailableError } from "../../../domain/errors.ts";
+import { contentHash } from "../../../domain/hash.ts";
 import type { InstanceId } from "../../../domain/ids.ts";
 import { FIELD_MANAGER } from "../../../domain/names.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
