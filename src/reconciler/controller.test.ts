@@ -1,6 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Instance } from "../domain/instance.ts";
-import type { Application, PlacementUnit } from "../domain/workspace.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
 import { accountName, clusterEntryName, projectName, readAccountName } from "../shard/names.ts";
 import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
@@ -13,16 +11,10 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from "./adapters/kubernetes/types.ts";
+import { type Raw, seating } from "./testing/seat.ts";
 import { eventually } from "./testing/until.ts";
 import type { World } from "./testing/world.ts";
 import { DESTINATION, startWorld } from "./testing/world.ts";
-
-type Raw = KubeObject & {
-  readonly spec?: unknown;
-  readonly subjects?: unknown;
-  readonly rules?: readonly { readonly resourceNames?: readonly string[] }[];
-  readonly data?: Readonly<Record<string, string>>;
-};
 
 let world: World;
 beforeEach(async () => {
@@ -30,24 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-interface Seated {
-  readonly instance: Instance;
-  readonly unit: PlacementUnit;
-  readonly application: Application;
-}
-
-async function seat(namespace = "team-a"): Promise<Seated> {
-  const instance = await world.rows.addInstance("one");
-  const application = await world.rows.addApplication(namespace, "web");
-  return { instance, unit: await world.rows.place(application, instance.id), application };
-}
-
-const applicationAt = ({ instance, application }: Seated) => ({ namespace: instance.namespace, name: application.argoName });
-const readApplication = (seated: Seated): Promise<Raw | undefined> =>
-  world.hands.engine.get(APPLICATIONS, applicationAt(seated), world.signal);
-const readRegister = (): Promise<Raw | undefined> =>
-  world.hands.api.get(ROLE_BINDINGS, { namespace: "team-a", name: "argosy-deployer" }, world.signal);
-const isAcknowledged = async ({ application }: Seated) => (await world.rows.acknowledged("application", application.id)) !== undefined;
+const { seat, applicationAt, readApplication, readRegister, isAcknowledged } = seating(() => world);
 const writes = (): readonly string[] =>
   [...world.apiServer.requests(), ...world.engineServer.requests()]
     .filter(({ method }) => method !== "GET")
@@ -397,122 +372,5 @@ describe("deleting", () => {
       preconditions: { uid: expect.any(String), resourceVersion: expect.any(String) },
     });
     expect(await readApplication(seated)).toBeDefined();
-  });
-});
-
-describe("a watch that is behind", () => {
-  test("is not believed about an absence: what another process made is deleted too", async () => {
-    const seated = await seat();
-    await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    world.rows.mute(true);
-    const second = await world.rows.addApplication("team-a", "second");
-    const at = { namespace: seated.instance.namespace, name: second.argoName };
-    world.engineServer.faults.silenceWatches();
-    await world.hands.engine.create(APPLICATIONS, { ...(await readApplication(seated)), metadata: { ...at } } as KubeObject, world.signal);
-    world.rows.mute(false);
-    await world.rows.deleteApplication(second, "cascade");
-    await eventually("it is on its way out", async () => {
-      return (await world.hands.engine.get(APPLICATIONS, at, world.signal))?.metadata.deletionTimestamp !== undefined;
-    });
-    expect(await world.rows.application(second.id)).toBeDefined();
-    world.engineServer.faults.unsilenceWatches();
-    world.engineServer.faults.resetWatches();
-    await eventually("the row is gone", async () => (await world.rows.application(second.id)) === undefined);
-  });
-
-  test("costs one more look, not the change", async () => {
-    const seated = await seat();
-    const reconciler = await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    await reconciler.idle();
-    world.engineServer.faults.silenceWatches();
-    world.apiServer.faults.silenceWatches();
-    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status: { sync: { status: "Synced" } } }, world.signal);
-    const role = { namespace: "argosy-accounts", name: readAccountName(seated.instance.id) };
-    await world.hands.api.mergePatch(ROLES, role, { metadata: { annotations: { seen: "no" } } }, world.signal);
-    await world.rows.changeSpec(seated.application, { type: "manual" });
-    const other = await world.rows.addApplication("team-b", "web");
-    await world.rows.place(other, seated.instance.id);
-    await eventually(
-      "the change is acknowledged",
-      async () => (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 2,
-    );
-    await eventually("the other unit stands", async () => (await world.rows.acknowledged("register", other.unitId)) !== undefined);
-    const names = (await world.hands.api.get<Raw>(ROLES, role, world.signal))?.rules?.[0]?.resourceNames;
-    expect(names).toHaveLength(2);
-  });
-});
-
-describe("several reconcilers and old rows", () => {
-  test("end in the same state when two work on everything at once", async () => {
-    const seated = await seat();
-    const both = await Promise.all([world.startReconciler(), world.startReconciler()]);
-    for (let round = 0; round < 5; round += 1)
-      await world.rows.changeSpec(seated.application, { source: { ...seated.application.spec.source, path: `round-${round}` } });
-    await eventually(
-      "the last change is acknowledged",
-      async () => (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 6,
-    );
-    await Promise.all(both.map((reconciler) => reconciler.idle()));
-    expect((await readApplication(seated))?.spec).toMatchObject({ source: { path: "round-4" } });
-    expect(await readRegister()).toMatchObject({ subjects: [{ name: accountName(seated.unit.id, seated.instance.id) }] });
-  });
-
-  test("leave alone what was written under a later epoch", async () => {
-    const seated = await seat();
-    const reconciler = await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    await world.hands.engine.mergePatch(
-      APPLICATIONS,
-      applicationAt(seated),
-      { metadata: { annotations: { "argosy.dev/epoch": "900" } } },
-      world.signal,
-    );
-    await world.rows.changeSpec(seated.application, { type: "manual" });
-    await eventually("it was looked at", () => (world.rows.statements()["readApplications"] ?? 0) > 2);
-    await reconciler.idle();
-    expect((await readApplication(seated))?.spec).toHaveProperty("syncPolicy.automated");
-    await world.rows.deleteApplication(seated.application, "cascade");
-    await reconciler.idle();
-    expect((await readApplication(seated))?.metadata).not.toHaveProperty("deletionTimestamp");
-  });
-});
-
-describe("bringing status back", () => {
-  test("records at the start what was said while nobody looked", async () => {
-    const seated = await seat();
-    const first = await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    await first.stop();
-    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status: { sync: { status: "Synced" } } }, world.signal);
-    await world.startReconciler();
-    await eventually("it is recorded", async () => (await world.rows.status(seated.application.id))?.status.sync.status === "Synced");
-  });
-
-  test("records what Argo CD says, and not that it looked again", async () => {
-    const seated = await seat();
-    const reconciler = await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    await reconciler.idle();
-    const before = world.rows.statements();
-    const status = { sync: { status: "Synced", revision: "abc" }, health: { status: "Healthy" }, reconciledAt: "2026-01-01T00:00:00Z" };
-    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status }, world.signal);
-    await eventually("it is recorded", async () => (await world.rows.status(seated.application.id))?.status.sync.status === "Synced");
-    await world.hands.engine.mergePatch(
-      APPLICATIONS,
-      applicationAt(seated),
-      { status: { reconciledAt: "2026-01-01T00:03:00Z" } },
-      world.signal,
-    );
-    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status: { health: { status: "Degraded" } } }, world.signal);
-    await eventually(
-      "the change is recorded",
-      async () => (await world.rows.status(seated.application.id))?.status.health.status === "Degraded",
-    );
-    await reconciler.idle();
-    const after = world.rows.statements();
-    expect((after["recordStatuses"] ?? 0) - (before["recordStatuses"] ?? 0)).toBe(2);
-    expect((after["readApplications"] ?? 0) - (before["readApplications"] ?? 0)).toBe(0);
   });
 });
