@@ -15,7 +15,7 @@ export function createIndexedTable<Key extends string, Row, Column extends strin
   const rows = new Map<Key, Row>();
   const indexes = new Map<string, Map<string, Set<Key>>>(Object.keys(columns).map((column) => [column, new Map()]));
   const valuesOf = (row: Row): readonly (readonly [string, string])[] =>
-    Object.entries(columns).map(([column, valueOf]) => [column, (valueOf as (row: Row) => string)(row)]);
+    Object.entries(columns).map(([column, read]) => [column, (read as (row: Row) => string)(row)]);
   const drop = (key: Key): void => {
     const row = rows.get(key);
     if (row === undefined) return;

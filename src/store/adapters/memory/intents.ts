@@ -1,5 +1,5 @@
-import type { ApplicationId, WorkspaceId } from "../../../domain/ids.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
+import type { ApplicationId, WorkspaceId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
 import type { Application, PlacementUnit } from "../../../domain/workspace.ts";
 import type { DeletionIntent, DeploymentIntent, IntentOutcome, IntentStore } from "../../intent/port.ts";
@@ -7,8 +7,8 @@ import { SUPERSEDED_BY_DELETION } from "../../operation/messages.ts";
 import { applicationsOf, dropApplications, putUnit, unitRow, withUnits } from "./applications.ts";
 import { completeOperations, openOperation } from "./operations-log.ts";
 import { type ApplicationRow, type Tables, type Transact, type Transaction, workspaceIdentity } from "./tables.ts";
-import { dropWorkspace } from "./workspaces.ts";
 import { createUserViews } from "./user-views.ts";
+import { dropWorkspace } from "./workspaces.ts";
 
 export function createIntentStore(transact: Transact): IntentStore {
   return {

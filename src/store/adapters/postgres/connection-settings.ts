@@ -1,0 +1,64 @@
+import pg from "pg";
+import { millis } from "../../../domain/clock.ts";
+import { InputError } from "../../../domain/errors.ts";
+
+const INT8 = 20;
+const INT8_ARRAY = 1016;
+const TIMESTAMPTZ = 1184;
+
+/**
+ * How values of the database become ours: whole numbers are numbers (none of ours reaches 2^53), times are epoch
+ * milliseconds. Of this adapter only: nothing is set for other users of the driver.
+ */
+export const types = {
+  getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
+    if (oid === INT8) return Number;
+    if (oid === INT8_ARRAY) return numbers;
+    if (oid === TIMESTAMPTZ) return instant;
+    return pg.types.getTypeParser(oid, format) as (text: string) => unknown;
+  },
+};
+
+function numbers(text: string): readonly number[] {
+  return text === "{}" ? [] : text.slice(1, -1).split(",").map(Number);
+}
+
+/** `2026-01-02 03:04:05.678901+00` as the server writes it in UTC, to the millisecond. */
+function instant(text: string): number {
+  return millis(Math.trunc(Date.parse(text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00"))));
+}
+
+/** A statement that takes longer is stuck: the slowest sweep of a large fleet takes a second. */
+const STATEMENT_TIMEOUT_MS = 30_000;
+/** Time the server has to say so itself before the connection is given up. */
+const GRACE_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
+
+/**
+ * Statements on hot paths are prepared once a connection and planned once, for any batch: planning some of them anew takes
+ * longer than running them. Compiling plans to machine code never pays for statements of a millisecond.
+ */
+const SERVER_OPTIONS = "-c plan_cache_mode=force_generic_plan -c jit=off -c timezone=UTC -c datestyle=ISO";
+
+/** Settings of every connection. Raises `InputError` when the text is no connection string. */
+export function connectionSettings(url: string): pg.ClientConfig {
+  if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol)) {
+    throw new InputError("reading the database's address", {
+      code: "store.url",
+      path: "database.url",
+      remedy: "Give postgres://user:password@host:port/name",
+    });
+  }
+  return {
+    connectionString: url,
+    application_name: "argosy",
+    keepAlive: true,
+    types: types as pg.CustomTypesConfig,
+    options: SERVER_OPTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: STATEMENT_TIMEOUT_MS + GRACE_MS,
+    idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
+  };
+}

@@ -1,0 +1,111 @@
+import { DefectError, InputError } from "../../../../domain/errors.ts";
+import type { CredentialId } from "../../../../domain/ids.ts";
+import type { CredentialKey, CredentialStore, KeyRing } from "../../../credential/port.ts";
+import type { Database, Statement } from "../database.ts";
+import { createEnvelope, type Envelope, type Sealed } from "./envelope.ts";
+
+const COLUMNS = `key_id as "keyId", data_key as "dataKey", ciphertext, fingerprint`;
+
+const PUT: Statement = {
+  name: "put_credential",
+  text: `
+insert into credential as c (id, owner, purpose, key_id, data_key, ciphertext, fingerprint) values ($1, $2, $3, $4, $5, $6, $7)
+on conflict (id) do update set key_id = excluded.key_id, data_key = excluded.data_key, ciphertext = excluded.ciphertext, fingerprint = excluded.fingerprint
+ where c.owner = excluded.owner and c.purpose = excluded.purpose
+returning id`,
+};
+
+const PUT_IF_ABSENT: Statement = {
+  name: "put_credential_if_absent",
+  text: "insert into credential (id, owner, purpose, key_id, data_key, ciphertext, fingerprint) values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing",
+};
+
+const READ: Statement = { name: "read_credential", text: `select owner, purpose, ${COLUMNS} from credential where id = $1` };
+
+const REMOVE: Statement = { name: "remove_credential", text: "delete from credential where id = $1" };
+
+const LIST_OLD: Statement = {
+  name: "list_credentials_of_old_keys",
+  text: `select id, owner, purpose, ${COLUMNS} from credential where key_id <> $1 and id > $2 order by id limit $3`,
+};
+
+/** Only what is still wrapped as it was read: a credential that was replaced meanwhile is wrapped by the current key already. */
+const REWRAP: Statement = {
+  name: "rewrap_credential",
+  text: "update credential set key_id = $3, data_key = $4, fingerprint = $5 where id = $1 and data_key = $2 returning id",
+};
+
+const REWRAP_BATCH = 100;
+
+type CredentialRow = CredentialKey & Sealed;
+
+export function createCredentialStore(database: Database, ring: KeyRing | undefined): CredentialStore {
+  const envelope = (): Envelope => createEnvelope(ring ?? noRing());
+  const rowOf = async (key: CredentialKey, signal: AbortSignal): Promise<CredentialRow | undefined> => {
+    const [row] = await database.run<CredentialRow>(READ, [key.id], signal);
+    if (row !== undefined && (row.owner !== key.owner || row.purpose !== key.purpose)) throw misused(key);
+    return row;
+  };
+  const read = async (key: CredentialKey, signal: AbortSignal): Promise<string | undefined> => {
+    const row = await rowOf(key, signal);
+    return row === undefined ? undefined : envelope().open(key, row);
+  };
+  return {
+    async put(key, plaintext, signal) {
+      const sealed = envelope().seal(key, plaintext);
+      const stored = await database.run(PUT, values(key, sealed), signal);
+      if (stored.length === 0) throw misused(key);
+      return sealed.fingerprint;
+    },
+    async putIfAbsent(key, plaintext, signal) {
+      const before = await read(key, signal);
+      if (before !== undefined) return before;
+      await database.run(PUT_IF_ABSENT, values(key, envelope().seal(key, plaintext)), signal);
+      // Somebody may have been faster, or have removed it at once: then the caller's stands for what was stored.
+      return (await read(key, signal)) ?? plaintext;
+    },
+    read,
+    async remove(key, signal) {
+      if ((await rowOf(key, signal)) !== undefined) await database.run(REMOVE, [key.id], signal);
+    },
+    rewrap: (signal) => rewrap(database, { envelope: envelope(), current: (ring ?? noRing()).current }, signal),
+  };
+}
+
+function values(key: CredentialKey, sealed: Sealed): readonly unknown[] {
+  return [key.id, key.owner, key.purpose, sealed.keyId, sealed.dataKey, sealed.ciphertext, sealed.fingerprint];
+}
+
+async function rewrap(
+  database: Database,
+  { envelope, current }: { readonly envelope: Envelope; readonly current: string },
+  signal: AbortSignal,
+): Promise<number> {
+  let count = 0;
+  let after = "" as CredentialId;
+  for (;;) {
+    const rows = await database.run<CredentialRow>(LIST_OLD, [current, after, REWRAP_BATCH], signal);
+    for (const row of rows) {
+      const { keyId, dataKey, fingerprint } = envelope.rewrap(row, row);
+      count += (await database.run(REWRAP, [row.id, row.dataKey, keyId, dataKey, fingerprint], signal)).length;
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < REWRAP_BATCH) return count;
+    after = last.id;
+  }
+}
+
+function misused({ id, owner, purpose }: CredentialKey): DefectError {
+  return new DefectError("using a credential for something it was not stored for", {
+    code: "store.credential-key",
+    context: { credential: id, owner, purpose },
+  });
+}
+
+function noRing(): never {
+  throw new InputError("using stored credentials without an encryption key", {
+    code: "store.no-encryption-key",
+    path: "encryption.keys",
+    remedy: "Name the keys that credentials are wrapped by",
+  });
+}

@@ -1,0 +1,49 @@
+import type { Millis } from "../../../../domain/clock.ts";
+import type { InstanceId } from "../../../../domain/ids.ts";
+import type { Instance, InstanceState } from "../../../../domain/instance.ts";
+import { loadOf } from "../rows.ts";
+
+/** Columns of an instance `i`, as {@link instanceOf} reads them. */
+export const INSTANCE = `i.id, i.name, i.engine_cluster, i.namespace, i.pool, i.class, i.version, i.desired_version, i.state, i.state_since, i.reason,
+       i.attempt, i.capacity, i.weight, i.applied_hash, i.revision`;
+
+export interface InstanceRow {
+  readonly id: InstanceId;
+  readonly name: string;
+  readonly engine_cluster: string;
+  readonly namespace: string;
+  readonly pool: string;
+  readonly class: string;
+  readonly version: string;
+  readonly desired_version: string;
+  readonly state: InstanceState;
+  readonly state_since: Millis;
+  readonly reason: string;
+  readonly attempt: number;
+  readonly capacity: readonly number[];
+  readonly weight: number;
+  readonly applied_hash: string;
+  readonly revision: number;
+}
+
+export function instanceOf(row: InstanceRow): Instance {
+  const { id, name, namespace, pool, version, state, reason, attempt, weight, revision } = row;
+  return {
+    id,
+    name,
+    engineCluster: row.engine_cluster,
+    namespace,
+    pool,
+    class: row.class,
+    version,
+    desiredVersion: row.desired_version,
+    state,
+    stateSince: row.state_since,
+    reason,
+    attempt,
+    capacity: loadOf(row.capacity),
+    weight,
+    appliedHash: row.applied_hash,
+    revision,
+  };
+}

@@ -1,0 +1,113 @@
+import type { Clock } from "../../../../domain/clock.ts";
+import type { Decision } from "../../../../domain/decision.ts";
+import { GoneError, StaleError } from "../../../../domain/errors.ts";
+import type { InstanceId } from "../../../../domain/ids.ts";
+import type { Instance } from "../../../../domain/instance.ts";
+import type { FleetStore, InstanceChange } from "../../../fleet/port.ts";
+import type { Database, Statement } from "../database.ts";
+import { loadValues } from "../rows.ts";
+import { instant, numbers, text } from "../sql-values.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
+import { INSTANCE, type InstanceRow, instanceOf } from "./instance-row.ts";
+
+const LIST: Statement = { name: "list_instances", text: `select ${INSTANCE} from instance i order by i.id` };
+
+const READ: Statement = { name: "read_instance", text: `select ${INSTANCE} from instance i where i.id = $1` };
+
+/** Neither its id, nor its name, nor its namespace may be anybody's yet. */
+const INSERT: Statement = {
+  name: "insert_instance",
+  text: `
+with inserted as (
+  insert into instance (id, name, engine_cluster, namespace, pool, class, version, desired_version, state, state_since, reason, attempt, capacity, weight, applied_hash, revision)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::bigint[], $14, $15, $16)
+  on conflict do nothing
+  returning id
+), journal as (
+  insert into decision (${DECISION_COLUMNS}) select $17, $18, $19, $20, $21, $22, $23::json from inserted
+)
+select pg_notify('argosy', 'instance:' || id) from inserted`,
+};
+
+const CHANGE: Statement = {
+  name: "change_instance",
+  text: `
+with changed as (
+  update instance i
+     set state = $3, state_since = case when i.state = $3 then i.state_since else $4 end, reason = $5, attempt = $6,
+         version = coalesce($7, i.version), applied_hash = coalesce($8, i.applied_hash), revision = i.revision + 1
+   where i.id = $1 and i.revision = $2
+  returning ${INSTANCE}
+), journal as (
+  insert into decision (${DECISION_COLUMNS}) select $9, $10::timestamptz, $11, $12, $13, $14, $15::json from changed where $9::text is not null
+), hints as materialized (
+  select count(pg_notify('argosy', 'instance:' || id)) as sent from changed
+)
+select changed.* from changed cross join hints`,
+};
+
+const COUNT_UNITS: Statement = {
+  name: "count_units",
+  text: "select owner, count(*) as units from placement_unit where owner is not null group by owner order by owner",
+};
+
+const NO_DECISION: readonly null[] = [null, null, null, null, null, null, null];
+
+type Instances = Pick<FleetStore, "listInstances" | "readInstance" | "insertInstance" | "changeInstance" | "countUnits">;
+
+export function createInstances(database: Database, clock: Clock, ids: DecisionIds): Instances {
+  return {
+    listInstances: async (signal) => (await database.run<InstanceRow>(LIST, [], signal)).map(instanceOf),
+    async readInstance(id, signal) {
+      const [row] = await database.run<InstanceRow>(READ, [id], signal);
+      return row === undefined ? undefined : instanceOf(row);
+    },
+    insertInstance: async (instance, decision, signal) =>
+      (await database.run(INSERT, insertValues(instance, ids, decision), signal)).length > 0,
+    changeInstance: (change, signal) => changeInstance(database, changeValues(change, clock, ids), signal),
+    async countUnits(signal) {
+      const rows = await database.run<{ readonly owner: InstanceId; readonly units: number }>(COUNT_UNITS, [], signal);
+      return new Map(rows.map(({ owner, units }) => [owner, units]));
+    },
+  };
+}
+
+function insertValues(instance: Instance, ids: DecisionIds, decision: Decision): readonly unknown[] {
+  const {
+    id,
+    name,
+    engineCluster,
+    namespace,
+    pool,
+    version,
+    desiredVersion,
+    state,
+    stateSince,
+    reason,
+    attempt,
+    capacity,
+    weight,
+    appliedHash,
+    revision,
+  } = instance;
+  const life = [state, instant(stateSince), text(reason), attempt, numbers(loadValues(capacity)), weight, appliedHash, revision];
+  return [id, name, engineCluster, namespace, pool, instance.class, version, desiredVersion, ...life, ...decisionValues(ids, decision)];
+}
+
+function changeValues(change: InstanceChange, clock: Clock, ids: DecisionIds): readonly unknown[] {
+  const { id, revision, state, reason, attempt, version, appliedHash, decision } = change;
+  const journal = decision === undefined ? NO_DECISION : decisionValues(ids, decision);
+  return [id, revision, state, instant(clock.now()), text(reason), attempt, version ?? null, appliedHash ?? null, ...journal];
+}
+
+async function changeInstance(database: Database, values: readonly unknown[], signal: AbortSignal): Promise<Instance> {
+  const [row] = await database.run<InstanceRow>(CHANGE, values, signal);
+  if (row !== undefined) return instanceOf(row);
+  const [id, revision] = values as readonly [InstanceId, number];
+  const isThere = (await database.run(READ, [id], signal)).length > 0;
+  if (!isThere) throw new GoneError("changing an instance that is not there", { code: "store.instance-gone", context: { instance: id } });
+  throw new StaleError("changing an instance that has changed meanwhile", {
+    code: "store.instance-stale",
+    context: { instance: id, revision },
+  });
+}

@@ -1,0 +1,51 @@
+import type { ApplicationId } from "../../../../domain/ids.ts";
+import type { Publication } from "../../../intent/port.ts";
+import type { Database, Statement } from "../database.ts";
+import { numbers, sortedBy, texts } from "../sql-values.ts";
+
+const LIST_UNPUBLISHED: Statement = {
+  name: "list_unpublished",
+  text: `
+select s.application from application_status s
+  join application a on a.id = s.application
+  join workspace w on w.id = a.workspace
+ where s.view_revision > s.published_revision and w.api_cluster = $1
+ order by s.application
+ limit $2`,
+};
+
+const RECORD: Statement = {
+  name: "record_published",
+  text: `
+with published as (
+  select s.application, i.hash, coalesce(i.view_revision, s.view_revision) as view_revision
+    from unnest($1::text[], $2::text[], $3::bigint[]) as i (application, hash, view_revision)
+    join application_status s using (application)
+   order by s.application
+     for no key update of s
+)
+update application_status s set published_hash = p.hash, published_revision = greatest(s.published_revision, p.view_revision)
+  from published p where s.application = p.application`,
+};
+
+export async function listUnpublished(
+  database: Database,
+  apiCluster: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<readonly ApplicationId[]> {
+  return (await database.run<{ readonly application: ApplicationId }>(LIST_UNPUBLISHED, [apiCluster, limit], signal)).map(
+    (row) => row.application,
+  );
+}
+
+export async function recordPublished(database: Database, entries: readonly Publication[], signal: AbortSignal): Promise<void> {
+  if (entries.length === 0) return;
+  const batch = sortedBy(entries, (entry) => entry.applicationId);
+  const revisions = numbers(batch.map((entry) => entry.viewRevision));
+  await database.run(
+    RECORD,
+    [texts(batch.map((entry) => entry.applicationId)), texts(batch.map((entry) => entry.hash)), revisions],
+    signal,
+  );
+}

@@ -1,0 +1,64 @@
+import type { ApplicationId } from "../../../../domain/ids.ts";
+import type { UserView } from "../../../intent/port.ts";
+import type { Database, Statement } from "../database.ts";
+import {
+  APPLICATION,
+  type ApplicationRow,
+  applicationOf,
+  STATUS,
+  type StatusRow,
+  statusOf,
+  WORKSPACE,
+  type WorkspaceRow,
+  workspaceOf,
+} from "../rows.ts";
+import { texts } from "../sql-values.ts";
+
+const readBy = (column: "uid" | "id"): Statement => ({
+  name: `read_views_by_${column}`,
+  text: `
+select ${APPLICATION},
+       ${WORKSPACE},
+       ${STATUS},
+       u.owner, u.epoch, u.phase, u.unplaceable is not null as is_unplaceable, s.published_hash, s.view_revision
+  from unnest($1::text[]) with ordinality as i (wanted, place)
+  join application a on a.${column} = i.wanted
+  join workspace w on w.id = a.workspace
+  join placement_unit u on u.id = a.unit
+  join application_status s on s.application = a.id
+ order by i.place`,
+});
+
+const BY_UID = readBy("uid");
+const BY_ID = readBy("id");
+
+type ViewRow = ApplicationRow &
+  WorkspaceRow &
+  StatusRow & {
+    readonly owner: UserView["unit"]["owner"] | null;
+    readonly epoch: number;
+    readonly phase: UserView["unit"]["phase"];
+    readonly is_unplaceable: boolean;
+    readonly published_hash: string;
+    readonly view_revision: number;
+  };
+
+function viewOf(row: ViewRow): UserView {
+  return {
+    application: applicationOf(row),
+    workspace: workspaceOf(row),
+    unit: { owner: row.owner ?? undefined, epoch: row.epoch, phase: row.phase },
+    isUnplaceable: row.is_unplaceable,
+    status: statusOf(row),
+    publishedHash: row.published_hash,
+    viewRevision: row.view_revision,
+  };
+}
+
+export async function readByUids(database: Database, uids: readonly string[], signal: AbortSignal): Promise<readonly UserView[]> {
+  return (await database.run<ViewRow>(BY_UID, [texts(uids)], signal)).map(viewOf);
+}
+
+export async function readByIds(database: Database, ids: readonly ApplicationId[], signal: AbortSignal): Promise<readonly UserView[]> {
+  return (await database.run<ViewRow>(BY_ID, [texts(ids)], signal)).map(viewOf);
+}

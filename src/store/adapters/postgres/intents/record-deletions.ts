@@ -1,0 +1,83 @@
+import type { Clock } from "../../../../domain/clock.ts";
+import type { ApplicationId } from "../../../../domain/ids.ts";
+import type { DeletionIntent } from "../../../intent/port.ts";
+import { SUPERSEDED_BY_DELETION } from "../../../operation/messages.ts";
+import type { Database, Statement } from "../database.ts";
+import { forgetLocked } from "../shards/forget-applications.ts";
+import { instant, sortedBy, texts } from "../sql-values.ts";
+
+const LOCK_UNITS: Statement = {
+  name: "lock_units_of_uids",
+  text: `
+select u.id from placement_unit u
+ where u.id in (select a.unit from application a where a.uid = any ($1::text[]))
+ order by u.id
+   for no key update`,
+};
+
+const MARK: Statement = {
+  name: "record_deletions",
+  text: `
+with known as materialized (
+  select a.id, a.workspace, a.unit, a.desired_revision, i.deletion, i.operation, u.owner, u.epoch, a.deleted_at is null as is_first,
+         a.deleted_at is null or (a.deletion = 'cascade' and i.deletion = 'orphan') as is_news
+    from unnest($1::text[], $2::text[], $3::text[]) as i (uid, deletion, operation)
+    join application a on a.uid = i.uid
+    join placement_unit u on u.id = a.unit
+), marked as (
+  update application a set deletion = k.deletion, deleted_at = coalesce(a.deleted_at, $4) from known k where a.id = k.id and k.is_news
+), waiting as (
+  select o.id from operation o join known k on o.subject = k.id and k.is_first
+   where o.kind = 'apply-application' and o.state = 'Waiting'
+   order by o.subject
+     for no key update of o
+), superseded as (
+  update operation o set state = 'Completed', attempts = o.attempts + 1, updated_at = $4, message = $5 from waiting w where o.id = w.id
+), opened as (
+  insert into operation (id, workspace, instance, subject, kind, state, revision, created_at, updated_at)
+  select operation, workspace, owner, id, 'delete-application', 'Waiting', desired_revision, $4, $4 from known
+   where is_first and (select count(*) from waiting) >= 0
+   order by id
+  on conflict (subject, kind) where state = 'Waiting' do nothing
+), hints as materialized (
+  select count(pg_notify('argosy', 'application:' || id)) as sent from known where is_news
+)
+select k.id, k.epoch = 0 as is_nowhere from known k cross join hints`,
+};
+
+interface Marked {
+  readonly id: ApplicationId;
+  readonly is_nowhere: boolean;
+}
+
+export async function recordDeletions(
+  database: Database,
+  clock: Clock,
+  deletions: readonly DeletionIntent[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (deletions.length === 0) return;
+  const batch = sortedBy(deletions, (deletion) => deletion.uid);
+  const uids = texts(batch.map((deletion) => deletion.uid));
+  await database.transaction(
+    "record_deletions",
+    async (run) => {
+      await run(LOCK_UNITS, [uids]);
+      const at = instant(clock.now());
+      const kinds = texts(batch.map((deletion) => deletion.deletion));
+      const marked = await run<Marked>(MARK, [
+        uids,
+        kinds,
+        texts(batch.map((deletion) => deletion.operationId)),
+        at,
+        SUPERSEDED_BY_DELETION,
+      ]);
+      await forgetLocked(
+        run,
+        clock,
+        marked.filter((row) => row.is_nowhere).map((row) => row.id),
+      );
+    },
+    signal,
+  );
+}

@@ -1,0 +1,122 @@
+import knex, { type Knex } from "knex";
+import pg from "pg";
+import { InputError, UnavailableError } from "../../../domain/errors.ts";
+import { sleep, systemClock } from "../../../runtime/clock.ts";
+import type { Log } from "../../../telemetry/log.ts";
+import { connectionSettings } from "./connection-settings.ts";
+import { MIGRATIONS, type Migration, migrationSource } from "./migrations/source.ts";
+import { checkSchema, checkServer, MIGRATION_TABLE } from "./schema-checks.ts";
+import { isDriverError, sqlState, translate } from "./sql-state.ts";
+
+export interface MigrateOptions {
+  readonly url: string;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** The schema's history; this version's own by default. */
+  readonly migrations?: readonly Migration[];
+}
+
+/** Arbitrary, and the same in every version: who holds this advisory lock may change the schema. */
+const LOCK = 7_243_091_553;
+const LOCK_POLL_MS = 250;
+
+/**
+ * Brings the schema to this version, one transaction a step. Any number of replicas may do this at once: they take turns
+ * under a lock that goes with the connection of whoever holds it, so that one killed half-way leaves nothing to clean up. The
+ * lock is polled: a statement that waited inside the database would hold up `create index concurrently`, which waits for it.
+ *
+ * Raises InputError when the server is older than PostgreSQL 15, when the schema is newer than this version or when the
+ * address, the user or the database is wrong, UnavailableError when the server is away, the signal's reason when that aborts.
+ */
+export async function migrate(options: MigrateOptions): Promise<void> {
+  const { url, signal } = options;
+  signal.throwIfAborted();
+  const client = new pg.Client({ ...connectionSettings(url), application_name: "argosy-migrate", statement_timeout: 0, query_timeout: 0 });
+  const isOver = new AbortController();
+  const over = AbortSignal.any([signal, isOver.signal]);
+  // Without its connection the lock is somebody else's.
+  client.on("error", (error) => isOver.abort(error));
+  try {
+    await client.connect();
+    await checkServer(client);
+    await acquire(client, options, over);
+    await migrateLocked(options, client, over);
+  } catch (error) {
+    throw signal.aborted ? signal.reason : explain(error);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function acquire(client: pg.Client, { log }: MigrateOptions, over: AbortSignal): Promise<void> {
+  for (let count = 0; ; count += 1) {
+    const { rows } = await client.query<{ readonly is_ours: boolean }>("select pg_try_advisory_lock($1) as is_ours", [LOCK]);
+    if (rows[0]?.is_ours === true) return;
+    if (count === 0) log.info({}, "Waiting for another process to bring the database's schema up to date");
+    await sleep(systemClock, LOCK_POLL_MS, over);
+  }
+}
+
+async function migrateLocked({ url, log, migrations = MIGRATIONS }: MigrateOptions, client: pg.Client, over: AbortSignal): Promise<void> {
+  const pending = await checkSchema(client, migrations);
+  if (pending.length === 0) return;
+  log.info({ migrations: pending }, "Bringing the database's schema up to date");
+  const database = knex({
+    client: "pg",
+    connection: {
+      ...connectionSettings(url),
+      application_name: "argosy-migrate",
+      statement_timeout: 0,
+      query_timeout: 0,
+    } as Knex.PgConnectionConfig,
+    pool: { min: 0, max: 1 },
+    migrations: { tableName: MIGRATION_TABLE, migrationSource: migrationSource(migrations) },
+    log: knexLog(log),
+  });
+  const cut = new Promise<never>((_resolve, reject) => over.addEventListener("abort", () => reject(over.reason), { once: true }));
+  try {
+    await Promise.race([runSteps(database), cut]);
+  } finally {
+    await database.destroy();
+  }
+}
+
+/** knex's own lock is a row that a killed process leaves behind; ours is held, so nobody else's is in force. */
+async function runSteps(database: Knex): Promise<void> {
+  await database.migrate.forceFreeMigrationsLock();
+  await database.migrate.latest();
+}
+
+function knexLog(log: Log): NonNullable<Knex.Config["log"]> {
+  const say =
+    (level: "debug" | "warn" | "error") =>
+    (message: unknown): void =>
+      log[level]({ message: String(message) }, "Hearing from knex");
+  return { debug: say("debug"), deprecate: say("debug"), warn: say("warn"), error: say("error") };
+}
+
+/** Wrong password, no such role, no such database: the server is there and says that the address is wrong. */
+const WRONG_ADDRESS = /^(28|3D)/;
+
+function explain(error: unknown): unknown {
+  const state = sqlState(error);
+  if (state !== undefined && WRONG_ADDRESS.test(state)) {
+    return new InputError("connecting to the database: it refuses this user, password or database name", {
+      code: "store.refused",
+      path: "database.url",
+      remedy: "Correct DATABASE_URL; the user needs the right to create tables in the database",
+      cause: error,
+    });
+  }
+  if (state === "42501") {
+    return new InputError("creating tables: this user may not", {
+      code: "store.no-right",
+      path: "database.url",
+      remedy: "Let an administrator grant create on schema public to it",
+      cause: error,
+    });
+  }
+  if (state === undefined && isDriverError(error))
+    return new UnavailableError("connecting to the database", { code: "store.unavailable", cause: error });
+  return translate("migrate", error);
+}

@@ -1,0 +1,33 @@
+import type { Knex } from "knex";
+import { fleet } from "./001-fleet.ts";
+import { tenancy } from "./002-tenancy.ts";
+import { processes } from "./003-processes.ts";
+
+/** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
+export interface Migration {
+  /** Recorded in the database: without a file's extension, so that sources and bundles are the same history. */
+  readonly name: string;
+  readonly up: (knex: Knex) => Promise<void>;
+}
+
+export const MIGRATIONS: readonly Migration[] = [fleet, tenancy, processes];
+
+/** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */
+const LOCK_TIMEOUT = "10s";
+
+/** The history as knex reads it. Forward only: a step is taken back by another step. */
+export function migrationSource(migrations: readonly Migration[]): Knex.MigrationSource<Migration> {
+  return {
+    getMigrations: async () => [...migrations],
+    getMigrationName: (migration) => migration.name,
+    getMigration: async (migration) => ({
+      async up(knex) {
+        await knex.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+        await migration.up(knex);
+      },
+      async down() {
+        throw new Error(`${migration.name} is not taken back; add a migration that does`);
+      },
+    }),
+  };
+}

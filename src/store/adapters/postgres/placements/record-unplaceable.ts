@@ -1,0 +1,41 @@
+import type { Decision } from "../../../../domain/decision.ts";
+import { contentHash } from "../../../../domain/hash.ts";
+import type { UnitId } from "../../../../domain/ids.ts";
+import { WAITING_FOR_ROOM } from "../../../operation/messages.ts";
+import type { Database, Statement } from "../database.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
+
+/** The same facts twice in a row are journaled once: the scheduler looks for room at every sweep. */
+const RECORD: Statement = {
+  name: "record_unplaceable",
+  text: `
+with unit as materialized (
+  select id, unplaceable from placement_unit where id = $1 and owner is null and unplaceable is distinct from $2 for no key update
+), marked as (
+  update placement_unit u set unplaceable = $2 from unit n where u.id = n.id
+), journal as (
+  insert into decision (${DECISION_COLUMNS})
+  select $4, $5, $6, $7, $8, $9, $10::json from unit
+), waiting as materialized (
+  select a.id from application a join unit n on a.unit = n.id where n.unplaceable is null
+), seen as (
+  select s.application from application_status s join waiting n on s.application = n.id order by s.application for no key update of s
+), views as (
+  update application_status s set view_revision = s.view_revision + 1 from seen n where s.application = n.application
+), open as (
+  select o.id from operation o join waiting n on o.subject = n.id where o.state = 'Waiting' order by o.subject, o.id for no key update of o
+), operations as (
+  update operation o set message = $3, updated_at = $5 from open n where o.id = n.id
+)
+select count(pg_notify('argosy', 'application:' || id)) as sent from waiting`,
+};
+
+export async function recordUnplaceable(
+  database: Database,
+  ids: DecisionIds,
+  { unitId, decision }: { readonly unitId: UnitId; readonly decision: Decision },
+  signal: AbortSignal,
+): Promise<void> {
+  const facts = contentHash({ verdict: decision.verdict, rule: decision.rule, details: decision.details });
+  await database.run(RECORD, [unitId, facts, WAITING_FOR_ROOM, ...decisionValues(ids, decision)], signal);
+}

@@ -1,0 +1,162 @@
+import type { Clock } from "../../../domain/clock.ts";
+import { InputError } from "../../../domain/errors.ts";
+import type { Ids } from "../../../domain/ids.ts";
+import { createUuidIds } from "../../../runtime/ids.ts";
+import type { Log } from "../../../telemetry/log.ts";
+import type { Metrics } from "../../../telemetry/metrics.ts";
+import type { KeyRing } from "../../credential/port.ts";
+import type { IntentStore } from "../../intent/port.ts";
+import type { PlacementStore } from "../../placement/port.ts";
+import type { Store } from "../../port.ts";
+import type { ShardStore } from "../../shard/port.ts";
+import { createChangeFeed } from "./change-feed.ts";
+import { createCredentialStore } from "./credentials/credentials.ts";
+import { createDatabase, type Database, type Statement } from "./database.ts";
+import { createDeclaredFleet } from "./fleet/declared-fleet.ts";
+import { createInstances } from "./fleet/instances.ts";
+import { listKnown, listKnownWorkspaces } from "./intents/known.ts";
+import { listUnpublished, recordPublished } from "./intents/publications.ts";
+import { readByIds, readByUids } from "./intents/read-views.ts";
+import { recordDeletions } from "./intents/record-deletions.ts";
+import { recordDeployments } from "./intents/record-deployments.ts";
+import { recordWorkspaceEnds } from "./intents/record-workspace-ends.ts";
+import { MIGRATIONS } from "./migrations/source.ts";
+import { commitFirstPlacement } from "./placements/commit-first-placement.ts";
+import { readFleetOfClass } from "./placements/read-fleet.ts";
+import { listUnplaced, readUnitsOf, readUnitWithWorkspace } from "./placements/read-units.ts";
+import { recordUnplaceable } from "./placements/record-unplaceable.ts";
+import { MIGRATION_TABLE } from "./schema-checks.ts";
+import { acknowledge } from "./shards/acknowledge.ts";
+import { forgetApplications } from "./shards/forget-applications.ts";
+import { forgetWorkspace } from "./shards/forget-workspace.ts";
+import { listApplications, listLagging, listOwned } from "./shards/list-by-instance.ts";
+import { readApplications } from "./shards/read-applications.ts";
+import { readUnit } from "./shards/read-unit.ts";
+import { sqlState } from "./sql-state.ts";
+import { recordStatuses } from "./statuses/record-statuses.ts";
+import { createDecisionStore } from "./views/decisions.ts";
+import { createMemberStore } from "./views/members.ts";
+import { createOperationStore } from "./views/operations.ts";
+import { createTokenStore } from "./views/tokens.ts";
+
+export interface PostgresStoreOptions {
+  readonly url: string;
+  /** Without it credentials can neither be stored nor read; everything else works. */
+  readonly keyRing?: KeyRing;
+  readonly clock: Clock;
+  /** Ids of journal entries; UUIDs by default. */
+  readonly ids?: Ids;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Connections at most; one more is for hints as soon as somebody subscribes. */
+  readonly poolSize: number;
+}
+
+const PING: Statement = {
+  name: "ping",
+  text: `select current_setting('server_version') as version, (select count(*) from ${MIGRATION_TABLE}) as schema`,
+};
+
+const FIRST_ANSWER_MS = 15_000;
+
+/**
+ * The store on PostgreSQL. Raises InputError when the schema is not this version's (`migrate` brings it there) or the address
+ * is none, UnavailableError when the database does not answer.
+ */
+export async function createPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const { url, clock, log } = options;
+  const database = createDatabase(options);
+  const ping = async (signal: AbortSignal): Promise<Awaited<ReturnType<Store["ping"]>>> => {
+    const [row] = await database.run<{ readonly version: string; readonly schema: number }>(PING, [], signal);
+    return { version: row?.version ?? "", schema: row?.schema ?? 0 };
+  };
+  try {
+    await checkVersion(ping);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  const feed = createChangeFeed({ url, clock, log });
+  return {
+    ...storesOn(database, options),
+    changes: feed,
+    ping,
+    async close() {
+      await feed.close();
+      await database.close();
+    },
+  };
+}
+
+/** PostgreSQL's "undefined table": nothing was ever migrated. */
+const NO_TABLE = "42P01";
+
+async function checkVersion(ping: Store["ping"]): Promise<void> {
+  const { schema } = await ping(AbortSignal.timeout(FIRST_ANSWER_MS)).catch((error: unknown) => {
+    if (sqlState((error as Error).cause) === NO_TABLE) return { schema: 0 };
+    throw error;
+  });
+  if (schema === MIGRATIONS.length) return;
+  throw new InputError(`using a database with schema ${schema}, this version's is ${MIGRATIONS.length}`, {
+    code: "store.schema",
+    path: "database.url",
+    remedy: "Start the version that made the schema, or let `argosy serve` bring it up to date",
+    context: { schema, known: MIGRATIONS.length },
+  });
+}
+
+function storesOn(
+  database: Database,
+  { clock, keyRing, ids = createUuidIds(clock) }: PostgresStoreOptions,
+): Omit<Store, "changes" | "ping" | "close"> {
+  return {
+    intents: intentsOn(database, clock),
+    placements: placementsOn(database, ids),
+    shards: shardsOn(database, clock),
+    statuses: { recordStatuses: (statuses, signal) => recordStatuses(database, statuses, signal) },
+    fleet: { ...createDeclaredFleet(database, clock, ids), ...createInstances(database, clock, ids) },
+    operations: createOperationStore(database),
+    decisions: createDecisionStore(database, ids),
+    credentials: createCredentialStore(database, keyRing),
+    members: createMemberStore(database),
+    tokens: createTokenStore(database, clock),
+  };
+}
+
+function intentsOn(database: Database, clock: Clock): IntentStore {
+  return {
+    recordDeployments: (intents, signal) => recordDeployments(database, clock, intents, signal),
+    recordDeletions: (deletions, signal) => recordDeletions(database, clock, deletions, signal),
+    readByUids: (uids, signal) => readByUids(database, uids, signal),
+    readByIds: (ids, signal) => readByIds(database, ids, signal),
+    listKnown: (apiCluster, signal) => listKnown(database, apiCluster, signal),
+    listUnpublished: (apiCluster, limit, signal) => listUnpublished(database, apiCluster, limit, signal),
+    recordPublished: (entries, signal) => recordPublished(database, entries, signal),
+    listKnownWorkspaces: (apiCluster, signal) => listKnownWorkspaces(database, apiCluster, signal),
+    recordWorkspaceEnds: (ids, signal) => recordWorkspaceEnds(database, ids, signal),
+  };
+}
+
+function placementsOn(database: Database, ids: Ids): PlacementStore {
+  return {
+    readUnit: (id, signal) => readUnitWithWorkspace(database, id, signal),
+    readUnitsOf: (workspaceId, signal) => readUnitsOf(database, workspaceId, signal),
+    readFleet: (className, signal) => readFleetOfClass(database, className, signal),
+    listUnplaced: (limit, signal) => listUnplaced(database, limit, signal),
+    commitFirstPlacement: (placement, signal) => commitFirstPlacement(database, ids, placement, signal),
+    recordUnplaceable: (unitId, decision, signal) => recordUnplaceable(database, ids, { unitId, decision }, signal),
+  };
+}
+
+function shardsOn(database: Database, clock: Clock): ShardStore {
+  return {
+    readApplications: (ids, signal) => readApplications(database, ids, signal),
+    readUnit: (id, signal) => readUnit(database, id, signal),
+    listOwned: (instanceId, signal) => listOwned(database, instanceId, signal),
+    listApplications: (instanceId, signal) => listApplications(database, instanceId, signal),
+    listLagging: (instanceId, limit, signal) => listLagging(database, instanceId, limit, signal),
+    acknowledge: (objects, signal) => acknowledge(database, clock, objects, signal),
+    forgetApplications: (ids, signal) => forgetApplications(database, clock, ids, signal),
+    forgetWorkspace: (id, signal) => forgetWorkspace(database, id, signal),
+  };
+}

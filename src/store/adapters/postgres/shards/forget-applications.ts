@@ -1,0 +1,81 @@
+import type { Clock } from "../../../../domain/clock.ts";
+import type { ApplicationId } from "../../../../domain/ids.ts";
+import { LOAD_PER_APPLICATION } from "../../../placement/planning-load.ts";
+import type { Database, Run, Statement } from "../database.ts";
+import { instant, texts } from "../sql-values.ts";
+
+const LOCK_UNITS: Statement = {
+  name: "lock_units_of_applications",
+  text: `
+select u.id from placement_unit u
+ where u.id in (select a.unit from application a where a.id = any ($1::text[]) and a.deleted_at is not null)
+ order by u.id
+   for no key update`,
+};
+
+/** Rows that acknowledgements change too are locked in order of their keys, shard_object before operation. */
+const FORGET: Statement = {
+  name: "forget_applications",
+  text: `
+with doomed as materialized (
+  select id, workspace, unit, repo_url from application where id = any ($1::text[]) and deleted_at is not null
+), raised as materialized (
+  select distinct d.unit
+    from (select unit, repo_url, count(*) as leaving from doomed group by unit, repo_url) as d
+   where d.leaving = (select count(*) from application b where b.unit = d.unit and b.repo_url = d.repo_url)
+), touched as materialized (
+  select u.id, d.leaving, r.unit is not null as is_raised, u.desired_revision + (r.unit is not null)::integer as desired_revision
+    from (select unit, count(*) as leaving from doomed group by unit) as d
+    join placement_unit u on u.id = d.unit
+    left join raised r on r.unit = d.unit
+), units as (
+  update placement_unit u set load[1] = u.load[1] - $2 * t.leaving, desired_revision = t.desired_revision from touched t where u.id = t.id
+), locked as materialized (
+  select o.subject, o.kind, o.instance from shard_object o
+   where o.subject in (select id from doomed union all select id from touched where is_raised)
+   order by o.subject, o.kind, o.instance
+     for update
+), lost as (
+  delete from shard_object o using locked l where o.subject = l.subject and o.kind = l.kind and o.instance = l.instance and o.kind = 'application'
+), behind as (
+  update shard_object o set desired_revision = t.desired_revision
+    from locked l, touched t
+   where o.subject = l.subject and o.kind = l.kind and o.instance = l.instance and t.id = l.subject and o.kind <> 'application'
+), answered as (
+  select o.id from operation o join doomed d on o.subject = d.id
+   where o.kind = 'delete-application' and o.state = 'Waiting' and (select count(*) from locked) >= 0
+   order by o.subject
+     for no key update of o
+), completed as (
+  update operation o set state = 'Completed', attempts = o.attempts + 1, updated_at = $3, message = '' from answered a where o.id = a.id
+), purged as (
+  delete from operation o using (select distinct workspace from doomed) as d
+   where o.workspace = d.workspace and o.state in ('Completed', 'Failed') and o.updated_at < $3::timestamptz - interval '1 day'
+), gone as (
+  delete from application a using doomed d where a.id = d.id
+)
+select count(pg_notify('argosy', h.hint)) as sent
+  from (select 'status:' || id from doomed union all select 'unit:' || unit from raised) as h (hint)`,
+};
+
+export async function forgetApplications(
+  database: Database,
+  clock: Clock,
+  ids: readonly ApplicationId[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (ids.length === 0) return;
+  await database.transaction(
+    "forget_applications",
+    async (run) => {
+      await run(LOCK_UNITS, [texts(ids)]);
+      await forgetLocked(run, clock, ids);
+    },
+    signal,
+  );
+}
+
+/** Removes those that are marked as deleted; the caller holds the locks on their units. */
+export async function forgetLocked(run: Run, clock: Clock, ids: readonly ApplicationId[]): Promise<void> {
+  if (ids.length > 0) await run(FORGET, [texts(ids), LOAD_PER_APPLICATION, instant(clock.now())]);
+}

@@ -1,0 +1,58 @@
+import type { ApplicationId, InstanceId, UnitId } from "../../../../domain/ids.ts";
+import type { Lagging, OwnedUnit } from "../../../shard/port.ts";
+import type { Database, Statement } from "../database.ts";
+
+const OWNED: Statement = {
+  name: "list_owned",
+  text: `select id as "unitId", epoch, workspace as "workspaceId" from placement_unit where owner = $1 order by id`,
+};
+
+const APPLICATIONS: Statement = {
+  name: "list_applications_of_instance",
+  text: `
+select a.id as "applicationId", a.argo_name as "argoName", u.epoch
+  from placement_unit u join application a on a.unit = u.id
+ where u.owner = $1
+ order by a.id`,
+};
+
+/** Three short lists: what is not acknowledged yet (one partial index), what is being deleted, and whose namespace is gone. */
+const LAGGING: Statement = {
+  name: "list_lagging",
+  text: `
+(select a.id, true as is_application
+   from (select subject as id from shard_object where instance = $1 and kind = 'application' and applied_revision < desired_revision
+          union
+         select d.id from application d join placement_unit u on u.id = d.unit where d.deleted_at is not null and u.owner = $1) as a
+  order by id
+  limit $2)
+union all
+(select b.id, false
+   from (select subject as id from shard_object where instance = $1 and kind in ('account', 'project', 'register') and applied_revision < desired_revision
+          union
+         select u.id from placement_unit u join workspace w on w.id = u.workspace where w.state = 'deleting' and u.owner = $1) as b
+  order by id
+  limit $2)`,
+};
+
+export interface ApplicationAt {
+  readonly applicationId: ApplicationId;
+  readonly argoName: string;
+  readonly epoch: number;
+}
+
+export function listOwned(database: Database, instanceId: InstanceId, signal: AbortSignal): Promise<readonly OwnedUnit[]> {
+  return database.run<OwnedUnit>(OWNED, [instanceId], signal);
+}
+
+export function listApplications(database: Database, instanceId: InstanceId, signal: AbortSignal): Promise<readonly ApplicationAt[]> {
+  return database.run<ApplicationAt>(APPLICATIONS, [instanceId], signal);
+}
+
+export async function listLagging(database: Database, instanceId: InstanceId, limit: number, signal: AbortSignal): Promise<Lagging> {
+  const rows = await database.run<{ readonly id: string; readonly is_application: boolean }>(LAGGING, [instanceId, limit], signal);
+  return {
+    applications: rows.filter((row) => row.is_application).map((row) => row.id as ApplicationId),
+    units: rows.filter((row) => !row.is_application).map((row) => row.id as UnitId),
+  };
+}

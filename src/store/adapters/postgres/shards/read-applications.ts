@@ -1,0 +1,52 @@
+import type { ApplicationId } from "../../../../domain/ids.ts";
+import type { DesiredApplication } from "../../../shard/port.ts";
+import type { Database, Statement } from "../database.ts";
+import {
+  APPLICATION,
+  type ApplicationRow,
+  applicationOf,
+  OBJECT,
+  type ObjectRow,
+  objectOf,
+  UNIT,
+  type UnitRow,
+  unitOf,
+  WORKSPACE,
+  type WorkspaceRow,
+  workspaceOf,
+} from "../rows.ts";
+import { texts } from "../sql-values.ts";
+import { UNIT_APPLIED_REVISION } from "./unit-applied-revision.ts";
+
+const READ: Statement = {
+  name: "read_applications",
+  text: `
+select ${APPLICATION},
+       ${WORKSPACE},
+       ${UNIT},
+       ${OBJECT},
+       ${UNIT_APPLIED_REVISION} as unit_applied_revision
+  from unnest($1::text[]) with ordinality as i (id, place)
+  join application a on a.id = i.id
+  join workspace w on w.id = a.workspace
+  join placement_unit u on u.id = a.unit
+  left join shard_object o on o.subject = a.id and o.kind = 'application' and o.instance = u.owner and o.epoch = u.epoch
+ order by i.place`,
+};
+
+type Row = ApplicationRow & WorkspaceRow & UnitRow & ObjectRow & { readonly unit_applied_revision: number };
+
+export async function readApplications(
+  database: Database,
+  ids: readonly ApplicationId[],
+  signal: AbortSignal,
+): Promise<readonly DesiredApplication[]> {
+  const rows = await database.run<Row>(READ, [texts(ids)], signal);
+  return rows.map((row) => ({
+    application: applicationOf(row),
+    workspace: workspaceOf(row),
+    unit: unitOf(row),
+    unitAppliedRevision: row.unit_applied_revision,
+    acknowledged: objectOf(row),
+  }));
+}

@@ -1,0 +1,65 @@
+import type { Millis } from "../../../../domain/clock.ts";
+import type { Decision } from "../../../../domain/decision.ts";
+import type { Ids } from "../../../../domain/ids.ts";
+import type { DecisionStore } from "../../../decision/port.ts";
+import type { Database, Statement } from "../database.ts";
+import { instant, instants, text, texts } from "../sql-values.ts";
+
+/** Where the journal's entries get their ids from; they sort in the order they were made. */
+export type DecisionIds = Ids;
+
+/** In the order of {@link decisionValues}. */
+export const DECISION_COLUMNS = "id, at, subject, kind, verdict, rule, details";
+
+export function decisionValues(ids: DecisionIds, decision: Decision): readonly string[] {
+  const { at, subject, kind, verdict, rule, details } = decision;
+  return [ids.next(), instant(at), text(subject), kind, verdict, rule, JSON.stringify(details)];
+}
+
+const APPEND: Statement = {
+  name: "append_decisions",
+  text: `
+insert into decision (${DECISION_COLUMNS})
+select id, at, subject, kind, verdict, rule, details::json
+  from unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) as i (id, at, subject, kind, verdict, rule, details)`,
+};
+
+const LIST: Statement = {
+  name: "list_decisions",
+  text: `
+select at, subject, kind, verdict, rule, details from decision
+ where ($1::text is null or subject = $1) and ($2::text is null or kind = $2)
+ order by at desc, id desc
+ limit $3`,
+};
+
+const LIST_OF_SUBJECT: Statement = {
+  name: "list_decisions_of_subject",
+  text: `
+select at, subject, kind, verdict, rule, details from decision
+ where subject = $1 and ($2::text is null or kind = $2)
+ order by at desc, id desc
+ limit $3`,
+};
+
+type Row = Omit<Decision, "at"> & { readonly at: Millis };
+
+export function createDecisionStore(database: Database, ids: DecisionIds): DecisionStore {
+  return {
+    async append(decisions, signal) {
+      if (decisions.length === 0) return;
+      const values = [
+        texts(decisions.map(() => ids.next<string>())),
+        instants(decisions.map((decision) => decision.at)),
+        texts(decisions.map((decision) => decision.subject)),
+        texts(decisions.map((decision) => decision.kind)),
+        texts(decisions.map((decision) => decision.verdict)),
+        texts(decisions.map((decision) => decision.rule)),
+        texts(decisions.map((decision) => JSON.stringify(decision.details))),
+      ];
+      await database.run(APPEND, values, signal);
+    },
+    list: ({ subject, kind }, limit, signal) =>
+      database.run<Row>(subject === undefined ? LIST : LIST_OF_SUBJECT, [subject ?? null, kind ?? null, limit], signal),
+  };
+}

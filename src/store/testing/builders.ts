@@ -1,0 +1,143 @@
+import { type Millis, millis } from "../../domain/clock.ts";
+import type { Decision } from "../../domain/decision.ts";
+import type { FleetSpec, PoolSpec } from "../../domain/fleet.ts";
+import type { ApplicationId, InstanceId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { LoadVector } from "../../domain/load.ts";
+import type { ShardObject } from "../../domain/shard-object.ts";
+import type { EngineStatus, RecordedStatus } from "../../domain/status.ts";
+import type { ApplicationSpec } from "../../domain/workspace.ts";
+import type { DeploymentIntent } from "../intent/port.ts";
+
+let count = 0;
+const next = <Id extends string>(what: string): Id => {
+  count += 1;
+  return `${what}-${String(count).padStart(6, "0")}` as Id;
+};
+
+export const CLASS = "eu/shared/public";
+export const AT: Millis = millis(1_767_225_600_000);
+/** Room for anything. */
+export const WIDE: LoadVector = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
+
+export function aSpec(over: Partial<ApplicationSpec["source"]> = {}): ApplicationSpec {
+  return {
+    source: { repoUrl: "https://git.example/team/app", path: "deploy", targetRevision: "main", ...over },
+    destination: {},
+    type: "automated",
+    createNamespace: false,
+  };
+}
+
+/** A wish for a new application, in the workspace of a namespace `team` unless it says otherwise. */
+export function anIntent(over: Partial<DeploymentIntent> & { readonly namespace?: string } = {}): DeploymentIntent {
+  const { namespace = "team", ...rest } = over;
+  const uid = next<string>("uid");
+  return {
+    workspace: { plane: "kubernetes", apiCluster: "main", namespace, namespaceUid: `uid-of-${namespace}`, trustClass: "public" },
+    newIds: {
+      workspaceId: next<WorkspaceId>("workspace"),
+      unitId: next<UnitId>("unit"),
+      applicationId: next<ApplicationId>("application"),
+      operationId: next<OperationId>("operation"),
+    },
+    class: CLASS,
+    name: `app-${uid}`,
+    uid,
+    generation: 1,
+    spec: aSpec(),
+    argoName: `${namespace}-${uid}`,
+    ...rest,
+  };
+}
+
+export function anInstance(over: Partial<Instance> = {}): Instance {
+  const id = next<InstanceId>("instance");
+  const version = "3.5.7";
+  const life = {
+    state: "ACTIVE",
+    stateSince: AT,
+    reason: "",
+    attempt: 0,
+    capacity: WIDE,
+    weight: 1,
+    appliedHash: "",
+    revision: 1,
+  } as const;
+  return {
+    id,
+    name: id,
+    engineCluster: "engine",
+    namespace: id,
+    pool: "standard",
+    class: CLASS,
+    version,
+    desiredVersion: version,
+    ...life,
+    ...over,
+  };
+}
+
+export function aDecision(over: Partial<Decision> = {}): Decision {
+  return { at: AT, subject: "somebody", kind: "placement", verdict: "CHOSEN", rule: "PREFERRED", details: {}, ...over };
+}
+
+export function anEngineStatus(over: Partial<EngineStatus> = {}): EngineStatus {
+  return {
+    sync: { status: "Synced", revision: "0123456789abcdef" },
+    health: { status: "Healthy", message: "" },
+    conditions: [],
+    resources: [
+      { group: "apps", version: "v1", kind: "Deployment", namespace: "team", name: "web", status: "Synced", health: { status: "Healthy" } },
+    ],
+    resourceCount: 1,
+    comparedTo: { repoUrl: "https://git.example/team/app", path: "deploy", targetRevision: "main", namespace: "team" },
+    operationState: undefined,
+    ...over,
+  };
+}
+
+export function aStatus(
+  at: Pick<RecordedStatus, "applicationId" | "instanceId" | "epoch">,
+  over: Partial<RecordedStatus> = {},
+): RecordedStatus {
+  return { status: anEngineStatus(), reconciledAt: AT, hash: "hash-1", ...at, ...over };
+}
+
+export function anObject(at: Pick<ShardObject, "instanceId" | "subject" | "epoch">, over: Partial<ShardObject> = {}): ShardObject {
+  return { kind: "application", appliedRevision: 1, uid: "object-uid", hash: "object-hash", ...at, ...over };
+}
+
+export function aPool(name: string, over: Partial<PoolSpec> = {}): PoolSpec {
+  const resources = { cpu: "1", memory: "1Gi" };
+  const engine = {
+    statusProcessors: 20,
+    operationProcessors: 10,
+    k8sClientQps: 50,
+    k8sClientBurst: 100,
+    reconciliationSeconds: 120,
+    reconciliationJitterSeconds: 60,
+  };
+  return {
+    name,
+    class: { region: "eu", tier: "shared", trust: "public" },
+    engineClusters: ["engine"],
+    instances: { min: 1, max: 2 },
+    version: undefined,
+    capacity: WIDE,
+    resources: { controller: resources, repoServer: { ...resources, replicas: 1 }, redis: resources },
+    engine,
+    ...over,
+  };
+}
+
+export function aFleet(over: Partial<FleetSpec> = {}): FleetSpec {
+  return {
+    engineClusters: [{ name: "engine", region: "eu", access: { kind: "inCluster" } }],
+    versions: { default: "3.5.7", floor: "3.0.0", catalogue: [] },
+    pools: [aPool("standard")],
+    workspaces: { selector: {}, quota: { deployments: 10, syncsPerMinute: 10 } },
+    egress: { allow: [], http: [] },
+    ...over,
+  };
+}

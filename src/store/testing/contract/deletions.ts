@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import { anIntent, anObject, aSpec, aStatus } from "../builders.ts";
+import { soon, type World } from "../world.ts";
+
+export function describeDeletions(world: () => World): void {
+  describe("deleting applications", () => {
+    it("marks an application that stands somewhere, once, and hints at it", async () => {
+      const { seat, remove, application, hintsOf } = world();
+      const { intent, applicationId } = await seat();
+      expect(await hintsOf(() => remove(intent))).toEqual([`application:${applicationId}`]);
+      const marked = await application(applicationId);
+      expect(marked.deletion).toBe("cascade");
+      expect(marked.deletedAt).toEqual(expect.any(Number));
+      expect(await hintsOf(() => remove(intent))).toEqual([]);
+      expect(await application(applicationId)).toEqual(marked);
+    });
+
+    it("ignores uids nobody knows", async () => {
+      const { remove, hintsOf } = world();
+      expect(await hintsOf(() => remove(anIntent()))).toEqual([]);
+    });
+
+    it("lets a cascade become an orphan, never an orphan a cascade", async () => {
+      const { seat, remove, application, hintsOf } = world();
+      const { intent, applicationId } = await seat();
+      await remove(intent, "cascade");
+      const { deletedAt } = await application(applicationId);
+      expect(await hintsOf(() => remove(intent, "orphan"))).toEqual([`application:${applicationId}`]);
+      expect(await application(applicationId)).toMatchObject({ deletion: "orphan", deletedAt });
+      expect(await hintsOf(() => remove(intent, "cascade"))).toEqual([]);
+      expect(await application(applicationId)).toMatchObject({ deletion: "orphan" });
+    });
+
+    it("does not revive a row that is being deleted", async () => {
+      const { seat, remove, again, application } = world();
+      const { intent, applicationId } = await seat();
+      await remove(intent);
+      expect(await again(intent, { generation: 9, spec: aSpec({ path: "new" }) })).toEqual([{ kind: "deleting", applicationId }]);
+      expect(await application(applicationId)).toMatchObject({ generation: 1, deletion: "cascade" });
+    });
+
+    it("ends the operation that the deletion overtook and opens one of its own", async () => {
+      const { store, seat, remove } = world();
+      const { intent, instanceId } = await seat();
+      await remove(intent);
+      const operations = await store.operations.listOperations({}, { limit: 10, after: "" }, soon());
+      expect(operations).toMatchObject([
+        { kind: "apply-application", state: "Completed", message: expect.stringContaining("deleted") },
+        { kind: "delete-application", state: "Waiting", instanceId },
+      ]);
+    });
+
+    it("removes at once what was never placed, and says so", async () => {
+      const { store, record, remove, hintsOf } = world();
+      const intent = await record();
+      const { unitId } = (await store.shards.readApplications([intent.applicationId], soon()))[0]!.application;
+      expect(await hintsOf(() => remove(intent))).toContain(`status:${intent.applicationId}`);
+      expect(await store.intents.readByIds([intent.applicationId], soon())).toEqual([]);
+      expect((await store.placements.readUnit(unitId, soon()))?.unit.load.applications).toBe(0);
+    });
+
+    it("takes an empty batch", async () => {
+      const { store } = world();
+      await store.intents.recordDeletions([], soon());
+      await store.shards.forgetApplications([], soon());
+    });
+  });
+
+  describe("forgetting applications that are gone", () => {
+    it("forgets only what is marked as deleted", async () => {
+      const { store, seat } = world();
+      const { applicationId } = await seat();
+      await store.shards.forgetApplications([applicationId], soon());
+      expect(await store.shards.readApplications([applicationId], soon())).toHaveLength(1);
+    });
+
+    it("takes the row away with all that hangs on it, and hints at its user's status", async () => {
+      const { store, seat, remove, acknowledgeUnit, hintsOf } = world();
+      const seated = await seat();
+      const { applicationId, unitId, instanceId, epoch, intent } = seated;
+      await acknowledgeUnit(seated);
+      await store.shards.acknowledge([anObject({ instanceId, epoch, subject: applicationId })], soon());
+      await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch })], soon());
+      await remove(intent);
+      expect(await hintsOf(() => store.shards.forgetApplications([applicationId], soon()))).toEqual([
+        `status:${applicationId}`,
+        `unit:${unitId}`,
+      ]);
+      expect(await store.intents.readByUids([intent.uid], soon())).toEqual([]);
+      expect(await store.shards.listApplications(instanceId, soon())).toEqual([]);
+      expect(await store.shards.readUnit(unitId, soon())).toMatchObject({
+        repoUrls: [],
+        applications: 0,
+        unit: { desiredRevision: 2, load: { applications: 0 } },
+      });
+      expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({ applications: [], units: [unitId] });
+      expect(await store.operations.listOperations({ state: "Waiting" }, { limit: 10, after: "" }, soon())).toEqual([]);
+    });
+
+    it("keeps the unit's revision while others use the repository, and may be told twice", async () => {
+      const { store, seat, record, remove, unit, hintsOf } = world();
+      const { applicationId, intent } = await seat();
+      const other = await record();
+      const before = (await unit(other.applicationId)).desiredRevision;
+      await remove(intent);
+      expect(await hintsOf(() => store.shards.forgetApplications([applicationId], soon()))).toEqual([`status:${applicationId}`]);
+      expect(await hintsOf(() => store.shards.forgetApplications([applicationId], soon()))).toEqual([]);
+      expect(await unit(other.applicationId)).toMatchObject({ desiredRevision: before, load: { applications: 1000 } });
+    });
+
+    it("counts right when applications come and go at once", async () => {
+      const { store, seat, record } = world();
+      const { unitId } = await seat();
+      const leaving = await Promise.all(Array.from({ length: 12 }, () => record()));
+      const deletions = leaving.map(({ uid }) => ({ uid, deletion: "cascade" as const, operationId: anIntent().newIds.operationId }));
+      await store.intents.recordDeletions(deletions, soon());
+      await Promise.all([
+        ...leaving.map(({ applicationId }) => store.shards.forgetApplications([applicationId], soon())),
+        ...Array.from({ length: 12 }, () => record()),
+      ]);
+      expect(await store.shards.readUnit(unitId, soon())).toMatchObject({ applications: 13, unit: { load: { applications: 13_000 } } });
+    });
+
+    it("never loses a repository that one application leaves while another comes to it", async () => {
+      const { store, seat, record, remove } = world();
+      const seated = await seat();
+      for (let round = 0; round < 10; round += 1) {
+        const spec = aSpec({ repoUrl: `https://git.example/team/round-${round}` });
+        const leaving = await record({ spec });
+        await remove(leaving);
+        const before = (await store.shards.readUnit(seated.unitId, soon()))?.unit.desiredRevision ?? 0;
+        // Whoever comes first: as the set ends as it was, or was empty in between, its readers must be told of the latter.
+        await Promise.all([store.shards.forgetApplications([leaving.applicationId], soon()), record({ spec })]);
+        const after = await store.shards.readUnit(seated.unitId, soon());
+        expect(after?.repoUrls).toContain(spec.source.repoUrl);
+        expect([0, 2]).toContain((after?.unit.desiredRevision ?? 0) - before);
+      }
+    });
+  });
+
+  describe("ending workspaces", () => {
+    it("forgets one that is being deleted and holds nothing, with its units, operations and credentials", async () => {
+      const { store, seat, remove, hintsOf } = world();
+      const { workspaceId, unitId, instanceId, applicationId, intent } = await seat();
+      const credential = { id: "credential-1" as never, owner: workspaceId, purpose: "git" };
+      await store.credentials.put(credential, "secret", soon());
+      expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(false);
+      expect(await hintsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()))).toEqual([`unit:${unitId}`]);
+      expect(await hintsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()))).toEqual([]);
+      expect((await store.shards.listLagging(instanceId, 10, soon())).units).toEqual([unitId]);
+      expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(false);
+      await remove(intent);
+      await store.shards.forgetApplications([applicationId], soon());
+      expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(true);
+      expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(true);
+      expect(await store.placements.readUnit(unitId, soon())).toBeUndefined();
+      expect(await store.operations.listOperations({}, { limit: 10, after: "" }, soon())).toEqual([]);
+      expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({ applications: [], units: [] });
+      expect(await store.credentials.read(credential, soon())).toBeUndefined();
+    });
+
+    it("removes at once a workspace that never held anything anywhere", async () => {
+      const { store, record, remove } = world();
+      const intent = await record();
+      await store.intents.recordWorkspaceEnds([intent.newIds.workspaceId], soon());
+      expect(await store.intents.listKnownWorkspaces("main", soon())).toMatchObject([{ state: "deleting" }]);
+      await remove(intent);
+      await store.intents.recordWorkspaceEnds([intent.newIds.workspaceId], soon());
+      expect(await store.intents.listKnownWorkspaces("main", soon())).toEqual([]);
+      expect(await store.placements.listUnplaced(10, soon())).toEqual([]);
+    });
+
+    it("makes one active again that somebody wants something in, and renews its objects", async () => {
+      const { store, seat, record, unit, hintsOf } = world();
+      const { workspaceId, unitId, applicationId } = await seat();
+      await store.intents.recordWorkspaceEnds([workspaceId], soon());
+      const before = (await unit(applicationId)).desiredRevision;
+      expect(await hintsOf(() => record())).toContain(`unit:${unitId}`);
+      expect((await unit(applicationId)).desiredRevision).toBe(before + 1);
+      expect(await store.intents.listKnownWorkspaces("main", soon())).toMatchObject([{ workspaceId, state: "active" }]);
+    });
+
+    it("never gives an epoch twice, not even after a workspace was removed and made anew", async () => {
+      const { store, seat, remove } = world();
+      const first = await seat();
+      await remove(first.intent);
+      await store.shards.forgetApplications([first.applicationId], soon());
+      await store.intents.recordWorkspaceEnds([first.workspaceId], soon());
+      expect(await store.shards.forgetWorkspace(first.workspaceId, soon())).toBe(true);
+      expect((await seat()).epoch).toBeGreaterThan(first.epoch);
+    });
+  });
+}

@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../../domain/clock.ts";
+import { GoneError, StaleError } from "../../../domain/errors.ts";
+import type { InstanceId } from "../../../domain/ids.ts";
+import { AT, aDecision, aFleet, anInstance, aPool } from "../builders.ts";
+import { soon, type World } from "../world.ts";
+
+export function describeFleet(world: () => World): void {
+  describe("the declared fleet", () => {
+    it("is absent until it is declared, and then what was declared", async () => {
+      const { store } = world();
+      expect(await store.fleet.readFleet(soon())).toBeUndefined();
+      expect(await store.fleet.applyFleet(aFleet(), "ada", soon())).toBe(1);
+      expect(await store.fleet.readFleet(soon())).toEqual({ spec: aFleet(), revision: 1 });
+    });
+
+    it("keeps its revision when nothing changed, and says so to nobody", async () => {
+      const { store, hintsOf } = world();
+      await store.fleet.applyFleet(aFleet(), "ada", soon());
+      expect(await hintsOf(async () => expect(await store.fleet.applyFleet(aFleet(), "bob", soon())).toBe(1))).toEqual([]);
+    });
+
+    it("hints at itself and at each pool that was added, changed or removed", async () => {
+      const { store, hintsOf } = world();
+      await store.fleet.applyFleet(aFleet({ pools: [aPool("same"), aPool("changed"), aPool("removed")] }), "ada", soon());
+      const next = aFleet({ pools: [aPool("added"), aPool("changed", { version: "3.6.0" }), aPool("same")] });
+      expect(await hintsOf(async () => expect(await store.fleet.applyFleet(next, "bob", soon())).toBe(2))).toEqual([
+        "fleet:fleet",
+        "pool:added",
+        "pool:changed",
+        "pool:removed",
+      ]);
+      const [entry] = await store.decisions.list({ kind: "fleet" }, 1, soon());
+      expect(entry).toMatchObject({
+        subject: "fleet",
+        verdict: "DECLARED",
+        details: { actor: "bob", revision: 2, pools: ["added", "changed", "removed"] },
+      });
+    });
+
+    it("numbers every one of many declarations at once", async () => {
+      const { store } = world();
+      const revisions = await Promise.all(
+        Array.from({ length: 8 }, (_, index) => store.fleet.applyFleet(aFleet({ pools: [aPool(`pool-${index}`)] }), "ada", soon())),
+      );
+      expect(revisions.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      expect((await store.fleet.readFleet(soon()))?.revision).toBe(8);
+    });
+  });
+
+  describe("instances", () => {
+    it("are added once by name, by id and by namespace", async () => {
+      const { store, hintsOf } = world();
+      const instance = anInstance();
+      const decision = aDecision({ subject: instance.id, kind: "instance" });
+      expect(await hintsOf(async () => expect(await store.fleet.insertInstance(instance, decision, soon())).toBe(true))).toEqual([
+        `instance:${instance.id}`,
+      ]);
+      const { id, name, namespace } = instance;
+      for (const over of [{}, { name }, { id }, { namespace }])
+        expect(
+          await store.fleet.insertInstance(anInstance(over), decision, soon()).then((isAdded) => isAdded && Object.keys(over).length > 0),
+        ).toBe(false);
+      expect(await store.decisions.list({ subject: id }, 10, soon())).toHaveLength(2);
+      expect(await store.fleet.readInstance(id, soon())).toEqual(instance);
+      expect(await store.fleet.readInstance("nobody" as InstanceId, soon())).toBeUndefined();
+    });
+
+    it("are listed by id", async () => {
+      const { store, addInstance } = world();
+      const [a, b] = [
+        await addInstance(),
+        await addInstance({
+          state: "RETIRED",
+          capacity: { applications: 1, clusterEntries: 2, cachedResources: 3, milliCpu: 4, gitPerMinute: 5 },
+        }),
+      ];
+      expect(await store.fleet.listInstances(soon())).toEqual([a, b]);
+    });
+
+    it("change with a decision, a new revision and a hint", async () => {
+      const { store, addInstance, hintsOf } = world();
+      const instance = await addInstance({ state: "CREATING", attempt: 2 });
+      const decision = aDecision({ subject: instance.id, kind: "instance", verdict: "WARMING" });
+      const change = {
+        id: instance.id,
+        revision: 1,
+        state: "WARMING",
+        reason: "ready",
+        attempt: 0,
+        version: "3.6.0",
+        appliedHash: "abc",
+        decision,
+      } as const;
+      expect(await hintsOf(() => store.fleet.changeInstance(change, soon()))).toEqual([`instance:${instance.id}`]);
+      const after = await store.fleet.readInstance(instance.id, soon());
+      expect(after).toEqual({
+        ...instance,
+        state: "WARMING",
+        reason: "ready",
+        attempt: 0,
+        version: "3.6.0",
+        appliedHash: "abc",
+        revision: 2,
+        stateSince: expect.any(Number),
+      });
+      expect(after?.stateSince).toBeGreaterThan(instance.stateSince);
+      expect(await store.decisions.list({ subject: instance.id }, 1, soon())).toEqual([decision]);
+    });
+
+    it("keep the time of their state, and what a change does not name, while the state stays", async () => {
+      const { store, addInstance } = world();
+      const instance = await addInstance({ appliedHash: "before" });
+      const { id } = instance;
+      const after = await store.fleet.changeInstance(
+        { id, revision: 1, state: "ACTIVE", reason: "still", attempt: 1, decision: undefined },
+        soon(),
+      );
+      expect(after).toEqual({ ...instance, reason: "still", attempt: 1, revision: 2 });
+      expect(await store.decisions.list({ subject: id }, 10, soon())).toHaveLength(1);
+    });
+
+    it("refuse a change that was decided on an older row", async () => {
+      const { store, addInstance } = world();
+      const { id } = await addInstance();
+      const change = { id, revision: 1, state: "CORDONED", reason: "", attempt: 0, decision: aDecision({ subject: id }) } as const;
+      const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => store.fleet.changeInstance(change, soon())));
+      expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      for (const outcome of outcomes) if (outcome.status === "rejected") expect(outcome.reason).toBeInstanceOf(StaleError);
+      await expect(store.fleet.changeInstance({ ...change, id: "nobody" as InstanceId }, soon())).rejects.toBeInstanceOf(GoneError);
+    });
+  });
+
+  describe("the journal", () => {
+    it("is read newest first, by subject and kind", async () => {
+      const { store } = world();
+      const entries = [0, 2, 1].map((offset) => aDecision({ at: millis(AT + offset), subject: "a", details: { offset, odd: "\u0000" } }));
+      await store.decisions.append([...entries, aDecision({ subject: "b", kind: "instance" })], soon());
+      await store.decisions.append([], soon());
+      expect((await store.decisions.list({ subject: "a" }, 10, soon())).map((entry) => entry.details["offset"])).toEqual([2, 1, 0]);
+      expect(await store.decisions.list({ subject: "a" }, 1, soon())).toEqual([entries[1]]);
+      expect(await store.decisions.list({ kind: "instance" }, 10, soon())).toMatchObject([{ subject: "b" }]);
+      expect(await store.decisions.list({ subject: "b", kind: "placement" }, 10, soon())).toEqual([]);
+      expect(await store.decisions.list({}, 10, soon())).toHaveLength(4);
+    });
+
+    it("keeps the order of entries of one moment", async () => {
+      const { store } = world();
+      const verdicts = Array.from({ length: 20 }, (_, index) => String(index));
+      for (const verdict of verdicts) await store.decisions.append([aDecision({ verdict })], soon());
+      expect((await store.decisions.list({}, 50, soon())).map((entry) => entry.verdict)).toEqual(verdicts.toReversed());
+    });
+  });
+}

@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import type { MemberId } from "../../../domain/ids.ts";
+import { eventually, soon, type World } from "../world.ts";
+
+const [ADA, BOB] = ["ada", "bob"] as unknown as readonly [MemberId, MemberId];
+const LONG_MS = 600_000;
+const SHORT_MS = 50;
+
+export function describeMembers(world: () => World): void {
+  describe("members", () => {
+    it("learn who lives, by role", async () => {
+      const { members } = world().store;
+      await members.heartbeat(BOB, ["workspace"], LONG_MS, soon());
+      expect(await members.heartbeat(ADA, ["workspace", "api", "api"], LONG_MS, soon())).toEqual(
+        new Map([
+          ["workspace", [ADA, BOB]],
+          ["api", [ADA]],
+        ]),
+      );
+    });
+
+    it("change their roles", async () => {
+      const { members } = world().store;
+      await members.heartbeat(ADA, ["workspace"], LONG_MS, soon());
+      expect(await members.heartbeat(ADA, ["api"], LONG_MS, soon())).toEqual(new Map([["api", [ADA]]]));
+    });
+
+    it("are forgotten when they leave", async () => {
+      const { members } = world().store;
+      await members.heartbeat(ADA, ["api"], LONG_MS, soon());
+      await members.leave(ADA, soon());
+      await members.leave(ADA, soon());
+      expect(await members.heartbeat(BOB, ["api"], LONG_MS, soon())).toEqual(new Map([["api", [BOB]]]));
+    });
+
+    it("are forgotten when they are silent for too long", async () => {
+      const { members } = world().store;
+      await members.heartbeat(ADA, ["api"], SHORT_MS, soon());
+      await eventually(async () => expect(await members.heartbeat(BOB, ["api"], LONG_MS, soon())).toEqual(new Map([["api", [BOB]]])));
+    });
+
+    it("may all speak at once", async () => {
+      const { members } = world().store;
+      const ids = Array.from({ length: 12 }, (_, index) => `member-${String(index).padStart(2, "0")}` as MemberId);
+      await Promise.all(ids.map((id) => members.heartbeat(id, ["api"], LONG_MS, soon())));
+      expect((await members.heartbeat(ids[0]!, ["api"], LONG_MS, soon())).get("api")).toEqual(ids);
+    });
+  });
+
+  describe("leases", () => {
+    it("belong to one holder at a time, who may renew them under the same number", async () => {
+      const { members } = world().store;
+      const lease = await members.acquire("key", ADA, LONG_MS, soon());
+      expect(lease).toEqual({ key: "key", holder: ADA, fence: 1 });
+      expect(await members.acquire("key", BOB, LONG_MS, soon())).toBeUndefined();
+      expect(await members.acquire("key", ADA, LONG_MS, soon())).toEqual(lease);
+      expect(await members.acquire("other", BOB, LONG_MS, soon())).toMatchObject({ holder: BOB });
+    });
+
+    it("go to one of many who ask at once", async () => {
+      const { members } = world().store;
+      const asked = await Promise.all(
+        Array.from({ length: 12 }, (_, index) => members.acquire("key", `m-${index}` as MemberId, LONG_MS, soon())),
+      );
+      expect(asked.filter((lease) => lease !== undefined)).toHaveLength(1);
+    });
+
+    it("pass on with a higher number when they are given back", async () => {
+      const { members } = world().store;
+      const lease = await members.acquire("key", ADA, LONG_MS, soon());
+      await members.release({ ...lease!, fence: 99 }, soon());
+      await members.release({ ...lease!, holder: BOB }, soon());
+      expect(await members.acquire("key", BOB, LONG_MS, soon())).toBeUndefined();
+      await members.release(lease!, soon());
+      expect(await members.acquire("key", BOB, LONG_MS, soon())).toEqual({ key: "key", holder: BOB, fence: 2 });
+    });
+
+    it("pass on with a higher number when they run out, to their last holder too", async () => {
+      const { members } = world().store;
+      await members.acquire("key", ADA, SHORT_MS, soon());
+      await eventually(async () => expect(await members.acquire("key", BOB, SHORT_MS, soon())).toMatchObject({ fence: 2 }));
+      await eventually(async () => expect(await members.acquire("key", ADA, SHORT_MS, soon())).toMatchObject({ holder: ADA }));
+      await eventually(async () => expect(await members.acquire("key", BOB, LONG_MS, soon())).toMatchObject({ holder: BOB, fence: 4 }));
+    });
+  });
+
+  describe("tokens", () => {
+    it("are found by hash, listed by name, replaced and removed", async () => {
+      const { tokens } = world().store;
+      await tokens.put({ name: "b", role: "viewer" }, "hash-b", soon());
+      await tokens.put({ name: "a", role: "operator" }, "hash-a", soon());
+      expect(await tokens.find("hash-a", soon())).toEqual({ name: "a", role: "operator" });
+      expect(await tokens.list(soon())).toEqual([
+        { name: "a", role: "operator" },
+        { name: "b", role: "viewer" },
+      ]);
+      await tokens.put({ name: "a", role: "approver" }, "hash-new", soon());
+      expect(await tokens.find("hash-a", soon())).toBeUndefined();
+      expect(await tokens.find("hash-new", soon())).toEqual({ name: "a", role: "approver" });
+      await tokens.remove("a", soon());
+      await tokens.remove("a", soon());
+      expect(await tokens.list(soon())).toEqual([{ name: "b", role: "viewer" }]);
+    });
+  });
+}

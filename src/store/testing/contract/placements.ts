@@ -1,0 +1,210 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../../domain/clock.ts";
+import type { InstanceId, UnitId } from "../../../domain/ids.ts";
+import { ZERO_LOAD } from "../../../domain/load.ts";
+import type { FirstPlacement } from "../../placement/port.ts";
+import { AT, aDecision, CLASS, WIDE } from "../builders.ts";
+import { soon, type World } from "../world.ts";
+
+export function describePlacements(world: () => World): void {
+  const placementOf = async (applicationId: Parameters<World["unit"]>[0], instanceId: InstanceId): Promise<FirstPlacement> => {
+    const unit = await world().unit(applicationId);
+    return {
+      unitId: unit.id,
+      rowVersion: unit.rowVersion,
+      instanceId,
+      ceiling: WIDE,
+      decision: aDecision({ subject: unit.id, details: { mean: 0.5 } }),
+    };
+  };
+
+  describe("first placements", () => {
+    it("give the unit owner, epoch and phase, a decision, and hints at all of it", async () => {
+      const { store, record, addInstance, unit, hintsOf } = world();
+      const [a, b] = [await record(), await record()];
+      const { id: instanceId } = await addInstance();
+      const before = await unit(a.applicationId);
+      const placement = await placementOf(a.applicationId, instanceId);
+      const hints = await hintsOf(async () =>
+        expect(await store.placements.commitFirstPlacement(placement, soon())).toEqual({ kind: "placed", epoch: 1 }),
+      );
+      expect(hints).toEqual([`application:${a.applicationId}`, `application:${b.applicationId}`, `unit:${before.id}`]);
+      expect(await unit(a.applicationId)).toEqual({
+        ...before,
+        owner: instanceId,
+        epoch: 1,
+        phase: "IDLE",
+        rowVersion: before.rowVersion + 1,
+      });
+      expect(await store.decisions.list({ subject: before.id }, 10, soon())).toEqual([placement.decision]);
+      expect(await store.operations.listOperations({ state: "Waiting" }, { limit: 10, after: "" }, soon())).toMatchObject([
+        { instanceId },
+        { instanceId },
+      ]);
+      expect(await store.placements.listUnplaced(10, soon())).toEqual([]);
+    });
+
+    it("are made once: whoever comes second is stale", async () => {
+      const { store, record, addInstance } = world();
+      const { applicationId } = await record();
+      const placement = await placementOf(applicationId, (await addInstance()).id);
+      const outcomes = await Promise.all(Array.from({ length: 8 }, () => store.placements.commitFirstPlacement(placement, soon())));
+      expect(outcomes.filter(({ kind }) => kind === "placed")).toHaveLength(1);
+      expect(outcomes.filter(({ kind }) => kind === "stale")).toHaveLength(7);
+      expect(await store.decisions.list({ subject: placement.unitId }, 10, soon())).toHaveLength(1);
+    });
+
+    it("are stale for a unit that changed, or that is not there", async () => {
+      const { store, record, addInstance } = world();
+      const placement = await placementOf((await record()).applicationId, (await addInstance()).id);
+      expect(await store.placements.commitFirstPlacement({ ...placement, rowVersion: placement.rowVersion + 1 }, soon())).toEqual({
+        kind: "stale",
+      });
+      expect(await store.placements.commitFirstPlacement({ ...placement, unitId: "nobody" as UnitId }, soon())).toEqual({ kind: "stale" });
+    });
+
+    it.each(["REQUESTED", "CREATING", "WARMING", "CORDONED", "DRAINING", "RETIRED", "FAILED"] as const)(
+      "go to no instance that is %s",
+      async (state) => {
+        const { store, record, addInstance, hintsOf } = world();
+        const placement = await placementOf((await record()).applicationId, (await addInstance({ state })).id);
+        expect(
+          await hintsOf(async () => expect(await store.placements.commitFirstPlacement(placement, soon())).toEqual({ kind: "full" })),
+        ).toEqual([]);
+      },
+    );
+
+    it("go to no instance that is not there", async () => {
+      const { store, record } = world();
+      const placement = await placementOf((await record()).applicationId, "nowhere" as InstanceId);
+      expect(await store.placements.commitFirstPlacement(placement, soon())).toEqual({ kind: "full" });
+    });
+
+    it("count what the instance holds by now, and what the unit weighs by now", async () => {
+      const { store, record, addInstance } = world();
+      const { id: instanceId } = await addInstance();
+      const first = await placementOf((await record({ namespace: "a" })).applicationId, instanceId);
+      const second = await placementOf((await record({ namespace: "b" })).applicationId, instanceId);
+      const ceiling = { ...WIDE, applications: 2500 };
+      expect(await store.placements.commitFirstPlacement({ ...first, ceiling }, soon())).toMatchObject({ kind: "placed" });
+      await record({ namespace: "b" });
+      expect(await store.placements.commitFirstPlacement({ ...second, ceiling }, soon())).toEqual({ kind: "full" });
+      expect(await store.placements.commitFirstPlacement({ ...second, ceiling: { ...WIDE, applications: 3000 } }, soon())).toMatchObject({
+        kind: "placed",
+      });
+    });
+
+    it.each(["applications", "clusterEntries", "cachedResources", "milliCpu", "gitPerMinute"] as const)(
+      "hold the bound on %s",
+      async (dimension) => {
+        const { store, record, addInstance } = world();
+        const placement = await placementOf((await record()).applicationId, (await addInstance()).id);
+        expect(await store.placements.commitFirstPlacement({ ...placement, ceiling: { ...WIDE, [dimension]: -1 } }, soon())).toEqual({
+          kind: "full",
+        });
+        const exact = { ...ZERO_LOAD, applications: 1000 };
+        expect(await store.placements.commitFirstPlacement({ ...placement, ceiling: exact }, soon())).toMatchObject({ kind: "placed" });
+      },
+    );
+
+    it("never overfill an instance, however many schedulers race for it", async () => {
+      const { store, record, addInstance } = world();
+      const { id: instanceId } = await addInstance();
+      const records = await Promise.all(Array.from({ length: 50 }, (_, index) => record({ namespace: `team-${index}` })));
+      const placements = await Promise.all(records.map(({ applicationId }) => placementOf(applicationId, instanceId)));
+      const ceiling = { ...WIDE, applications: 20_000 };
+      const outcomes = await Promise.all(
+        placements.map((placement) => store.placements.commitFirstPlacement({ ...placement, ceiling }, soon())),
+      );
+      expect(outcomes.filter(({ kind }) => kind === "placed")).toHaveLength(20);
+      expect(outcomes.filter(({ kind }) => kind === "full")).toHaveLength(30);
+      const epochs = outcomes.flatMap((outcome) => (outcome.kind === "placed" ? outcome.epoch : []));
+      expect(new Set(epochs).size).toBe(20);
+      expect(await store.placements.readFleet(CLASS, soon())).toMatchObject({ instances: [{ units: 20, load: { applications: 20_000 } }] });
+    });
+
+    it("leave no application behind that came at the same moment", async () => {
+      const { store, record, addInstance } = world();
+      for (let round = 0; round < 10; round += 1) {
+        const { id: instanceId } = await addInstance();
+        const first = await record({ namespace: `team-${round}` });
+        const placement = await placementOf(first.applicationId, instanceId);
+        const [second] = await Promise.all([
+          record({ namespace: `team-${round}` }),
+          store.placements.commitFirstPlacement(placement, soon()),
+        ]);
+        const lagging = await store.shards.listLagging(instanceId, 10, soon());
+        expect(lagging.applications).toEqual([first.applicationId, second.applicationId].sort());
+      }
+    });
+  });
+
+  describe("units without room", () => {
+    it("are journaled when the facts are new, and their users told the first time", async () => {
+      const { store, record, unit, hintsOf } = world();
+      const { applicationId, uid } = await record();
+      const { id } = await unit(applicationId);
+      const decision = aDecision({ subject: id, verdict: "UNPLACEABLE", details: { refusals: 3 } });
+      expect(await hintsOf(() => store.placements.recordUnplaceable(id, decision, soon()))).toEqual([`application:${applicationId}`]);
+      expect((await store.intents.readByUids([uid], soon()))[0]?.isUnplaceable).toBe(true);
+      expect(await hintsOf(() => store.placements.recordUnplaceable(id, { ...decision, at: millis(AT + 15_000) }, soon()))).toEqual([]);
+      expect(await store.decisions.list({ subject: id }, 10, soon())).toEqual([decision]);
+      const news = { ...decision, at: millis(AT + 30_000), details: { refusals: 4 } };
+      expect(await hintsOf(() => store.placements.recordUnplaceable(id, news, soon()))).toEqual([]);
+      expect(await store.decisions.list({ subject: id }, 10, soon())).toEqual([news, decision]);
+      const [operation] = await store.operations.listOperations({}, { limit: 1, after: "" }, soon());
+      expect(operation).toMatchObject({ state: "Waiting", message: expect.stringContaining("no instance has room") });
+    });
+
+    it("are placed after all once there is room", async () => {
+      const { store, record, unit, addInstance, place } = world();
+      const { applicationId, uid } = await record();
+      const { id } = await unit(applicationId);
+      await store.placements.recordUnplaceable(id, aDecision(), soon());
+      await place(id, (await addInstance()).id);
+      expect((await store.intents.readByUids([uid], soon()))[0]).toMatchObject({ isUnplaceable: false, unit: { phase: "IDLE" } });
+      await store.placements.recordUnplaceable(id, aDecision({ details: { late: true } }), soon());
+      expect((await store.intents.readByUids([uid], soon()))[0]?.isUnplaceable).toBe(false);
+      expect((await store.operations.listOperations({}, { limit: 1, after: "" }, soon()))[0]?.message).toBe("");
+    });
+
+    it("are listed oldest first", async () => {
+      const { store, record, unit } = world();
+      const ids: UnitId[] = [];
+      for (const namespace of ["c", "b", "a"]) ids.push((await unit((await record({ namespace })).applicationId)).id);
+      expect(await store.placements.listUnplaced(10, soon())).toEqual(ids);
+      expect(await store.placements.listUnplaced(2, soon())).toEqual(ids.slice(0, 2));
+    });
+  });
+
+  describe("what the scheduler reads", () => {
+    it("is every instance of the class but retired ones, with what it holds", async () => {
+      const { store, addInstance, seat, record } = world();
+      const empty = await addInstance({ state: "CORDONED" });
+      await addInstance({ state: "RETIRED" });
+      await addInstance({ class: "us/shared/public" });
+      const seated = await seat();
+      await record();
+      const { instances, ...fleet } = await store.placements.readFleet(CLASS, soon());
+      expect(fleet).toEqual({ class: CLASS });
+      const instance = await store.fleet.readInstance(seated.instanceId, soon());
+      expect(instances).toEqual([
+        { instance: empty, load: ZERO_LOAD, units: 0 },
+        { instance, load: { ...ZERO_LOAD, applications: 2000 }, units: 1 },
+      ]);
+      expect(await store.fleet.countUnits(soon())).toEqual(new Map([[seated.instanceId, 1]]));
+    });
+
+    it("is a unit with its workspace, and a workspace's units", async () => {
+      const { store, record, unit } = world();
+      const intent = await record();
+      const found = await unit(intent.applicationId);
+      expect(await store.placements.readUnit(found.id, soon())).toEqual({
+        unit: found,
+        workspace: { id: found.workspaceId, state: "active", ...intent.workspace },
+      });
+      expect(await store.placements.readUnitsOf(found.workspaceId, soon())).toEqual([found]);
+      expect(await store.placements.readUnit("nobody" as UnitId, soon())).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../../domain/clock.ts";
+import type { ApplicationId } from "../../../domain/ids.ts";
+import { AT, anEngineStatus, aStatus } from "../builders.ts";
+import { soon, type World } from "../world.ts";
+
+export function describeStatuses(world: () => World): void {
+  const statusOf = async (id: ApplicationId) => (await world().store.intents.readByIds([id], soon()))[0]?.status;
+
+  describe("recording statuses", () => {
+    it("returns and hints at those that say something new", async () => {
+      const { store, seat, record, hintsOf } = world();
+      const { applicationId, instanceId, epoch } = await seat();
+      const second = await record();
+      const batch = [aStatus({ applicationId: second.applicationId, instanceId, epoch }), aStatus({ applicationId, instanceId, epoch })];
+      const hints = await hintsOf(async () =>
+        expect(await store.statuses.recordStatuses(batch, soon())).toEqual([second.applicationId, applicationId]),
+      );
+      expect(hints).toEqual([`status:${applicationId}`, `status:${second.applicationId}`].sort());
+      const third = aStatus(
+        { applicationId, instanceId, epoch },
+        { hash: "hash-2", status: anEngineStatus({ health: { status: "Degraded", message: "bad" } }) },
+      );
+      expect(
+        await hintsOf(async () => expect(await store.statuses.recordStatuses([batch[0]!, third], soon())).toEqual([applicationId])),
+      ).toEqual([`status:${applicationId}`]);
+      expect(await statusOf(applicationId)).toEqual(third);
+      expect(await store.statuses.recordStatuses([], soon())).toEqual([]);
+    });
+
+    it("notes a mere refresh without telling anybody", async () => {
+      const { store, seat, hintsOf } = world();
+      const { applicationId, instanceId, epoch } = await seat();
+      const status = aStatus({ applicationId, instanceId, epoch });
+      await store.statuses.recordStatuses([status], soon());
+      const later = { ...status, reconciledAt: millis(AT + 180_123) };
+      expect(await hintsOf(async () => expect(await store.statuses.recordStatuses([later], soon())).toEqual([]))).toEqual([]);
+      expect(await statusOf(applicationId)).toEqual(later);
+      expect(await store.statuses.recordStatuses([{ ...later, reconciledAt: undefined }], soon())).toEqual([]);
+      expect((await statusOf(applicationId))?.reconciledAt).toBeUndefined();
+    });
+
+    it("drops what comes from another instance or epoch, or is about nothing known", async () => {
+      const { store, seat, record, addInstance, hintsOf } = world();
+      const { applicationId, instanceId, epoch } = await seat();
+      const unplaced = await record({ namespace: "other" });
+      const other = await addInstance();
+      const wrong = [
+        aStatus({ applicationId, instanceId: other.id, epoch }),
+        aStatus({ applicationId: "gone" as ApplicationId, instanceId, epoch }),
+        aStatus({ applicationId: unplaced.applicationId, instanceId, epoch }),
+      ];
+      expect(await hintsOf(async () => expect(await store.statuses.recordStatuses(wrong, soon())).toEqual([]))).toEqual([]);
+      for (const stale of [epoch - 1, epoch + 1])
+        expect(await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch: stale })], soon())).toEqual([]);
+      expect(await statusOf(applicationId)).toBeUndefined();
+    });
+
+    it("takes the good ones of a batch that holds bad ones too", async () => {
+      const { store, seat } = world();
+      const { applicationId, instanceId, epoch } = await seat();
+      const batch = [aStatus({ applicationId: "gone" as ApplicationId, instanceId, epoch }), aStatus({ applicationId, instanceId, epoch })];
+      expect(await store.statuses.recordStatuses(batch, soon())).toEqual([applicationId]);
+    });
+
+    it("takes texts of strangers, however strange, with large lists of resources", async () => {
+      const { store, seat } = world();
+      const { applicationId, instanceId, epoch } = await seat();
+      const resource = {
+        group: "",
+        version: "v1",
+        kind: "ConfigMap",
+        namespace: "team",
+        name: 'a"b\\c',
+        status: "OutOfSync",
+        health: { status: "Healthy", message: "{}'\u0000\ud83d\ude00" },
+      };
+      const status = anEngineStatus({
+        resources: Array.from({ length: 500 }, () => resource),
+        resourceCount: 1234,
+        sync: { status: "OutOfSync", revision: "né'\"w" },
+      });
+      const recorded = aStatus({ applicationId, instanceId, epoch }, { status });
+      expect(await store.statuses.recordStatuses([recorded], soon())).toEqual([applicationId]);
+      expect(await statusOf(applicationId)).toEqual(recorded);
+      const refreshed = { ...recorded, reconciledAt: millis(AT + 1) };
+      await store.statuses.recordStatuses([refreshed], soon());
+      expect(await statusOf(applicationId)).toEqual(refreshed);
+    });
+
+    it("lets overlapping batches in opposite order through", async () => {
+      const { store, seat, record } = world();
+      const { applicationId, instanceId, epoch } = await seat();
+      const ids = [applicationId, ...(await Promise.all(Array.from({ length: 39 }, () => record()))).map((one) => one.applicationId)];
+      const rounds = Array.from({ length: 20 }, (_, round) => {
+        const batch = ids.map((id) => aStatus({ applicationId: id, instanceId, epoch }, { hash: `hash-${round}` }));
+        return store.statuses.recordStatuses(round % 2 === 0 ? batch : batch.toReversed(), soon());
+      });
+      for (const changed of await Promise.all(rounds)) expect(changed).toHaveLength(ids.length);
+    });
+  });
+}

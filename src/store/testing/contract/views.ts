@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import type { ApplicationId } from "../../../domain/ids.ts";
+import { aDecision, anEngineStatus, aStatus } from "../builders.ts";
+import { soon, type World } from "../world.ts";
+
+export function describeViews(world: () => World): void {
+  describe("telling users how things stand", () => {
+    it("shows the row with its workspace, its place and no status at first", async () => {
+      const { store, record, application } = world();
+      const intent = await record();
+      const expected = {
+        application: await application(intent.applicationId),
+        workspace: { id: intent.newIds.workspaceId, state: "active", ...intent.workspace },
+        unit: { owner: undefined, epoch: 0, phase: "UNPLACED" },
+        isUnplaceable: false,
+        status: undefined,
+        publishedHash: "",
+        viewRevision: 1,
+      };
+      expect(await store.intents.readByUids([intent.uid], soon())).toEqual([expected]);
+      expect(await store.intents.readByIds([intent.applicationId], soon())).toEqual([expected]);
+    });
+
+    it("answers in the order it was asked and leaves out what is not there", async () => {
+      const { store, record } = world();
+      const [a, b] = [await record(), await record()];
+      const found = await store.intents.readByUids([b.uid, "nobody", a.uid], soon());
+      expect(found.map((view) => view.application.uid)).toEqual([b.uid, a.uid]);
+      expect(
+        (await store.intents.readByIds(["x" as ApplicationId, b.applicationId, a.applicationId], soon())).map(
+          (view) => view.application.id,
+        ),
+      ).toEqual([b.applicationId, a.applicationId]);
+      expect(await store.intents.readByIds([], soon())).toEqual([]);
+    });
+
+    it("shows the status exactly as it was recorded", async () => {
+      const { store, seat } = world();
+      const { applicationId, instanceId, epoch, intent } = await seat();
+      const status = anEngineStatus({
+        conditions: [{ type: "ComparisonError", message: 'strange \u0000 "text" \\ é {}' }],
+        operationState: { phase: "Succeeded", syncResult: { revision: "abc", nested: [1, null, { a: true }] } },
+        health: { status: "Degraded", message: "a\nb" },
+      });
+      const recorded = aStatus({ applicationId, instanceId, epoch }, { status, hash: "h" });
+      await store.statuses.recordStatuses([recorded], soon());
+      const [view] = await store.intents.readByUids([intent.uid], soon());
+      expect(view?.status).toEqual(recorded);
+    });
+
+    it("lists everything of one API cluster, what is being deleted included", async () => {
+      const { store, seat, record, remove } = world();
+      const { intent, applicationId, workspaceId } = await seat();
+      const foreign = await record({ namespace: "other", workspace: { ...intent.workspace, apiCluster: "second" } });
+      await remove(intent);
+      const [known, ...rest] = await store.intents.listKnown("main", soon());
+      expect(rest).toEqual([]);
+      expect(known).toEqual({ applicationId, uid: intent.uid, namespace: "team", name: intent.name, deletedAt: expect.any(Number) });
+      expect((await store.intents.listKnown("second", soon())).map((one) => one.deletedAt)).toEqual([undefined]);
+      expect(await store.intents.listKnownWorkspaces("main", soon())).toEqual([
+        { workspaceId, namespace: "team", namespaceUid: "uid-of-team", state: "active" },
+      ]);
+      expect(foreign.newIds.workspaceId).not.toBe(workspaceId);
+    });
+  });
+
+  describe("publishing", () => {
+    it("lists a new application until its status was published first", async () => {
+      const { store, record } = world();
+      const { applicationId, uid } = await record();
+      expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([applicationId]);
+      expect(await store.intents.listUnpublished("second", 10, soon())).toEqual([]);
+      await store.intents.recordPublished([{ applicationId, hash: "h1", viewRevision: 1 }], soon());
+      expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([]);
+      expect((await store.intents.readByUids([uid], soon()))[0]?.publishedHash).toBe("h1");
+    });
+
+    it("lists it again after a change of status, of place and of hope, and not after a mere refresh", async () => {
+      const { store, record, addInstance, place, unit } = world();
+      const { applicationId } = await record();
+      const publish = async (): Promise<void> => {
+        expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([applicationId]);
+        await store.intents.recordPublished([{ applicationId, hash: "h" }], soon());
+        expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([]);
+      };
+      await publish();
+      await store.placements.recordUnplaceable((await unit(applicationId)).id, aDecision({ verdict: "UNPLACEABLE" }), soon());
+      await publish();
+      const { id: instanceId } = await addInstance();
+      const epoch = await place((await unit(applicationId)).id, instanceId);
+      await publish();
+      await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch })], soon());
+      await publish();
+      await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch }, { reconciledAt: undefined })], soon());
+      expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([]);
+    });
+
+    it("keeps it listed when the status changed between reading and publishing", async () => {
+      const { store, seat } = world();
+      const { applicationId, instanceId, epoch } = await seat();
+      const [view] = await store.intents.readByIds([applicationId], soon());
+      await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch })], soon());
+      await store.intents.recordPublished([{ applicationId, hash: "old", viewRevision: view!.viewRevision }], soon());
+      expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([applicationId]);
+    });
+
+    it("never takes back what was published later, and ignores what is gone", async () => {
+      const { store, record } = world();
+      const { applicationId } = await record();
+      await store.intents.recordPublished(
+        [
+          { applicationId, hash: "b", viewRevision: 1 },
+          { applicationId: "gone" as ApplicationId, hash: "x" },
+        ],
+        soon(),
+      );
+      await store.intents.recordPublished([{ applicationId, hash: "a", viewRevision: 0 }], soon());
+      expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([]);
+      await store.intents.recordPublished([], soon());
+    });
+
+    it("lists no more than it is asked for", async () => {
+      const { store, record } = world();
+      for (let index = 0; index < 5; index += 1) await record();
+      expect(await store.intents.listUnpublished("main", 3, soon())).toHaveLength(3);
+    });
+  });
+
+  describe("showing SREs", () => {
+    it("pages by key", async () => {
+      const { store, record } = world();
+      for (const namespace of ["a", "b", "c"]) for (let index = 0; index < 3; index += 1) await record({ namespace });
+      const pages = async <Row>(
+        list: (after: string) => Promise<readonly Row[]>,
+        key: (row: Row) => string,
+      ): Promise<readonly string[]> => {
+        const keys: string[] = [];
+        for (let after = "", rows = await list(after); rows.length > 0; rows = await list(after)) {
+          expect(rows.length).toBeLessThanOrEqual(2);
+          keys.push(...rows.map(key));
+          after = key(rows.at(-1)!);
+        }
+        return keys;
+      };
+      const { operations } = store;
+      const all = await pages(
+        (after) => operations.listApplications({}, { limit: 2, after }, soon()),
+        (row) => row.application.id,
+      );
+      expect(all).toHaveLength(9);
+      expect(all).toEqual(all.toSorted());
+      expect(
+        await pages(
+          (after) => operations.listWorkspaces({}, { limit: 2, after }, soon()),
+          (row) => row.workspace.id,
+        ),
+      ).toHaveLength(3);
+      expect(
+        await pages(
+          (after) => operations.listOperations({}, { limit: 2, after }, soon()),
+          (row) => row.id,
+        ),
+      ).toHaveLength(9);
+    });
+
+    it("finds by namespace, name, state and workspace", async () => {
+      const { store, record, seat, remove } = world();
+      await record({ namespace: "a", name: "web" });
+      const other = await record({ namespace: "b", name: "web" });
+      await record({ namespace: "b", name: "db" });
+      const page = { limit: 10, after: "" };
+      expect(await store.operations.listApplications({ namespace: "b" }, page, soon())).toHaveLength(2);
+      expect(await store.operations.listApplications({ name: "web" }, page, soon())).toHaveLength(2);
+      const [found, ...rest] = await store.operations.listApplications({ namespace: "b", name: "web" }, page, soon());
+      expect(rest).toEqual([]);
+      expect(found).toMatchObject({
+        application: { id: other.applicationId },
+        workspace: { namespace: "b" },
+        unit: { epoch: 0 },
+        status: undefined,
+      });
+      expect(await store.operations.listWorkspaces({ namespace: "b" }, page, soon())).toMatchObject([
+        { applications: 2, units: [{ bucket: 0 }] },
+      ]);
+      const seated = await seat({ namespace: "c" });
+      await remove(seated.intent);
+      expect(await store.operations.listOperations({ state: "Completed" }, page, soon())).toHaveLength(1);
+      expect(await store.operations.listOperations({ workspaceId: seated.workspaceId, state: "Waiting" }, page, soon())).toMatchObject([
+        { kind: "delete-application" },
+      ]);
+    });
+  });
+}
