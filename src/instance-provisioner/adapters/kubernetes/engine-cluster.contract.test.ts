@@ -1,0 +1,114 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { InstanceId } from "../../../domain/ids.ts";
+import { systemClock } from "../../../runtime/clock.ts";
+import { loadKubeconfig } from "../../../runtime/kube/auth.ts";
+import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { createKubeClient } from "../../../runtime/kube/http.ts";
+import { startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
+import { systemRng } from "../../../runtime/rng.ts";
+import { silentLog } from "../../../telemetry/log.ts";
+import { noMetrics } from "../../../telemetry/metrics.ts";
+import type { ManifestParameters } from "../../manifests/parameters.ts";
+import { renderManifests } from "../../manifests/render.ts";
+import type { EngineClusterPort } from "../../port.ts";
+import { someParameters } from "../../testing/parameters.ts";
+import { createEngineCluster } from "./engine-cluster.ts";
+import { NAMESPACES, typeOf } from "./types.ts";
+
+/** A throwaway API server; without it the suite runs against the fake alone. */
+const realKubeconfig = process.env["ARGOSY_TEST_KUBECONFIG"];
+const common = { clock: systemClock, rng: systemRng, log: silentLog, metrics: noMetrics };
+
+interface Subject {
+  readonly client: KubeClient;
+  close(): Promise<void>;
+}
+
+async function startFake(): Promise<Subject> {
+  const server = await startFakeApiServer();
+  return { client: server.client(), close: () => server.close() };
+}
+
+async function connectReal(file: string): Promise<Subject> {
+  const client = createKubeClient({ ...common, cluster: "real", credentials: loadKubeconfig({ file }) });
+  return { client, close: () => client.close() };
+}
+
+const subjects: readonly (readonly [string, () => Promise<Subject>])[] = [
+  ["the fake", startFake],
+  ...(realKubeconfig === undefined ? [] : [["a real API server", () => connectReal(realKubeconfig)] as const]),
+];
+
+describe.each(subjects)("an engine cluster on %s", (_name, connect) => {
+  const id = randomUUID() as InstanceId;
+  const namespace = `argosy-test-${id.slice(0, 8)}`;
+  const parameters: ManifestParameters = { ...someParameters(), instance: { ...someParameters().instance, id, namespace } };
+  const objects = renderManifests(parameters);
+  const place = { id, namespace };
+  const abort = new AbortController();
+  const { signal } = abort;
+  let subject: Subject;
+  let cluster: EngineClusterPort;
+
+  beforeAll(async () => {
+    subject = await connect();
+    cluster = createEngineCluster({ ...common, client: subject.client }, () => undefined, signal);
+  });
+  afterAll(async () => {
+    await subject.client.delete(NAMESPACES, { namespace: "", name: namespace }, {}, signal);
+    abort.abort();
+    await subject.close();
+  });
+
+  /** Applies until nothing is written any more: a watch may be a moment behind our own writes. */
+  const settle = async (): Promise<readonly string[]> => {
+    const first = await cluster.applyObjects(objects, signal);
+    const deadline = performance.now() + 20_000;
+    while ((await cluster.applyObjects(objects, signal)).length > 0) {
+      if (performance.now() > deadline) throw new Error("the same objects are written again and again");
+      await setTimeout(20);
+    }
+    return first;
+  };
+
+  it("takes every object of an instance, and writes none of them twice", async () => {
+    expect(await cluster.observe(place, signal)).toEqual({ namespace: "absent" });
+    expect(await settle()).toHaveLength(objects.length);
+    expect(await cluster.observe(place, signal)).toMatchObject({ namespace: "ours" });
+  });
+
+  it.each([
+    ["Secret", "argocd-redis"],
+    ["ConfigMap", "argocd-cm"],
+    ["NetworkPolicy", "argocd-default-deny"],
+    ["Role", "argocd-application-controller"],
+    ["Service", "argocd-repo-server"],
+    ["ResourceQuota", "argosy-instance"],
+  ])("writes a deleted %s again, and nothing else", async (kind, name) => {
+    await subject.client.delete(typeOf(kind), { namespace, name }, {}, signal);
+    let written: readonly string[] = [];
+    const deadline = performance.now() + 20_000;
+    while (written.length === 0 && performance.now() < deadline) written = await cluster.applyObjects(objects, signal);
+    expect(written).toEqual([`${kind}/${name}`]);
+    await settle();
+  });
+
+  it("sees whose a namespace is", async () => {
+    expect(await cluster.observe({ ...place, id: "another" as InstanceId }, signal)).toEqual({ namespace: "foreign", owner: id });
+    expect(await cluster.observe({ ...place, namespace: "default" }, signal)).toEqual(
+      _name === "the fake" ? { namespace: "absent" } : { namespace: "foreign", owner: undefined },
+    );
+  });
+
+  it("deletes the namespace of its owner alone", async () => {
+    await cluster.deleteNamespace({ ...place, id: "another" as InstanceId }, signal);
+    expect(await cluster.observe(place, signal)).toMatchObject({ namespace: "ours" });
+    expect(await cluster.deleteNamespace(place, signal)).toEqual({ kind: "deleting" });
+    const deadline = performance.now() + 20_000;
+    let seen = await cluster.observe(place, signal);
+    while (seen.namespace === "ours" && performance.now() < deadline) seen = await cluster.observe(place, signal);
+    expect(["terminating", "absent"]).toContain(seen.namespace);
+  });
+});
