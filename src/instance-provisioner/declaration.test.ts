@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { declarationOf } from "./declaration.ts";
+import { aFleet, anInstance, aPool } from "./testing/instances.ts";
+
+describe("what an instance is made from", () => {
+  it("is its pool and the release it is asked to run", () => {
+    const instance = anInstance({ version: "3.5.6", desiredVersion: "3.5.7" });
+    expect(declarationOf(instance, aFleet(), "argosy-system")).toMatchObject({
+      kind: "renderable",
+      crds: "/crds/3.5.7",
+      parameters: { release: { version: "3.5.7" }, instance: { name: "standard-1" }, systemNamespace: "argosy-system" },
+    });
+  });
+
+  it("has another hash when pool, release or egress change, and the same when other pools do", () => {
+    const hashOf = (fleet = aFleet(), instance = anInstance()) => {
+      const declaration = declarationOf(instance, fleet, "argosy-system");
+      return declaration.kind === "renderable" ? declaration.hash : undefined;
+    };
+    const before = hashOf();
+    expect(hashOf(aFleet({ pools: [aPool(), aPool({ name: "big" })] }))).toBe(before);
+    expect(hashOf(aFleet({ pools: [aPool({ instances: { min: 1, max: 9 } })] }))).toBe(before);
+    const others = [
+      hashOf(aFleet({ egress: { allow: ["10.0.0.0/8"], http: [] } })),
+      hashOf(aFleet({ pools: [aPool({ engine: { ...aPool().engine, k8sClientQps: 1 } })] })),
+      hashOf(aFleet(), anInstance({ desiredVersion: "3.5.6" })),
+    ];
+    expect(new Set([before, ...others]).size).toBe(4);
+  });
+
+  it.each([
+    ["without a fleet", undefined, anInstance(), "pool standard is not declared any more"],
+    ["of a pool that is gone", aFleet({ pools: [] }), anInstance(), "pool standard is not declared any more"],
+    ["of an unknown release", aFleet(), anInstance({ desiredVersion: "3.4.0" }), "version 3.4.0 is not in the catalogue of fleet.yaml"],
+  ])("cannot be said %s", (_what, fleet, instance, reason) => {
+    expect(declarationOf(instance, fleet, "argosy-system")).toEqual({ kind: "impossible", reason });
+  });
+});
