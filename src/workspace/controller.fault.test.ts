@@ -176,6 +176,77 @@ describe("when the database is away", () => {
   });
 });
 
+describe("when hints get lost", () => {
+  it("shows what instances said all the same, and lists nothing twice", async () => {
+    world.openDoor();
+    await deployed("guestbook");
+    world.loseHints(true);
+    await world.answer("guestbook", { sync: { status: "Synced", revision: "unheard" } });
+    world.loseHints(false);
+    await eventually("it is shown", async () => (await world.read("guestbook"))?.status?.sync?.revision === "unheard");
+    await eventually(
+      "nothing is left to tell",
+      async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0,
+    );
+  });
+
+  it("notes what was said before and after without writing it again", async () => {
+    world.openDoor();
+    await deployed("guestbook");
+    await eventually(
+      "nothing is left to tell",
+      async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0,
+    );
+    const writes = world.statusWrites();
+    world.loseHints(true);
+    await world.answer("guestbook", { sync: { status: "Synced", revision: "for a moment" } });
+    await world.answer("guestbook");
+    world.loseHints(false);
+    await eventually(
+      "nothing is left to tell",
+      async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0,
+    );
+    expect(world.statusWrites()).toBe(writes);
+  });
+
+  it("does not list for ever what nobody can be told any more", async () => {
+    world.openDoor();
+    const uid = await deployed("guestbook");
+    await world.remove("guestbook");
+    await eventually("the row is marked", isMarked(uid));
+    const row = await world.rowOf(uid);
+    world.loseHints(true);
+    const status = { ...row?.status?.status, sync: { status: "OutOfSync", revision: "last words" } } as never;
+    await world.store.statuses.recordStatuses(
+      [
+        {
+          applicationId: row?.application.id as never,
+          instanceId: row?.unit.owner as never,
+          epoch: row?.unit.epoch ?? 0,
+          status,
+          reconciledAt: undefined,
+          hash: "last words",
+        },
+      ],
+      world.signal,
+    );
+    expect(await world.store.intents.listUnpublished("api", 10, world.signal)).toHaveLength(1);
+    world.loseHints(false);
+    await eventually("nothing is listed", async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0);
+  });
+
+  it("lets a held resource go all the same", async () => {
+    world.openDoor();
+    const uid = await deployed("guestbook", [USER_FINALIZER]);
+    await world.remove("guestbook");
+    await eventually("the row is marked", isMarked(uid));
+    world.loseHints(true);
+    await world.finishDeletion(uid);
+    world.loseHints(false);
+    await eventually("it is gone", async () => (await world.read("guestbook")) === undefined);
+  });
+});
+
 describe("two doors at once", () => {
   it("record everything once, delete nothing that is wanted and agree on what they say", async () => {
     world.openDoor();
@@ -213,6 +284,21 @@ describe("two doors at once", () => {
     await eventually("all have told", isSaid("marker", "Ready=True/Synced"));
     await third.stop();
     expect((await world.read("guestbook"))?.metadata.resourceVersion).toBe(version);
+  });
+
+  it("tell of what the other has recorded", async () => {
+    const mine = aShare(true);
+    const first = world.openDoor(mine);
+    await world.apply("guestbook");
+    await eventually("it is recorded", hasRow("guestbook"));
+    world.server.faults.silenceWatches();
+    const second = world.openDoor();
+    world.server.faults.unsilenceWatches();
+    await eventually("the other one is told of it too", isSaid("guestbook", "Ready=False/Reconciling"));
+    await first.stop();
+    await world.answer("guestbook");
+    await eventually("it tells the user", isSaid("guestbook", "Ready=True/Synced"));
+    await second.stop();
   });
 
   it("leave each other's namespaces alone, and take over what the other leaves", async () => {

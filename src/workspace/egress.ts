@@ -28,7 +28,7 @@ export function whyNotReachable(host: string, egress: EgressSpec): string | unde
 }
 
 /** Whether an address, literal or resolved, may be reached. */
-export function isAddressAllowed(address: Address, egress: Pick<EgressSpec, "allow">): boolean {
+function isAddressAllowed(address: Address, egress: Pick<EgressSpec, "allow">): boolean {
   const real = embeddedIpv4(address) ?? address;
   if (!INSIDE.some((range) => isInRange(real, range))) return true;
   return egress.allow.some((text) => {

@@ -1,5 +1,6 @@
 import { API_GROUP, API_VERSION, DEPLOYMENT_KIND, DEPLOYMENT_PLURAL } from "./names.ts";
-import { type JsonSchema, kindSchemas, type SchemaNotes } from "./schema.ts";
+import type { SchemaNotes } from "./parts/schema.ts";
+import { type JsonSchema, kindSchemas } from "./schema.ts";
 
 /** A CustomResourceDefinition (apiextensions.k8s.io/v1) as it is applied. */
 export type CustomResourceDefinition = {

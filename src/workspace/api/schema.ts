@@ -1,61 +1,20 @@
 import { z } from "zod";
 import * as say from "./messages.ts";
-
-/** One rule in both tongues: `cel` for the API server, `holds` for objects that are older than the rule. */
-interface Rule<T> {
-  readonly cel: string;
-  readonly message: string;
-  /** Absent for rules about a change, which only the API server sees. */
-  readonly holds?: (value: T) => boolean;
-}
-
-/** What the schemas carry for the renderer of resource definitions beside JSON Schema. */
-export interface SchemaNotes {
-  readonly rules?: readonly { readonly rule: string; readonly message: string }[];
-  readonly listType?: "map" | "atomic";
-  readonly listKeys?: readonly string[];
-  readonly preserveUnknown?: boolean;
-  readonly format?: string;
-}
-
-function ruled<S extends z.ZodType>(schema: S, rules: readonly Rule<z.output<S>>[]): S {
-  let checked = schema;
-  for (const { holds, message } of rules) if (holds !== undefined) checked = checked.refine(holds, message) as S;
-  return checked.meta({ ...schema.meta(), rules: rules.map(({ cel, message }) => ({ rule: cel, message })) } satisfies SchemaNotes);
-}
-
-const text = (longest: number, description: string) => z.string().max(longest).describe(description);
-const time = (description: string) => z.string().max(64).meta({ format: "date-time", description });
-const count = (description: string) => z.int().min(0).describe(description);
-const mirror = (description: string) =>
-  z.looseObject({}).meta({ preserveUnknown: true, description } satisfies SchemaNotes & { description: string });
-
-/** Longest values a user may give, in characters: far beyond what is used, small enough to bound every cost. */
-const LONGEST_URL = 2048;
-const LONGEST_PATH = 4096;
-const LONGEST_REVISION = 1024;
-const LONGEST_NAME = 253;
-const LONGEST_MESSAGE = 32_768;
-
-const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-
-const condition = z.object({
-  type: text(316, "What is said."),
-  status: text(7, "True, False or Unknown.").regex(/^(True|False|Unknown)$/),
-  reason: text(1024, "Why, in one word.").optional(),
-  message: text(LONGEST_MESSAGE, "Why, for people.").optional(),
-  lastTransitionTime: time("When the status last changed.").optional(),
-  lastProbeTime: time("When anything of the condition last changed.").optional(),
-  observedGeneration: count("Generation of the resource that was looked at.").optional(),
-});
-
-const conditions = z.array(condition).meta({
-  listType: "map",
-  listKeys: ["type"],
-  description: "What is so, one entry per type.",
-} satisfies SchemaNotes & {
-  description: string;
-});
+import {
+  conditions,
+  count,
+  dnsLabel,
+  LONGEST_MESSAGE,
+  LONGEST_NAME,
+  LONGEST_PATH,
+  LONGEST_REVISION,
+  LONGEST_URL,
+  mirror,
+  ruled,
+  type SchemaNotes,
+  text,
+  time,
+} from "./parts/schema.ts";
 
 const source = z
   .object({
@@ -189,11 +148,10 @@ const syncRunStatus = z.object({
 
 const environmentSpec = z.object({
   apiURL: ruled(text(LONGEST_URL, "URL of the cluster's API server."), [
-    { cel: "self.startsWith('https://')", message: say.WRONG_API_URL, holds: (url) => url.startsWith("https://") },
+    { cel: "self.startsWith('https://')", message: say.WRONG_API_URL },
     {
       cel: "!self.startsWith('https://') || isURL(self)",
       message: "cluster api url must be a valid URL",
-      holds: (url) => !url.startsWith("https://") || URL.canParse(url),
     },
   ]),
   credentialsSecret: text(LONGEST_NAME, "Secret of this namespace, type managed-gitops.redhat.com/managed-environment, key kubeconfig."),
@@ -213,7 +171,6 @@ const credentialSpec = z.object({
       // Plain http is a question for the administrator's rules, which no schema knows.
       cel: "self.matches('^(https|ssh|http)://') || self.matches('^[^/:@]+@[^/:@]+:[^/]?')",
       message: say.WRONG_REPOSITORY,
-      holds: (url) => /^(https|ssh|http):\/\//.test(url) || /^[^/:@]+@[^/:@]+:[^/]?/.test(url),
     },
   ]),
   secret: text(LONGEST_NAME, "Secret of this namespace with username and password, sshPrivateKey or bearerToken."),
@@ -226,11 +183,6 @@ const plainStatus = z.object({
 
 export type DeploymentSpec = z.infer<typeof deploymentSpec>;
 export type DeploymentStatus = z.infer<typeof deploymentStatus>;
-export type SyncRunSpec = z.infer<typeof syncRunSpec>;
-export type SyncRunStatus = z.infer<typeof syncRunStatus>;
-export type ManagedEnvironmentSpec = z.infer<typeof environmentSpec>;
-export type RepositoryCredentialSpec = z.infer<typeof credentialSpec>;
-export type PlainStatus = z.infer<typeof plainStatus>;
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 

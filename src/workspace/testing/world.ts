@@ -15,6 +15,7 @@ import { type FakeApiServer, startFakeApiServer } from "../../runtime/kube/testi
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import type { UserView } from "../../store/intent/port.ts";
+import type { ChangeFeed } from "../../store/port.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createUserResources, DEPLOYMENTS, NAMESPACES } from "../adapters/kubernetes/user-resources.ts";
@@ -22,8 +23,8 @@ import type { DeploymentStatus } from "../api/schema.ts";
 import { createWorkspaceDoor, type WorkspaceDoor } from "../controller.ts";
 import { anEngineStatus, aSpec, REPOSITORY } from "./builders.ts";
 
-export const CLUSTER = "api";
-export const EVERYTHING_IS_MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
+const CLUSTER = "api";
+const EVERYTHING_IS_MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
 
 const POOL = {
   name: "standard",
@@ -95,6 +96,8 @@ export interface World {
   readonly signal: AbortSignal;
   /** A running door with watches of its own. */
   openDoor(partition?: Partition): WorkspaceDoor;
+  /** Hints of the database get lost, or arrive again from now on; those that were lost are only said to be. */
+  loseHints(isLosing: boolean): void;
   applyFleet(over?: Partial<FleetSpec>): Promise<void>;
   namespace(name: string, labels?: Readonly<Record<string, string>>): Promise<void>;
   apply(
@@ -129,6 +132,15 @@ export async function startWorld(): Promise<World> {
   const abort = new AbortController();
   const { signal } = abort;
   const doors: WorkspaceDoor[] = [];
+  const listeners = new Set<(changes: "missed") => void>();
+  let isLosing = false;
+  const changes: ChangeFeed = {
+    isConnected: store.changes.isConnected,
+    subscribe(listener) {
+      listeners.add(listener);
+      return store.changes.subscribe((hints) => (isLosing ? undefined : listener(hints)));
+    },
+  };
   const at = (name: string, namespace = "jane") => ({ namespace, name });
   const rowOf = async (uid: string) => (await store.intents.readByUids([uid], signal))[0];
 
@@ -140,10 +152,14 @@ export async function startWorld(): Promise<World> {
     openDoor(partition = EVERYTHING_IS_MINE) {
       const common = { clock: systemClock, rng: createSeededRng(`door ${doors.length}`), log: silentLog, metrics: noMetrics };
       const resources = createUserResources({ ...common, client: server.client(CLUSTER) });
-      const door = createWorkspaceDoor({ ...common, store, resources, apiCluster: CLUSTER, partition, ids });
+      const door = createWorkspaceDoor({ ...common, store: { ...store, changes }, resources, apiCluster: CLUSTER, partition, ids });
       doors.push(door);
       door.start(signal);
       return door;
+    },
+    loseHints(losing) {
+      isLosing = losing;
+      if (!losing) for (const listener of listeners) listener("missed");
     },
     async applyFleet(over = {}) {
       await store.fleet.applyFleet({ ...FLEET, ...over }, "test", signal);
