@@ -1,10 +1,13 @@
-import { readFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { decodeEncryptionKey } from "../config/encryption-key.ts";
 import { InputError } from "../domain/errors.ts";
 import { startEmbeddedPostgres } from "../runtime/embedded-postgres/embedded-postgres.ts";
-import { createKeyRing, type KeyRing, keyRingFromFile } from "../store/adapters/encryption/key-ring.ts";
+import { createKeyRing } from "../store/adapters/postgres/credentials/key-ring.ts";
 import { migrate } from "../store/adapters/postgres/migrate.ts";
 import { createPostgresStore } from "../store/adapters/postgres/postgres-store.ts";
+import type { KeyRing } from "../store/credential/port.ts";
 import type { Store } from "../store/port.ts";
 import type { Context } from "./context.ts";
 
@@ -24,17 +27,32 @@ async function startDatabase({ config, log, shutdown }: Context): Promise<string
 
 /** Keys as configured; with the embedded database one is kept beside it. */
 function openKeyRing({ config, env }: Context): KeyRing {
-  if (config.encryption === undefined) return keyRingFromFile(join(config.stateDir, "encryption.key"));
-  const keys = config.encryption.keys.map(({ id, from }) => ({
-    id,
-    text: "file" in from ? readKeyFile(from.file) : (env[from.env] ?? ""),
-  }));
-  return createKeyRing({ keys, current: config.encryption.current });
+  if (config.encryption === undefined) return createKeyRing("local", new Map([["local", keyBeside(config.stateDir)]]));
+  const keys = config.encryption.keys.map(
+    ({ id, from }) => [id, keyOf("file" in from ? readKeyFile(from.file) : (env[from.env] ?? ""), id)] as const,
+  );
+  return createKeyRing(config.encryption.current, new Map(keys));
+}
+
+function keyOf(text: string, id: string): Uint8Array {
+  const key = decodeEncryptionKey(text.trim());
+  if (key !== undefined) return key;
+  throw new InputError(`key ${id} is not 32 bytes in base64`, {
+    code: "config.key",
+    path: "encryption.keys",
+    remedy: "Make one with: head -c 32 /dev/urandom | base64",
+  });
+}
+
+function keyBeside(stateDir: string): Uint8Array {
+  const file = join(stateDir, "encryption.key");
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString("base64"), { mode: 0o600 });
+  return keyOf(readKeyFile(file), "local");
 }
 
 function readKeyFile(file: string): string {
   try {
-    return readFileSync(file, "utf8").trim();
+    return readFileSync(file, "utf8");
   } catch (cause) {
     throw new InputError(`the key in ${file} cannot be read`, {
       code: "config.key-file",
