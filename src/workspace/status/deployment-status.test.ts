@@ -144,6 +144,16 @@ describe("what a user is told", () => {
     expect(said(compose(facts))).toEqual(expected);
   });
 
+  it("does not stay silent about a deletion that does not end", () => {
+    const resource = aResource({ isDeleting: true });
+    const record = aRecord(anEngineStatus(), { application: { ...aRecord(undefined).application, deletedAt: T0 } });
+    expect(said(compose({ resource, record }, millis(T0 + 5 * 60_000)))).toEqual(["Ready=False/Deleting", "Reconciling=True/Deleting"]);
+    expect(said(compose({ resource, record }, millis(T0 + 5 * 60_000 + 1)))).toEqual([
+      "Ready=False/DeletionBlocked",
+      "Stalled=True/DeletionBlocked",
+    ]);
+  });
+
   it("is an error in the original's words where the resource is wrong, whatever is deployed", () => {
     const resource = aResource({ spec: aSpec({ source: { repoURL: "https://git.example/x", path: "" } }) });
     for (const record of [undefined, aRecord(anEngineStatus())]) {

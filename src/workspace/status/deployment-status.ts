@@ -25,7 +25,7 @@ export function composeStatus(facts: StatusFacts, now: Millis): ComposedStatus {
   const { resource, record } = facts;
   const scope = scopeOf(facts);
   const engine = record?.status === undefined ? undefined : plainEngine(record.status.status, scope);
-  const judged = judge(facts);
+  const judged = judge(facts, now);
   const verdict = { ...judged, message: judged.error === undefined ? plainText(judged.message, scope) : judged.message };
   const statements = sortedStatements([
     ...verdictStatements(verdict),

@@ -1,3 +1,4 @@
+import type { Millis } from "../../domain/clock.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
 import type { ApplicationSpec } from "../../domain/workspace.ts";
@@ -39,15 +40,15 @@ const STOPPING = ["InvalidSpecError", "ComparisonError", "UnknownError", "SyncEr
 type Said = Omit<Verdict, "generation"> & { readonly generation?: number | undefined };
 
 /** Judges a deployment from its resource, its row and what the engine last said. */
-export function judge(facts: StatusFacts): Verdict {
-  const { generation } = facts.resource;
-  return { generation, ...(judgeResource(facts) ?? judgeRecord(facts)) };
+export function judge(facts: StatusFacts, now: Millis): Verdict {
+  const { resource, record } = facts;
+  const said = resource.isDeleting ? judgeDeletion(record, now) : (judgeResource(facts) ?? judgeRecord(facts));
+  return { generation: resource.generation, ...said };
 }
 
 /** What the resource itself says, whatever is deployed. */
 function judgeResource(facts: StatusFacts): Said | undefined {
   const { resource, record, policy, siblings, isAdmitted } = facts;
-  if (resource.isDeleting) return judgeDeletion(record?.status?.status);
   if (resource.isPaused && record?.application.generation !== resource.generation) {
     return {
       kind: "resting",
@@ -72,10 +73,21 @@ function judgeResource(facts: StatusFacts): Said | undefined {
   return undefined;
 }
 
-function judgeDeletion(status: EngineStatus | undefined): Said {
-  const blocked = status?.conditions.find(({ type }) => type === "DeletionError");
-  if (blocked !== undefined) return { kind: "stuck", reason: "DeletionBlocked", message: blocked.message };
-  return { kind: "moving", reason: "Deleting", message: "Waiting until what was deployed is gone" };
+/** How long a deletion may take before it counts as blocked, in ms: finalizers of workloads and hooks need minutes. */
+const BLOCKED_AFTER_MS = 5 * 60_000;
+
+/** A deletion that goes on for long is said to be blocked even if the engine has nothing to say about it. */
+function judgeDeletion(record: DeploymentRecord | undefined, now: Millis): Said {
+  const complaint = record?.status?.status.conditions.find(({ type }) => type === "DeletionError");
+  if (complaint !== undefined) return { kind: "stuck", reason: "DeletionBlocked", message: complaint.message };
+  const since = record?.application.deletedAt;
+  if (since === undefined || now - since <= BLOCKED_AFTER_MS)
+    return { kind: "moving", reason: "Deleting", message: "Waiting until what was deployed is gone" };
+  return {
+    kind: "stuck",
+    reason: "DeletionBlocked",
+    message: "What was deployed is not gone after five minutes: look for objects that are held by a finalizer",
+  };
 }
 
 function judgeRecord({ resource, record, policy }: StatusFacts): Said {

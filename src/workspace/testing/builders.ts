@@ -67,6 +67,7 @@ export function aRecord(status: EngineStatus | undefined, over: Partial<Deployme
       generation: 1,
       name: "guestbook",
       argoName: ARGO_NAME,
+      deletedAt: undefined,
       spec: {
         source: { repoUrl: REPOSITORY, path: "overlays/dev", targetRevision: "main" },
         destination: {},
