@@ -1,0 +1,227 @@
+import { setTimeout } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
+import type { Decision } from "../domain/decision.ts";
+import type { InstanceId, UnitId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import { ZERO_LOAD } from "../domain/load.ts";
+import type { Partition } from "../domain/partition.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { createCountingIds } from "../runtime/ids.ts";
+import { createSeededRng } from "../runtime/rng.ts";
+import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
+import type { PlacementStore } from "../store/placement/port.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { noMetrics } from "../telemetry/metrics.ts";
+import { createScheduler, type Scheduler } from "./controller.ts";
+
+const CLASS = "eu/shared/public";
+const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
+const never = new AbortController().signal;
+
+let store: MemoryStore;
+let schedulers: Scheduler[];
+beforeEach(() => {
+  store = createMemoryStore({ clock: systemClock });
+  schedulers = [];
+});
+afterEach(async () => void (await Promise.all(schedulers.map((scheduler) => scheduler.stop()))));
+
+function start(placements: PlacementStore = store.placements, partition = EVERYTHING): void {
+  const rng = createSeededRng(`scheduler ${schedulers.length}`);
+  const scheduler = createScheduler({
+    store: { placements, changes: store.changes },
+    partition,
+    clock: systemClock,
+    rng,
+    log: silentLog,
+    metrics: noMetrics,
+  });
+  schedulers.push(scheduler);
+  scheduler.start(never);
+}
+
+const aDecision = (subject: string): Decision => ({
+  at: millis(0),
+  subject,
+  kind: "instance",
+  verdict: "ACTIVE",
+  rule: "TEST",
+  details: {},
+});
+
+/** An instance with room for `applications`, of which nine in ten are handed out. */
+async function addInstance(name: string, applications: number, state: Instance["state"] = "ACTIVE"): Promise<void> {
+  const instance: Instance = {
+    id: name as InstanceId,
+    name,
+    engineCluster: "eu-1",
+    namespace: `argocd-${name}`,
+    pool: "standard",
+    class: CLASS,
+    version: "3.5.7",
+    desiredVersion: "3.5.7",
+    state,
+    stateSince: millis(0),
+    reason: "",
+    attempt: 0,
+    capacity: { ...ZERO_LOAD, applications: applications * 1000 },
+    weight: 1,
+    appliedHash: "",
+    revision: 1,
+  };
+  await store.fleet.insertInstance(instance, aDecision(name), never);
+}
+
+const ids = createCountingIds();
+/** Records one application in a workspace of its own; returns its unit. */
+async function addUnit(namespace: string): Promise<UnitId> {
+  const unitId = ids.next<UnitId>();
+  await store.intents.recordDeployments(
+    [
+      {
+        workspace: { plane: "kubernetes", apiCluster: "api", namespace, namespaceUid: `uid of ${namespace}`, trustClass: "public" },
+        newIds: { workspaceId: ids.next(), unitId, applicationId: ids.next(), operationId: ids.next() },
+        class: CLASS,
+        name: "app",
+        uid: `uid of ${namespace}/app`,
+        generation: 1,
+        spec: {
+          source: { repoUrl: "https://git.example/x", path: "a", targetRevision: "" },
+          destination: {},
+          type: "automated",
+          createNamespace: false,
+        },
+        argoName: `${namespace}-app`,
+      },
+    ],
+    never,
+  );
+  return unitId;
+}
+const ownerOf = async (id: UnitId) => (await store.placements.readUnit(id, never))?.unit.owner;
+const verdictsOf = async (id: UnitId) => (await store.decisions.list({ subject: id }, 10, never)).map(({ verdict }) => verdict);
+
+async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await setTimeout(2);
+  }
+}
+
+describe("a unit without owner", () => {
+  it("is placed as soon as it is recorded, with its decision in the journal", async () => {
+    await addInstance("a", 100);
+    start();
+    const unit = await addUnit("anna");
+    await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
+    expect((await store.placements.readUnit(unit, never))?.unit).toMatchObject({ phase: "IDLE", epoch: 1 });
+    expect((await store.decisions.list({ subject: unit }, 10, never))[0]).toMatchObject({
+      kind: "placement",
+      verdict: "CHOSEN",
+      rule: "PREFERRED",
+      details: { chosen: "a" },
+    });
+  });
+
+  it("that was recorded while nobody listened is found", async () => {
+    await addInstance("a", 100);
+    const unit = await addUnit("anna");
+    start();
+    await eventually("it is placed", async () => (await ownerOf(unit)) !== undefined);
+  });
+
+  it("waits, and says so, until an instance has room", async () => {
+    await addInstance("warming", 100, "WARMING");
+    start();
+    const unit = await addUnit("anna");
+    await eventually("it is known to wait", async () => (await verdictsOf(unit)).includes("UNPLACEABLE"));
+    expect(await ownerOf(unit)).toBeUndefined();
+    await addInstance("a", 100);
+    await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
+  });
+
+  it("stays where it is when a better instance comes", async () => {
+    await addInstance("a", 100);
+    start();
+    const units = await Promise.all(["anna", "ben", "cleo", "dora"].map(addUnit));
+    for (const unit of units) await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
+    await addInstance("b", 100_000);
+    const late = await addUnit("emil");
+    await eventually("the next one is placed", async () => (await ownerOf(late)) !== undefined);
+    expect(await Promise.all(units.map(ownerOf))).toEqual(["a", "a", "a", "a"]);
+  });
+
+  it("is placed when the database is back", async () => {
+    await addInstance("a", 100);
+    const unit = await addUnit("anna");
+    store.setAway(true);
+    start();
+    store.setAway(false);
+    await eventually("it is placed", async () => (await ownerOf(unit)) !== undefined);
+  });
+
+  it("of another process's share is left to that process", async () => {
+    await addInstance("a", 100);
+    const mine = new Set<string>();
+    start(store.placements, { isMine: (key) => mine.has(key), onChange: () => () => undefined });
+    const [theirs, ours] = [await addUnit("theirs"), await addUnit("ours")];
+    mine.add(ours);
+    await store.fleet.insertInstance(
+      { ...(await store.fleet.listInstances(never))[0], id: "b" as InstanceId, name: "b", namespace: "argocd-b" } as Instance,
+      aDecision("b"),
+      never,
+    );
+    await eventually("ours is placed", async () => (await ownerOf(ours)) !== undefined);
+    expect(await ownerOf(theirs)).toBeUndefined();
+  });
+});
+
+describe("schedulers that race", () => {
+  it("fill no instance beyond what it may hold, and place all that fit", async () => {
+    await addInstance("a", 20);
+    await addInstance("b", 20);
+    for (let each = 0; each < 3; each += 1) start();
+    const units = await Promise.all(Array.from({ length: 50 }, (_, index) => addUnit(`ns-${index}`)));
+    const owners = async () => Promise.all(units.map(ownerOf));
+    await eventually("both are full", async () => (await owners()).filter((owner) => owner !== undefined).length === 36);
+    const fleet = await store.placements.readFleet(CLASS, never);
+    expect(fleet.instances.map(({ units: held }) => held)).toEqual([18, 18]);
+    for (const unit of units) await eventually("it is decided", async () => (await verdictsOf(unit)).length > 0);
+  });
+
+  it("look again when the seat they chose filled up, or somebody else placed the unit", async () => {
+    await addInstance("a", 100);
+    const outcomes = ["full", "stale"] as const;
+    let asked = 0;
+    start({
+      ...store.placements,
+      commitFirstPlacement: async (placement, signal) => {
+        const kind = outcomes[asked];
+        asked += 1;
+        return kind === undefined ? store.placements.commitFirstPlacement(placement, signal) : { kind };
+      },
+    });
+    const unit = await addUnit("anna");
+    await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
+    expect(asked).toBe(3);
+  });
+
+  it("do not give up a unit whose seats keep filling up", async () => {
+    await addInstance("a", 100);
+    let isFilling = true;
+    let asked = 0;
+    start({
+      ...store.placements,
+      commitFirstPlacement: async (placement, signal) => {
+        asked += 1;
+        return isFilling ? { kind: "full" } : store.placements.commitFirstPlacement(placement, signal);
+      },
+    });
+    const unit = await addUnit("anna");
+    await eventually("it was tried often", async () => asked > 5);
+    isFilling = false;
+    await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
+  });
+});
