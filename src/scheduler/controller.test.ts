@@ -1,5 +1,4 @@
-import { setTimeout } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
@@ -102,13 +101,8 @@ async function addUnit(namespace: string): Promise<UnitId> {
 const ownerOf = async (id: UnitId) => (await store.placements.readUnit(id, never))?.unit.owner;
 const verdictsOf = async (id: UnitId) => (await store.decisions.list({ subject: id }, 10, never)).map(({ verdict }) => verdict);
 
-async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await setTimeout(2);
-  }
-}
+const eventually = (what: string, holds: () => Promise<boolean>) =>
+  vi.waitFor(async () => expect(await holds(), what).toBe(true), { timeout: 20_000, interval: 2 });
 
 describe("a unit without owner", () => {
   it("is placed as soon as it is recorded, with its decision in the journal", async () => {
