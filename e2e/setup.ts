@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -22,6 +22,8 @@ const START_MS = 45 * 60_000;
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), "argosy-e2e-"));
+  // PostgreSQL does not run as root; the user it runs as then must get through.
+  chmodSync(directory, 0o711);
   mkdirSync(join(directory, "argosy"));
   const stops: (() => Promise<unknown>)[] = [];
   const stop = async (): Promise<void> => {

@@ -1,7 +1,6 @@
 import { inject } from "vitest";
 import { openKube } from "../hack/fleet/connect.ts";
 import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
-import { StaleError } from "../src/domain/errors.ts";
 import type { KubeClient } from "../src/runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { callHarness, type HarnessAddress } from "./harness-client.ts";
@@ -155,15 +154,4 @@ export async function findApplication(world: World, namespace: string, name: str
   if (argoName === undefined) return undefined;
   const page = await world.kube.listPage<KubeObject>(TYPES.application, { fieldSelector: `metadata.name=${argoName}` }, world.signal);
   return page.items[0];
-}
-
-/** Repeats a read-modify-write of a hand on the cluster until nobody came in between. */
-export async function byHand<T>(change: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await change();
-    } catch (error) {
-      if (!(error instanceof StaleError)) throw error;
-    }
-  }
 }

@@ -2,7 +2,7 @@ import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../../src/runtime/kube/resource.ts";
 
 const NAMESPACE: ResourceType = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
-export const GITOPS_DEPLOYMENT: ResourceType = {
+const GITOPS_DEPLOYMENT: ResourceType = {
   group: "managed-gitops.redhat.com",
   version: "v1alpha1",
   plural: "gitopsdeployments",

@@ -66,7 +66,7 @@ export async function installEngineCluster(
 }
 
 /** Applies objects in order with server-side apply. */
-export async function applyObjects(client: KubeClient, objects: readonly InstallObject[], signal: AbortSignal): Promise<void> {
+async function applyObjects(client: KubeClient, objects: readonly InstallObject[], signal: AbortSignal): Promise<void> {
   for (const object of objects) {
     const type = TYPES[object.kind];
     if (type === undefined) throw new Error(`no resource type for ${object.kind}`);
@@ -86,14 +86,14 @@ async function kubeconfigOf(cluster: Cluster, account: string, signal: AbortSign
   return renderKubeconfig({ server: cluster.server, ca: cluster.ca, user: account, token: status.token });
 }
 
-export interface KubeconfigFacts {
+interface KubeconfigFacts {
   readonly server: string;
   readonly ca: string;
   readonly user: string;
   readonly token: string;
 }
 
-export function renderKubeconfig({ server, ca, user, token }: KubeconfigFacts): string {
+function renderKubeconfig({ server, ca, user, token }: KubeconfigFacts): string {
   return stringify({
     apiVersion: "v1",
     kind: "Config",

@@ -2,7 +2,7 @@ import { sha256 } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
-import { buildRing } from "./hash-ring.ts";
+import { buildRing, type HashRing } from "./hash-ring.ts";
 import { type PlacementPolicy, WHOLE } from "./policy.ts";
 
 /** An instance of the unit's class as the decision sees it. */
@@ -66,7 +66,7 @@ export interface PlacementQuestion {
  * The same question gives the same answer in whatever order the instances come; ties go by hash of unit and instance.
  */
 export function placeUnit({ unit, seats, policy }: PlacementQuestion): Placement {
-  const ring = buildRing(seats.map(({ id, weight }) => ({ id, weight })));
+  const ring = ringOf(seats);
   const byId = new Map<string, Seat>(seats.map((seat) => [seat.id, seat]));
   const walk = ring.candidates(unit.id, policy.candidates).flatMap((id) => byId.get(id) ?? []);
   const mean = meanUtilisation(seats);
@@ -88,11 +88,26 @@ export function placeUnit({ unit, seats, policy }: PlacementQuestion): Placement
       facts: { preferred: walk[0]?.id, ring: ring.version, mean, bound, refusals },
     };
   }
-  return { kind: "unplaceable", facts: { preferred: walk[0]?.id, ring: ring.version, mean, bound, refusals } };
+  const others = seats.filter((seat) => !walk.includes(seat)).sort((a, b) => (a.id < b.id ? -1 : 1));
+  const everybody = [...walk, ...others].slice(0, REFUSALS_KEPT).flatMap((seat) => whyNot(seat, unit.load, bound) ?? []);
+  return { kind: "unplaceable", facts: { preferred: walk[0]?.id, ring: ring.version, mean, bound, refusals: everybody } };
+}
+
+/** A decision that nothing fits names this many instances at most, so that a large fleet's journal stays readable. */
+const REFUSALS_KEPT = 20;
+
+/**
+ * Members that drain or are cordoned stay on the ring, so that a drain changes nobody's preference; those that do not serve
+ * yet, or no longer, would only lengthen the walk.
+ */
+const ON_RING: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
+
+function ringOf(seats: readonly Seat[]): HashRing {
+  return buildRing(seats.filter(({ state }) => ON_RING.includes(state)).map(({ id, weight }) => ({ id, weight })));
 }
 
 /** Why a unit of this load may not go to an instance under a bound; `undefined` when it may. */
-export function whyNot(seat: Seat, load: LoadVector, bound: number): Refusal | undefined {
+function whyNot(seat: Seat, load: LoadVector, bound: number): Refusal | undefined {
   if (seat.state !== "ACTIVE") return { instance: seat.id, rule: "STATE", state: seat.state };
   const after = addLoad(seat.load, load);
   const ceiling = ceilingOf(seat, bound);

@@ -39,3 +39,8 @@ export function clusterEntryName(server: string): string {
 export function readerBindingName(instanceId: InstanceId): string {
   return `argosy-${readAccountName(instanceId)}`;
 }
+
+/** The user's last wish to have Git looked at now, as a hash: a new one makes Argo CD refresh. */
+export const ANNOTATION_POKE = "argosy.dev/poke";
+/** Argo CD looks at Git again and takes this annotation off. */
+export const ANNOTATION_REFRESH = "argocd.argoproj.io/refresh";

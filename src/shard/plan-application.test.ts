@@ -110,6 +110,20 @@ describe("an Application that is wanted", () => {
     expect(place.raw()).toBe(before);
   });
 
+  test("is looked at again by Argo CD once for each poke of its user", () => {
+    const poked = (refresh: string): DesiredObject =>
+      renderApplication(aSeat({ epoch: 7 }), anApplication({ desiredRevision: 3 }, { refresh }), DESTINATION);
+    const place = createPlace();
+    drive(place, poked("first"), "none");
+    const annotations = () => place.raw()?.metadata["annotations"] as Readonly<Record<string, string>> | undefined;
+    expect(annotations()?.["argocd.argoproj.io/refresh"]).toBeUndefined();
+    drive(place, poked("second"), "none");
+    expect(annotations()?.["argocd.argoproj.io/refresh"]).toBe("normal");
+    const before = place.raw();
+    drive(place, poked("second"), "none");
+    expect(place.raw()).toBe(before);
+  });
+
   test("keeps finalizers that Argo CD put on for hooks", () => {
     const raw = stored(wish());
     raw.metadata["finalizers"] = [OTHER];

@@ -3,7 +3,7 @@ import type { Application, Deletion } from "../domain/workspace.ts";
 import type { ObjectAction, PatchOperation } from "./diff-object.ts";
 import { diffObject, escapePointer, guards, mapChanges, newerFence, planRemoval } from "./diff-object.ts";
 import type { DesiredObject, Fence } from "./managed-object.ts";
-import { ANNOTATION_REVISION } from "./names.ts";
+import { ANNOTATION_POKE, ANNOTATION_REFRESH, ANNOTATION_REVISION } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 
 /** Makes Argo CD delete what the application deployed, in the background, before its Application goes. */
@@ -46,8 +46,15 @@ function planPresence(desired: DesiredObject, observed: ObservedApplication | un
   const uncascade = setFinalizers(observed, withoutCascade(observed));
   if (action.kind === "await-end") return uncascade.length > 0 ? change(observed, uncascade) : action;
   const repairs = [...uncascade, ...unpause(observed)];
-  if (action.kind === "change") return { ...action, patch: [...action.patch, ...repairs] };
+  if (action.kind === "change") return { ...action, patch: [...action.patch, ...repairs, ...refresh(desired, observed)] };
   return repairs.length === 0 ? action : change(observed, repairs);
+}
+
+/** A poke that was not passed on yet becomes Argo CD's own request to look at Git again. */
+function refresh(desired: DesiredObject, observed: ObservedApplication): readonly PatchOperation[] {
+  const poke = desired.annotations[ANNOTATION_POKE];
+  if (poke === undefined || poke === observed.annotations[ANNOTATION_POKE]) return [];
+  return [{ op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_REFRESH)}`, value: "normal" }];
 }
 
 function planDeletion(desired: DesiredObject, isCascade: boolean, observed: ObservedApplication | undefined): ApplicationAction {

@@ -1,7 +1,7 @@
 import type { Application } from "../domain/workspace.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { desire } from "./managed-object.ts";
-import { projectName } from "./names.ts";
+import { ANNOTATION_POKE, projectName } from "./names.ts";
 import type { Destination, Seat } from "./seat.ts";
 import { applicationFence, applicationLabels } from "./seat.ts";
 
@@ -14,7 +14,7 @@ export function renderApplication(seat: Seat, application: Application, destinat
     kind: "application",
     at: { namespace: seat.instance.namespace, name: application.argoName },
     labels: applicationLabels(seat, application),
-    annotations: {},
+    annotations: application.spec.refresh === undefined ? {} : { [ANNOTATION_POKE]: application.spec.refresh },
     fence: applicationFence(seat.unit, application),
     content: {
       spec: {

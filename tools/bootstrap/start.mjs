@@ -11,7 +11,6 @@ const PROGRAMS = {
   check: { program: "tools/check.ts" },
   test: { program: "tools/test.ts" },
   "test:long": { program: "tools/test.ts", args: ["simulation", "e2e"], env: { ARGOSY_LONG: "1" } },
-  bench: { program: "bench/main.ts" },
   format: { program: "node_modules/@biomejs/biome/bin/biome", args: ["check", "--write"] },
   coverage: { program: "tools/coverage.ts" },
   mutation: { program: "tools/mutation.ts" },

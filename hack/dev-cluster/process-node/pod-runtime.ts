@@ -81,7 +81,7 @@ export function createPodRuntime(first: Pod, ip: string, deps: PodRuntimeDeps): 
     async end(graceMs) {
       const ending = all.filter((container) => container.run()?.pid !== undefined);
       await Promise.all(all.filter((container) => !ending.includes(container)).map((container) => container.detach()));
-      const ended = ending.map((container) => container.run()?.ended);
+      const ended = ending.flatMap((container) => container.run()?.ended ?? []);
       ending.forEach((container) => container.stop(graceMs));
       await Promise.all(ended);
       for (const name of containers.keys()) forgetCrashes(containerFolders(deps.directory, first, name));

@@ -30,7 +30,12 @@ export function processRun(process: DevProcess, podIP: string, forwards: readonl
     throttled.stop();
     await Promise.all(forwarders.map((forwarder) => forwarder.close()));
   };
-  const ended = process.ended.finally(detach);
+  const endWithForwarders = async () => {
+    const end = await process.ended;
+    await detach();
+    return end;
+  };
+  const ended = endWithForwarders();
   return {
     id: `process://${process.pid}`,
     pid: process.pid,

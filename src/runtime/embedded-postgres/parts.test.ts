@@ -5,7 +5,6 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { stateDirError } from "./layout.ts";
 import { createHolders, withLock } from "./lock.ts";
@@ -131,7 +130,8 @@ describe("lock", () => {
       const work = async (): Promise<void> => {
         inside += 1;
         expect(inside).toBe(1);
-        await pause(1);
+        // Long enough for another holder to come in, if the lock let it.
+        for (let turn = 0; turn < 20; turn += 1) await readdir(directory);
         inside -= 1;
       };
       await Promise.all(Array.from({ length: 10 }, () => withLock(join(directory, "lock"), work, never)));
