@@ -6,7 +6,7 @@ import type { OperationRow, Tables, Transaction } from "./tables.ts";
 /** How long an operation that ended is kept, in ms. */
 const KEPT_MS = 24 * 60 * 60_000;
 
-const isOpen = ({ operation }: OperationRow): boolean => operation.state === "Waiting" || operation.state === "In_Progress";
+const hasEnded = ({ operation }: OperationRow): boolean => operation.state === "Completed" || operation.state === "Failed";
 
 function put(tables: Tables, operation: Operation, revision: number): void {
   tables.operations.put(operation.id, { operation, revision });
@@ -42,10 +42,10 @@ export function openOperation(
 
 function forgetEnded(tables: Tables, subject: string, at: number): void {
   for (const row of tables.operations.where("subject", subject))
-    if (!isOpen(row) && row.operation.updatedAt < at - KEPT_MS) tables.operations.drop(row.operation.id);
+    if (hasEnded(row) && row.operation.updatedAt < at - KEPT_MS) tables.operations.drop(row.operation.id);
 }
 
-/** Completes what is open of one kind for an application, up to a revision. */
+/** Completes what waits of one kind for an application, up to a revision. */
 export function completeOperations(
   { tables, now }: Transaction,
   subject: ApplicationId,
@@ -53,7 +53,7 @@ export function completeOperations(
 ): void {
   for (const row of tables.operations.where("subject", subject)) {
     const { operation, revision } = row;
-    if (!isOpen(row) || operation.kind !== answer.kind || revision > (answer.revision ?? revision)) continue;
+    if (operation.state !== "Waiting" || operation.kind !== answer.kind || revision > (answer.revision ?? revision)) continue;
     put(
       tables,
       { ...operation, state: "Completed", attempts: operation.attempts + 1, updatedAt: now(), message: answer.message ?? "" },

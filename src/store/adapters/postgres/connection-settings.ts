@@ -36,10 +36,12 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
 
 /**
- * Statements on hot paths are prepared once a connection and planned once, for any batch: planning some of them anew takes
- * longer than running them. Compiling plans to machine code never pays for statements of a millisecond.
+ * Statements are prepared once a connection and planned once, for any batch: planning some of them anew takes longer than
+ * running them. Every path they take has its index; a plan made while a table was small must not scan it when it has grown. Sorting
+ * a batch with its documents fits in memory. Compiling plans to machine code never pays for statements of a millisecond.
  */
-const SERVER_OPTIONS = "-c plan_cache_mode=force_generic_plan -c jit=off -c timezone=UTC -c datestyle=ISO";
+const SERVER_OPTIONS =
+  "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c work_mem=32MB -c jit=off -c timezone=UTC -c datestyle=ISO";
 
 /** Settings of every connection. Raises `InputError` when the text is no connection string. */
 export function connectionSettings(url: string): pg.ClientConfig {

@@ -25,7 +25,13 @@ export function instant(at: Millis): string {
   return new Date(at).toISOString();
 }
 
-/** A batch in the order in which everybody locks: two that overlap then wait for each other instead of for ever. */
-export function sortedBy<Row>(rows: readonly Row[], key: (row: Row) => string): readonly Row[] {
-  return rows.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+/**
+ * A batch in the order in which everybody locks, that of the database: two that overlap then wait for each other instead of
+ * for ever. A key of several parts is compared part by part.
+ */
+export function sortedBy<Row>(rows: readonly Row[], ...parts: readonly ((row: Row) => string)[]): readonly Row[] {
+  return rows.toSorted((a, b) => {
+    const part = parts.find((read) => read(a) !== read(b));
+    return part === undefined ? 0 : part(a) < part(b) ? -1 : 1;
+  });
 }

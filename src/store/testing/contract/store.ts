@@ -49,7 +49,7 @@ export function describeStoreItself(world: () => World): void {
       const ids: string[] = [];
       for (let index = 0; index < 10; index += 1) ids.push((await addInstance()).id);
       await eventually(() => expect(found).toHaveLength(10));
-      expect([...found].sort()).toEqual(ids);
+      expect(found.toSorted((a, b) => (String(a) < String(b) ? -1 : 1))).toEqual(ids);
       stop();
     });
   });

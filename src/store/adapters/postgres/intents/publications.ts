@@ -17,15 +17,12 @@ select s.application from application_status s
 const RECORD: Statement = {
   name: "record_published",
   text: `
-with published as (
-  select s.application, i.hash, coalesce(i.view_revision, s.view_revision) as view_revision
-    from unnest($1::text[], $2::text[], $3::bigint[]) as i (application, hash, view_revision)
-    join application_status s using (application)
-   order by s.application
-     for no key update of s
-)
-update application_status s set published_hash = p.hash, published_revision = greatest(s.published_revision, p.view_revision)
-  from published p where s.application = p.application`,
+insert into application_status as a (application, unit, published_hash, published_revision)
+select i.application, s.unit, i.hash, coalesce(i.view_revision, s.view_revision)
+  from unnest($1::text[], $2::text[], $3::bigint[]) as i (application, hash, view_revision)
+ cross join lateral (select unit, view_revision from application_status where application = i.application for no key update) as s
+on conflict (application) do update
+   set published_hash = excluded.published_hash, published_revision = greatest(a.published_revision, excluded.published_revision)`,
 };
 
 export async function listUnpublished(

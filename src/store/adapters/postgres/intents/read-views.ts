@@ -22,10 +22,10 @@ select ${APPLICATION},
        ${STATUS},
        u.owner, u.epoch, u.phase, u.unplaceable is not null as is_unplaceable, s.published_hash, s.view_revision
   from unnest($1::text[]) with ordinality as i (wanted, place)
-  join application a on a.${column} = i.wanted
-  join workspace w on w.id = a.workspace
-  join placement_unit u on u.id = a.unit
-  join application_status s on s.application = a.id
+ cross join lateral (select * from application where ${column} = i.wanted offset 0) as a
+ cross join lateral (select * from workspace where id = a.workspace offset 0) as w
+ cross join lateral (select * from placement_unit where id = a.unit offset 0) as u
+ cross join lateral (select * from application_status where application = a.id offset 0) as s
  order by i.place`,
 });
 

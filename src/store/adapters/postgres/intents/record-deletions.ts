@@ -9,10 +9,9 @@ import { instant, sortedBy, texts } from "../sql-values.ts";
 const LOCK_UNITS: Statement = {
   name: "lock_units_of_uids",
   text: `
-select u.id from placement_unit u
- where u.id in (select a.unit from application a where a.uid = any ($1::text[]))
- order by u.id
-   for no key update`,
+select u.id
+  from (select distinct unit from application where uid = any ($1::text[]) order by unit) as n
+ cross join lateral (select id from placement_unit where id = n.unit for no key update) as u`,
 };
 
 const MARK: Statement = {
@@ -22,15 +21,13 @@ with known as materialized (
   select a.id, a.workspace, a.unit, a.desired_revision, i.deletion, i.operation, u.owner, u.epoch, a.deleted_at is null as is_first,
          a.deleted_at is null or (a.deletion = 'cascade' and i.deletion = 'orphan') as is_news
     from unnest($1::text[], $2::text[], $3::text[]) as i (uid, deletion, operation)
-    join application a on a.uid = i.uid
-    join placement_unit u on u.id = a.unit
+   cross join lateral (select id, workspace, unit, desired_revision, deletion, deleted_at from application where uid = i.uid offset 0) as a
+   cross join lateral (select owner, epoch from placement_unit where id = a.unit offset 0) as u
 ), marked as (
   update application a set deletion = k.deletion, deleted_at = coalesce(a.deleted_at, $4) from known k where a.id = k.id and k.is_news
 ), waiting as (
-  select o.id from operation o join known k on o.subject = k.id and k.is_first
-   where o.kind = 'apply-application' and o.state = 'Waiting'
-   order by o.subject
-     for no key update of o
+  select o.id from (select id from known where is_first order by id) as k
+   cross join lateral (select id from operation where subject = k.id and kind = 'apply-application' and state = 'Waiting' for no key update) as o
 ), superseded as (
   update operation o set state = 'Completed', attempts = o.attempts + 1, updated_at = $4, message = $5 from waiting w where o.id = w.id
 ), opened as (

@@ -14,13 +14,16 @@ import { instant, numbers, sortedBy, texts } from "../sql-values.ts";
 const LOCK_UNITS: Statement = {
   name: "lock_units_of_workspaces",
   text: `
-select w.plane, w.api_cluster, w.namespace_uid, w.id as workspace, u.id as unit
-  from unnest($1::text[], $2::text[], $3::text[]) as i (plane, api_cluster, namespace_uid)
-  join workspace w using (plane, api_cluster, namespace_uid)
-  join placement_unit u on u.workspace = w.id and u.bucket = 0
- where w.state = 'active'
- order by u.id
-   for no key update of u`,
+select n.plane, n.api_cluster, n.namespace_uid, n.workspace, u.id as unit
+  from (
+    select i.*, w.id as workspace, b.id as unit
+      from unnest($1::text[], $2::text[], $3::text[]) as i (plane, api_cluster, namespace_uid)
+     cross join lateral (
+       select id from workspace where plane = i.plane and api_cluster = i.api_cluster and namespace_uid = i.namespace_uid and state = 'active' offset 0) as w
+     cross join lateral (select id from placement_unit where workspace = w.id and bucket = 0 offset 0) as b
+     order by b.id
+  ) as n
+ cross join lateral (select id from placement_unit where id = n.unit for no key update) as u`,
 };
 
 /** A workspace that was being deleted may have lost its objects already: its unit is wanted anew. */
@@ -45,80 +48,80 @@ select pg_notify('argosy', 'unit:' || id) from units`,
 };
 
 /**
- * `changed`: applications whose Argo CD Application should be another now. `raised`: units whose set of repositories is
- * another after the change than in the picture before it. Rows that acknowledgements change too (shard_object, then operation)
- * are written last and in order of their keys.
+ * Everything follows from one picture that the units' locks keep true: nothing here joins what was just written. `changed`:
+ * applications whose Argo CD Application should be another now. A unit is raised when its set of repositories is another
+ * after the change than before. Rows that acknowledgements change too (shard_object, then operation) come last and in order of
+ * their keys.
  */
 const RECORD: Statement = {
   name: "record_deployments",
   text: `
-with input as materialized (
-  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
-    as i (uid, workspace, unit, name, generation, spec, repo_url, argo_name, application, operation)
-), known as materialized (
-  select i.*, a.id, a.deleted_at is not null as is_deleted, a.generation as known_generation, a.repo_url as known_repo_url, a.spec::text is distinct from i.spec as differs
-    from input i left join application a on a.uid = i.uid
-), inserted as (
-  insert into application (id, workspace, unit, name, uid, generation, spec, repo_url, argo_name, desired_revision)
-  select application, workspace, unit, name, uid, generation, spec::json, repo_url, argo_name, 1 from known where id is null order by uid
-  returning id, workspace, unit, uid, repo_url, desired_revision
+with known as materialized (
+  select i.*, u.class, u.bucket, u.created_at, u.owner, u.epoch, u.desired_revision as unit_revision,
+         a.id is null as is_created, a.deleted_at is not null as is_deleted, coalesce(a.id, i.application) as id,
+         coalesce(a.desired_revision, 0) as known_revision, a.generation as known_generation, a.repo_url as known_repo_url,
+         a.deleted_at is null and (a.id is null or (i.generation >= a.generation and a.spec::text is distinct from i.spec::text)) as is_changed
+    from rows from (unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[]), json_array_elements($10::json))
+      as i (uid, workspace, unit, name, generation, repo_url, argo_name, application, operation, spec)
+   cross join lateral (select class, bucket, created_at, owner, epoch, desired_revision from placement_unit where id = i.unit offset 0) as u
+    left join lateral (select id, deleted_at, desired_revision, generation, repo_url, spec from application where uid = i.uid offset 0) as a on true
+), applications as (
+  insert into application as a (id, workspace, unit, name, uid, generation, spec, repo_url, argo_name, desired_revision)
+  select id, workspace, unit, name, uid, generation, spec, repo_url, argo_name, known_revision + is_changed::integer from known
+   where is_changed or (not is_deleted and generation > known_generation)
+   order by id
+  on conflict (id) do update set generation = excluded.generation, spec = excluded.spec, repo_url = excluded.repo_url, desired_revision = excluded.desired_revision
 ), statuses as (
-  insert into application_status (application, unit) select id, unit from inserted order by id
-), updated as (
-  update application a
-     set generation = k.generation, spec = k.spec::json, repo_url = k.repo_url, desired_revision = a.desired_revision + k.differs::integer
-    from known k
-   where a.id = k.id and not k.is_deleted and k.generation >= k.known_generation and (k.differs or k.generation > k.known_generation)
-  returning a.id, a.workspace, a.unit, a.uid, a.repo_url, a.desired_revision, k.differs, k.known_repo_url
+  insert into application_status (application, unit) select id, unit from known where is_created order by id
 ), changed as materialized (
-  select id, workspace, unit, uid, repo_url, desired_revision, 1 as added from inserted
-  union all
-  select id, workspace, unit, uid, repo_url, desired_revision, 0 from updated where differs
-), raised as materialized (
-  select c.unit from changed c where not exists (select from application b where b.unit = c.unit and b.repo_url = c.repo_url)
-  union
-  select v.unit
-    from (select unit, known_repo_url, count(*) from updated where repo_url <> known_repo_url group by 1, 2) as v (unit, repo_url, leaving)
-   where v.leaving = (select count(*) from application b where b.unit = v.unit and b.repo_url = v.repo_url)
-     and not exists (select from changed c where c.unit = v.unit and c.repo_url = v.repo_url)
+  select k.id, k.workspace, k.unit, k.class, k.bucket, k.created_at, k.owner, k.epoch, k.unit_revision, k.operation, k.repo_url, k.is_created, k.known_revision + 1 as revision,
+         not exists (select from application b where b.unit = k.unit and b.repo_url = k.repo_url) as adds,
+         case when k.known_repo_url <> k.repo_url then k.known_repo_url end as left_url
+    from known k
+   where k.is_changed
 ), touched as materialized (
-  select u.id, u.owner, u.epoch, c.added, r.unit is not null as is_raised, u.desired_revision + (r.unit is not null)::integer as desired_revision
-    from (select unit, sum(added) as added from changed group by unit) as c
-    join placement_unit u on u.id = c.unit
-    left join raised r on r.unit = c.unit
+  select unit, workspace, class, bucket, created_at, owner, epoch, unit_revision, count(*) filter (where is_created) as added,
+         bool_or(adds or (left_url is not null
+           and not exists (select from application b where b.unit = c.unit and b.repo_url = c.left_url and b.id <> all (array(select id from changed where left_url is not null)))
+           and not exists (select from changed d where d.unit = c.unit and d.repo_url = c.left_url))) as is_raised
+    from changed c
+   group by unit, workspace, class, bucket, created_at, owner, epoch, unit_revision
 ), units as (
-  update placement_unit u set load[1] = u.load[1] + $11 * t.added, desired_revision = t.desired_revision
-    from touched t where u.id = t.id and (t.added > 0 or t.is_raised)
+  insert into placement_unit as u (id, workspace, bucket, class, created_at, load, desired_revision)
+  select unit, workspace, bucket, class, created_at, array[$11 * added, 0, 0, 0, 0], unit_revision + is_raised::integer from touched
+   where added > 0 or is_raised
+   order by unit
+  on conflict (id) do update set load[1] = u.load[1] + excluded.load[1], desired_revision = excluded.desired_revision
 ), objects as (
   insert into shard_object (subject, kind, instance, unit, desired_revision, epoch)
   select * from (
-    select c.id, 'application', t.owner, t.id, c.desired_revision, t.epoch from changed c join touched t on t.id = c.unit
+    select id, 'application', owner, unit, revision, epoch from changed
     union all
-    select t.id, k.kind, t.owner, t.id, t.desired_revision, t.epoch from touched t cross join unnest(array['account', 'project', 'register']) as k (kind) where t.is_raised
-  ) as o (subject, kind, instance, unit, desired_revision, epoch)
+    select unit, kind, owner, unit, unit_revision + 1, epoch from touched cross join unnest(array['account', 'project', 'register']) as k (kind) where is_raised
+  ) as o (subject, kind, instance, unit, revision, epoch)
    where instance is not null
    order by subject, kind, instance
   on conflict (subject, kind, instance) do update set desired_revision = excluded.desired_revision
   returning subject
 ), purged as (
-  delete from operation o using updated u
-   where u.differs and o.workspace = u.workspace and o.subject = u.id and o.state in ('Completed', 'Failed') and o.updated_at < $12::timestamptz - interval '1 day'
+  delete from operation where id in (
+    select e.id from (select distinct workspace from changed) as c
+     cross join lateral (
+       select id from operation where workspace = c.workspace and state in ('Completed', 'Failed') and updated_at < $12::timestamptz - interval '1 day' offset 0) as e)
 ), operations as (
   insert into operation (id, workspace, instance, subject, kind, state, revision, created_at, updated_at)
-  select i.operation, c.workspace, t.owner, c.id, 'apply-application', 'Waiting', c.desired_revision, $12, $12
-    from changed c join touched t on t.id = c.unit join input i on i.uid = c.uid
+  select operation, workspace, owner, id, 'apply-application', 'Waiting', revision, $12, $12 from changed
    where (select count(*) from objects) >= 0
-   order by c.id
+   order by id
   on conflict (subject, kind) where state = 'Waiting'
   do update set instance = excluded.instance, revision = excluded.revision, updated_at = excluded.updated_at
 ), hints as materialized (
   select count(pg_notify('argosy', h.hint)) as sent
-    from (select 'application:' || c.id from changed c join touched t on t.id = c.unit where t.owner is not null
-           union
-          select 'unit:' || id from touched where owner is null or is_raised) as h (hint)
+    from (select 'application:' || id from changed where owner is not null
+           union all
+          select 'unit:' || unit from touched where owner is null or is_raised) as h (hint)
 )
-select k.uid, coalesce(k.id, k.application) as application, k.id is null as is_created, coalesce(k.is_deleted, false) as is_deleted, c.id is not null as is_changed
-  from known k left join changed c on c.uid = k.uid cross join hints`,
+select uid, id as application, is_created, is_deleted, is_changed from known cross join hints`,
 };
 
 interface Recorded {
@@ -204,11 +207,11 @@ function values(batch: readonly DeploymentIntent[], homes: ReadonlyMap<string, H
     texts(batch.map((intent) => home(intent).unit)),
     texts(batch.map((intent) => intent.name)),
     numbers(batch.map((intent) => intent.generation)),
-    texts(batch.map((intent) => canonicalJson(intent.spec))),
     texts(batch.map((intent) => intent.spec.source.repoUrl)),
     texts(batch.map((intent) => intent.argoName)),
     texts(batch.map((intent) => intent.newIds.applicationId)),
     texts(batch.map((intent) => intent.newIds.operationId)),
+    canonicalJson(batch.map((intent) => intent.spec)),
     LOAD_PER_APPLICATION,
     instant(clock.now()),
   ];

@@ -111,6 +111,7 @@ create table operation (
   message text not null default ''
 ) with (fillfactor = 80);
 create unique index operation_waiting on operation (subject, kind) where state = 'Waiting';
-create index operation_by_subject on operation (workspace, subject);
+create index operation_by_workspace on operation (workspace, id);
+create index operation_ended on operation (workspace, updated_at) where state in ('Completed', 'Failed');
 `),
 };

@@ -32,7 +32,8 @@ with held as materialized (
      and h.l4 + u.load[4] <= ($5::bigint[])[4] and h.l5 + u.load[5] <= ($5::bigint[])[5]
   returning u.id, u.owner, u.epoch, u.desired_revision
 ), wanted as materialized (
-  select a.id, a.desired_revision, p.id as unit, p.owner, p.epoch from application a join placed p on a.unit = p.id
+  select a.id, a.desired_revision, p.id as unit, p.owner, p.epoch
+    from placed p cross join lateral (select id, desired_revision from application where unit = p.id order by id) as a
 ), objects as (
   insert into shard_object (subject, kind, instance, unit, desired_revision, epoch)
   select * from (
@@ -44,11 +45,11 @@ with held as materialized (
   on conflict (subject, kind, instance)
   do update set desired_revision = excluded.desired_revision, applied_revision = 0, epoch = excluded.epoch, uid = '', hash = ''
 ), seen as (
-  select s.application from application_status s join wanted n on s.application = n.id order by s.application for no key update of s
+  select s.application from wanted n cross join lateral (select application from application_status where application = n.id for no key update) as s
 ), views as (
   update application_status s set view_revision = s.view_revision + 1 from seen n where s.application = n.application
 ), waiting as (
-  select o.id from operation o join wanted n on o.subject = n.id where o.state = 'Waiting' order by o.subject, o.id for no key update of o
+  select o.id from wanted n cross join lateral (select id from operation where subject = n.id and state = 'Waiting' order by id for no key update) as o
 ), operations as (
   update operation o set instance = $1, message = '', updated_at = $7 from waiting n where o.id = n.id
 ), journal as (

@@ -17,13 +17,13 @@ with unit as materialized (
   insert into decision (${DECISION_COLUMNS})
   select $4, $5, $6, $7, $8, $9, $10::json from unit
 ), waiting as materialized (
-  select a.id from application a join unit n on a.unit = n.id where n.unplaceable is null
+  select a.id from unit n cross join lateral (select id from application where unit = n.id order by id) as a where n.unplaceable is null
 ), seen as (
-  select s.application from application_status s join waiting n on s.application = n.id order by s.application for no key update of s
+  select s.application from waiting n cross join lateral (select application from application_status where application = n.id for no key update) as s
 ), views as (
   update application_status s set view_revision = s.view_revision + 1 from seen n where s.application = n.application
 ), open as (
-  select o.id from operation o join waiting n on o.subject = n.id where o.state = 'Waiting' order by o.subject, o.id for no key update of o
+  select o.id from waiting n cross join lateral (select id from operation where subject = n.id and state = 'Waiting' order by id for no key update) as o
 ), operations as (
   update operation o set message = $3, updated_at = $5 from open n where o.id = n.id
 )

@@ -7,10 +7,9 @@ import { instant, texts } from "../sql-values.ts";
 const LOCK_UNITS: Statement = {
   name: "lock_units_of_applications",
   text: `
-select u.id from placement_unit u
- where u.id in (select a.unit from application a where a.id = any ($1::text[]) and a.deleted_at is not null)
- order by u.id
-   for no key update`,
+select u.id
+  from (select distinct unit from application where id = any ($1::text[]) and deleted_at is not null order by unit) as n
+ cross join lateral (select id from placement_unit where id = n.unit for no key update) as u`,
 };
 
 /** Rows that acknowledgements change too are locked in order of their keys, shard_object before operation. */
@@ -21,20 +20,19 @@ with doomed as materialized (
   select id, workspace, unit, repo_url from application where id = any ($1::text[]) and deleted_at is not null
 ), raised as materialized (
   select distinct d.unit
-    from (select unit, repo_url, count(*) as leaving from doomed group by unit, repo_url) as d
-   where d.leaving = (select count(*) from application b where b.unit = d.unit and b.repo_url = d.repo_url)
+    from (select distinct unit, repo_url from doomed) as d
+   where not exists (select from application b where b.unit = d.unit and b.repo_url = d.repo_url and b.id <> all (array(select id from doomed)))
 ), touched as materialized (
   select u.id, d.leaving, r.unit is not null as is_raised, u.desired_revision + (r.unit is not null)::integer as desired_revision
     from (select unit, count(*) as leaving from doomed group by unit) as d
-    join placement_unit u on u.id = d.unit
+   cross join lateral (select id, desired_revision from placement_unit where id = d.unit offset 0) as u
     left join raised r on r.unit = d.unit
 ), units as (
   update placement_unit u set load[1] = u.load[1] - $2 * t.leaving, desired_revision = t.desired_revision from touched t where u.id = t.id
 ), locked as materialized (
-  select o.subject, o.kind, o.instance from shard_object o
-   where o.subject in (select id from doomed union all select id from touched where is_raised)
-   order by o.subject, o.kind, o.instance
-     for update
+  select o.subject, o.kind, o.instance
+    from (select id from doomed union all select id from touched where is_raised order by id) as n
+   cross join lateral (select subject, kind, instance from shard_object where subject = n.id order by kind, instance for update) as o
 ), lost as (
   delete from shard_object o using locked l where o.subject = l.subject and o.kind = l.kind and o.instance = l.instance and o.kind = 'application'
 ), behind as (
@@ -42,15 +40,15 @@ with doomed as materialized (
     from locked l, touched t
    where o.subject = l.subject and o.kind = l.kind and o.instance = l.instance and t.id = l.subject and o.kind <> 'application'
 ), answered as (
-  select o.id from operation o join doomed d on o.subject = d.id
-   where o.kind = 'delete-application' and o.state = 'Waiting' and (select count(*) from locked) >= 0
-   order by o.subject
-     for no key update of o
+  select o.id from (select id from doomed where (select count(*) from locked) >= 0 order by id) as d
+   cross join lateral (select id from operation where subject = d.id and kind = 'delete-application' and state = 'Waiting' for no key update) as o
 ), completed as (
   update operation o set state = 'Completed', attempts = o.attempts + 1, updated_at = $3, message = '' from answered a where o.id = a.id
 ), purged as (
-  delete from operation o using (select distinct workspace from doomed) as d
-   where o.workspace = d.workspace and o.state in ('Completed', 'Failed') and o.updated_at < $3::timestamptz - interval '1 day'
+  delete from operation where id in (
+    select e.id from (select distinct workspace from doomed) as d
+     cross join lateral (
+       select id from operation where workspace = d.workspace and state in ('Completed', 'Failed') and updated_at < $3::timestamptz - interval '1 day' offset 0) as e)
 ), gone as (
   delete from application a using doomed d where a.id = d.id
 )

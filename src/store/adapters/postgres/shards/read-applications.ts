@@ -27,10 +27,10 @@ select ${APPLICATION},
        ${OBJECT},
        ${UNIT_APPLIED_REVISION} as unit_applied_revision
   from unnest($1::text[]) with ordinality as i (id, place)
-  join application a on a.id = i.id
-  join workspace w on w.id = a.workspace
-  join placement_unit u on u.id = a.unit
-  left join shard_object o on o.subject = a.id and o.kind = 'application' and o.instance = u.owner and o.epoch = u.epoch
+ cross join lateral (select * from application where id = i.id offset 0) as a
+ cross join lateral (select * from workspace where id = a.workspace offset 0) as w
+ cross join lateral (select * from placement_unit where id = a.unit offset 0) as u
+  left join lateral (select * from shard_object where subject = a.id and kind = 'application' and instance = u.owner and epoch = u.epoch offset 0) as o on true
  order by i.place`,
 };
 

@@ -14,7 +14,7 @@ select ${UNIT},
        ${OBJECT}
   from placement_unit u
   join workspace w on w.id = u.workspace
-  left join shard_object o on o.subject = u.id and o.applied_revision > 0
+  left join lateral (select * from shard_object where subject = u.id and applied_revision > 0 offset 0) as o on true
  where u.id = $1
  order by o.kind, o.instance`,
 };

@@ -4,39 +4,38 @@ import type { Database, Statement } from "../database.ts";
 import { instants, numbers, sortedBy, texts } from "../sql-values.ts";
 
 /**
+ * Documents travel as one JSON array a column, which costs less than half of an array of texts: nothing is quoted twice.
  * A mere refresh keeps the documents it has: large ones lie outside the row and would be written anew. A row of which nothing
  * is new is not written at all. The epoch is tested once more on the locked row: an older statement that waited must not win.
  */
 const RECORD: Statement = {
   name: "record_statuses",
   text: `
-with input as materialized (
-  select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[], $12::text[], $13::timestamptz[], $14::text[])
-    as i (application, instance, epoch, sync, health, health_message, revision, conditions, resources, resource_count, compared_to, operation_state, reconciled_at, hash)
-), locked as materialized (
-  select s.application, s.hash is distinct from i.hash as is_news
-    from input i
-    join application_status s using (application)
-    join placement_unit u on u.id = s.unit
-   where u.owner = i.instance and u.epoch = i.epoch
-     and (s.hash is distinct from i.hash or s.reconciled_at is distinct from i.reconciled_at or s.epoch is distinct from i.epoch)
-     and (s.epoch is null or s.epoch <= i.epoch)
-   order by s.application
-     for no key update of s
-), news as (
-  update application_status s
-     set instance = i.instance, epoch = i.epoch, sync = i.sync, health = i.health, health_message = i.health_message, revision = i.revision,
-         conditions = i.conditions::json, resources = i.resources::json, resource_count = i.resource_count, compared_to = i.compared_to::json,
-         operation_state = i.operation_state::json, reconciled_at = i.reconciled_at, hash = i.hash, view_revision = s.view_revision + 1
-    from locked l join input i using (application)
-   where s.application = l.application and l.is_news
-  returning s.application
-), refreshed as (
-  update application_status s set instance = i.instance, epoch = i.epoch, reconciled_at = i.reconciled_at
-    from locked l join input i using (application)
-   where s.application = l.application and not l.is_news
+with locked as materialized (
+  select i.*, s.unit, s.hash is distinct from i.hash as is_news
+    from rows from (
+           unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::integer[], $9::timestamptz[], $10::text[]),
+           json_array_elements($11::json), json_array_elements($12::json), json_array_elements($13::json), json_array_elements($14::json))
+      as i (application, instance, epoch, sync, health, health_message, revision, resource_count, reconciled_at, hash, conditions, resources, compared_to, operation_state)
+   cross join lateral (
+     select unit, hash from application_status
+      where application = i.application and (epoch is null or epoch <= i.epoch)
+        and (hash is distinct from i.hash or reconciled_at is distinct from i.reconciled_at or epoch is distinct from i.epoch)
+        for no key update) as s
+   cross join lateral (select id from placement_unit where id = s.unit and owner = i.instance and epoch = i.epoch offset 0) as u
+), written as (
+  insert into application_status as s (application, unit, instance, epoch, sync, health, health_message, revision, resource_count, reconciled_at, hash, conditions, resources, compared_to, operation_state)
+  select application, unit, instance, epoch, sync, health, health_message, revision, resource_count, reconciled_at, hash, conditions, resources, compared_to, operation_state from locked
+  on conflict (application) do update
+     set instance = excluded.instance, epoch = excluded.epoch, sync = excluded.sync, health = excluded.health, health_message = excluded.health_message,
+         revision = excluded.revision, resource_count = excluded.resource_count, reconciled_at = excluded.reconciled_at, hash = excluded.hash,
+         conditions = case when s.hash = excluded.hash then s.conditions else excluded.conditions end,
+         resources = case when s.hash = excluded.hash then s.resources else excluded.resources end,
+         compared_to = case when s.hash = excluded.hash then s.compared_to else excluded.compared_to end,
+         operation_state = case when s.hash = excluded.hash then s.operation_state else excluded.operation_state end,
+         view_revision = s.view_revision + (s.hash is distinct from excluded.hash)::integer
 )
-select application, pg_notify('argosy', 'status:' || application) from news`,
+select application, pg_notify('argosy', 'status:' || application) from locked where is_news`,
 };
 
 export async function recordStatuses(
@@ -63,12 +62,13 @@ function values(batch: readonly RecordedStatus[]): readonly unknown[] {
     texts(batch.map(({ status }) => status.health.status)),
     texts(batch.map(({ status }) => status.health.message)),
     texts(batch.map(({ status }) => status.sync.revision)),
-    texts(batch.map(({ status }) => JSON.stringify(status.conditions))),
-    texts(batch.map(({ status }) => JSON.stringify(status.resources))),
     numbers(batch.map(({ status }) => status.resourceCount)),
-    texts(batch.map(({ status }) => JSON.stringify(status.comparedTo))),
-    texts(batch.map(({ status }) => (status.operationState === undefined ? undefined : JSON.stringify(status.operationState)))),
     instants(batch.map((entry) => entry.reconciledAt)),
     texts(batch.map((entry) => entry.hash)),
+    JSON.stringify(batch.map(({ status }) => status.conditions)),
+    JSON.stringify(batch.map(({ status }) => status.resources)),
+    JSON.stringify(batch.map(({ status }) => status.comparedTo)),
+    // JSON has no "absent": such entries become null.
+    JSON.stringify(batch.map(({ status }) => status.operationState)),
   ];
 }
