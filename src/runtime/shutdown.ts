@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import { UnavailableError } from "../domain/errors.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
@@ -55,7 +56,8 @@ export function installShutdown({ events, clock, log, metrics, deadlineMs = DEFA
   };
   const end = async (reason: string, code: number): Promise<void> => {
     log.info({ reason, steps: steps.length }, "Stopping");
-    stopping.abort(new Error(`the process stops: ${reason}`));
+    // To whoever was waiting for something, this is like a server that went away, and no mistake of ours.
+    stopping.abort(new UnavailableError(`the process stops: ${reason}`, { code: "runtime.stopping" }));
     const isClean = await stopAll(steps, { clock, log, deadlineMs });
     log.info({ clean: isClean }, "Leaving");
     events.exit(isClean ? code : 1);
