@@ -12,6 +12,14 @@ export interface HarnessCalls {
   readonly commit: { readonly repository: string; readonly files: Readonly<Record<string, string | undefined>> };
   readonly killArgosy: { readonly index: number };
   readonly startArgosy: { readonly index: number };
+  /** Resets every connection of the control planes to the API server until it is restored. */
+  readonly cutApiServer: Record<string, never>;
+  readonly restoreApiServer: Record<string, never>;
+  /** PostgreSQL ends, and starts again on the same data and port. */
+  readonly stopDatabase: Record<string, never>;
+  readonly startDatabase: Record<string, never>;
+  /** Kills a container's process; returns how many there were. */
+  readonly killContainer: { readonly namespace: string; readonly container: string };
 }
 
 /** Asks the harness to do something that only the process owning the parts can do. */

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { TestProject } from "vitest/node";
-import { startDevCluster } from "../hack/dev-cluster/dev-cluster.ts";
+import { type DevApi, startDevCluster } from "../hack/dev-cluster/dev-cluster.ts";
+import { freePort } from "../hack/dev-cluster/ports.ts";
 import { type Fleet, startFleet } from "../hack/fleet/fleet.ts";
 import { type GitServer, startGitServer } from "../hack/git-server/git-server.ts";
 import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres/embedded-postgres.ts";
@@ -47,11 +48,13 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
   const dev = await step("cluster", () => startDevCluster({ stateDir: join(directory, "cluster"), progress: reportBuild }, signal));
   stops.push(dev.stop);
   const argoCd = await step("Argo CD", () => dev.argoCd(ARGO_CD, signal));
-  const database = await step("PostgreSQL", () => startEmbeddedPostgres({ stateDir: join(directory, "postgres"), signal, log: silentLog }));
+  const database = await step("PostgreSQL", () => openDatabase(join(directory, "postgres"), signal));
   stops.push(() => database.stop());
   const git = await startGitServer({ directory: join(directory, "git") });
   stops.push(git.stop);
-  const cluster = { client: dev.main.client, server: dev.main.kubernetes.server, ca: dev.main.kubernetes.ca };
+  const { client, kubernetes } = dev.main;
+  // The control planes go through the fault proxy, so that their way to the API server can be disturbed without anybody else's.
+  const cluster = { client, server: await dev.main.serverFor(CONTROL_PLANE), ca: kubernetes.ca };
   const fleet = await startFleet(
     {
       api: cluster,
@@ -64,11 +67,12 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
       crds: join(argoCd.directory, "crds"),
       gitHost: "127.0.0.1",
       step,
+      config: { apiCluster: { instanceServer: kubernetes.server } },
     },
     signal,
   );
   stops.push(fleet.stop);
-  const harness = await serveHarness({ fleet, git });
+  const harness = await serveHarness({ fleet, git, database, api: dev.main });
   stops.push(async () => harness.close());
   return {
     url: `http://127.0.0.1:${(harness.address() as AddressInfo).port}`,
@@ -77,6 +81,29 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
     databaseUrl: database.url,
     argosyUrls: fleet.urls,
     token: fleet.token,
+  };
+}
+
+/** The party that both control planes are to the fault proxy. */
+const CONTROL_PLANE = "control-plane";
+
+interface Database {
+  readonly url: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A PostgreSQL that can be stopped and started again under the same address. */
+async function openDatabase(stateDir: string, signal: AbortSignal): Promise<Database> {
+  const port = await freePort();
+  const start = () => startEmbeddedPostgres({ stateDir, port, signal, log: silentLog });
+  let running = await start();
+  return {
+    url: running.url,
+    async start() {
+      running = await start();
+    },
+    stop: () => running.stop(),
   };
 }
 
@@ -104,12 +131,14 @@ function reportBuild({
 interface Parts {
   readonly fleet: Fleet;
   readonly git: GitServer;
+  readonly database: Database;
+  readonly api: DevApi;
 }
 
 type Handlers = { readonly [Name in keyof HarnessCalls]: (args: HarnessCalls[Name]) => Promise<unknown> };
 
 /** What stories may ask of the process that owns the parts. */
-async function serveHarness({ fleet, git }: Parts): Promise<Server> {
+async function serveHarness({ fleet, git, database, api }: Parts): Promise<Server> {
   const handlers: Handlers = {
     commit: ({ repository, files }) => git.commit(repository, withoutNulls(files), "a change"),
     killArgosy: async ({ index }) => {
@@ -117,6 +146,15 @@ async function serveHarness({ fleet, git }: Parts): Promise<Server> {
       await fleet.processes[index]?.exited;
     },
     startArgosy: ({ index }) => fleet.restart(index, AbortSignal.timeout(60_000)),
+    cutApiServer: () => api.faultProxy.disturb(CONTROL_PLANE, { kind: "refuse" }),
+    restoreApiServer: () => api.faultProxy.restore(CONTROL_PLANE),
+    stopDatabase: () => database.stop(),
+    startDatabase: () => database.start(),
+    killContainer: async ({ namespace, container }) => {
+      const found = (api.node?.processes() ?? []).filter((running) => running.namespace === namespace && running.container === container);
+      for (const { pid } of found) process.kill(pid, "SIGKILL");
+      return found.length;
+    },
   };
   const server = createServer((request, response) => {
     const handler = handlers[(request.url ?? "/").slice(1) as keyof HarnessCalls] as ((args: unknown) => Promise<unknown>) | undefined;

@@ -55,11 +55,12 @@ export function startArgosy(facts: ArgosyFacts): ArgosyProcess {
 }
 
 function configOf(facts: ArgosyFacts): Readonly<Record<string, unknown>> {
+  const { apiCluster, ...more } = facts.config ?? {};
   return {
-    apiCluster: { name: "main", kubeconfig: facts.kubeconfig },
+    apiCluster: { name: "main", kubeconfig: facts.kubeconfig, ...(apiCluster as object | undefined) },
     listen: { host: "127.0.0.1", port: facts.port },
     encryption: { current: "local", keys: [{ id: "local", file: facts.encryptionKeyFile }] },
-    ...facts.config,
+    ...more,
   };
 }
 
