@@ -10,7 +10,7 @@ const TIMESTAMPTZ = 1184;
  * How values of the database become ours: whole numbers are numbers (none of ours reaches 2^53), times are epoch
  * milliseconds. Of this adapter only: nothing is set for other users of the driver.
  */
-export const types = {
+const types = {
   getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
     if (oid === INT8) return Number;
     if (oid === INT8_ARRAY) return numbers;
@@ -37,11 +37,19 @@ const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
 
 /**
  * Statements are prepared once a connection and planned once, for any batch: planning some of them anew takes longer than
- * running them. Every path they take has its index; a plan made while a table was small must not scan it when it has grown. Sorting
- * a batch with its documents fits in memory. Compiling plans to machine code never pays for statements of a millisecond.
+ * running them. Every path they take has its index; a plan made while a table was small must not scan it when it has grown.
+ * Sorting a batch with its documents fits in memory. Compiling plans to machine code never pays for statements of a
+ * millisecond. A server at work looks once a second whether its client is still there.
  */
-const SERVER_OPTIONS =
-  "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c work_mem=32MB -c jit=off -c timezone=UTC -c datestyle=ISO";
+const SERVER_SETTINGS: Readonly<Record<string, string>> = {
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off",
+  work_mem: "32MB",
+  jit: "off",
+  client_connection_check_interval: "1s",
+  timezone: "UTC",
+  datestyle: "ISO",
+};
 
 /** Settings of every connection. Raises `InputError` when the text is no connection string. */
 export function connectionSettings(url: string): pg.ClientConfig {
@@ -57,7 +65,9 @@ export function connectionSettings(url: string): pg.ClientConfig {
     application_name: "argosy",
     keepAlive: true,
     types: types as pg.CustomTypesConfig,
-    options: SERVER_OPTIONS,
+    options: Object.entries(SERVER_SETTINGS)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(" "),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: STATEMENT_TIMEOUT_MS + GRACE_MS,

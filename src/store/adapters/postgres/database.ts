@@ -53,6 +53,8 @@ export function createDatabase({ url, clock, log, metrics, poolSize }: DatabaseO
   const pool = new pg.Pool({ ...connectionSettings(url), max: poolSize, maxLifetimeSeconds: LIFETIME_S });
   // An idle connection that breaks is replaced when it is needed; without a listener it would end the process.
   pool.on("error", (error) => log.warn({ error }, "Losing an idle connection to the database"));
+  // So it would between two statements of a transaction: the next of them fails, and says so to its caller.
+  pool.on("connect", (client) => client.on("error", (error) => log.debug({ error }, "Losing a connection to the database")));
   const statements = metrics.counter(
     "argosy_store_statements_total",
     "Statements sent to the database, round trips of transactions included.",

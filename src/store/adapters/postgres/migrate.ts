@@ -61,6 +61,11 @@ async function migrateLocked({ url, log, migrations = MIGRATIONS }: MigrateOptio
   const pending = await checkSchema(client, migrations);
   if (pending.length === 0) return;
   log.info({ migrations: pending }, "Bringing the database's schema up to date");
+  // Leaving knex waits for its statement, and whoever stops has no time for that: its connection is cut instead.
+  const afterCreate = (connection: pg.Client, done: () => void): void => {
+    over.addEventListener("abort", () => void connection.end(), { once: true });
+    done();
+  };
   const database = knex({
     client: "pg",
     connection: {
@@ -69,22 +74,26 @@ async function migrateLocked({ url, log, migrations = MIGRATIONS }: MigrateOptio
       statement_timeout: 0,
       query_timeout: 0,
     } as Knex.PgConnectionConfig,
-    pool: { min: 0, max: 1 },
+    pool: { min: 0, max: 1, afterCreate },
     migrations: { tableName: MIGRATION_TABLE, migrationSource: migrationSource(migrations) },
     log: knexLog(log),
   });
-  const cut = new Promise<never>((_resolve, reject) => over.addEventListener("abort", () => reject(over.reason), { once: true }));
   try {
-    await Promise.race([runSteps(database), cut]);
+    await runSteps(database, pending.length);
+  } catch (error) {
+    throw over.aborted ? over.reason : error;
   } finally {
     await database.destroy();
   }
 }
 
-/** knex's own lock is a row that a killed process leaves behind; ours is held, so nobody else's is in force. */
-async function runSteps(database: Knex): Promise<void> {
+/**
+ * knex's own lock is a row that a killed process leaves behind; ours is held, so nobody else's is in force. One step after the
+ * other: `latest` would run all of them in a single transaction.
+ */
+async function runSteps(database: Knex, count: number): Promise<void> {
   await database.migrate.forceFreeMigrationsLock();
-  await database.migrate.latest();
+  for (let step = 0; step < count; step += 1) await database.migrate.up();
 }
 
 function knexLog(log: Log): NonNullable<Knex.Config["log"]> {

@@ -16,9 +16,9 @@ export function isCollision(error: unknown): boolean {
 /**
  * Conditions that pass: connection exceptions (08), out of connections, memory or disk (53), shut down or starting (57P),
  * cancelled by a timeout (57014, 55P03, 25P03), a standby that does not take writes (25006), and a role, a password or a
- * database that is away for a moment during a fail-over (28, 3D).
+ * database that is away or closed for a moment during a fail-over (28, 3D, 55000).
  */
-const PASSING = /^(08|53|57P|57014|55P03|25P03|25006|28|3D)/;
+const PASSING = /^(08|53|57P|57014|55P03|25P03|25006|28|3D|55000)/;
 
 /** Whether the connection is of no use any more. */
 export function isConnectionLost(error: unknown): boolean {

@@ -12,7 +12,7 @@ export const tenancy = {
     knex.raw(`
 create table workspace (
   id ${KEY} primary key,
-  plane text not null constraint workspace_plane check (plane in ('kubernetes')),
+  plane ${KEY} not null constraint workspace_plane check (plane in ('kubernetes')),
   api_cluster ${KEY} not null,
   namespace ${KEY} not null,
   namespace_uid ${KEY} not null,
@@ -102,7 +102,7 @@ create table operation (
   workspace ${KEY} not null references workspace on delete cascade,
   instance ${KEY},
   subject ${KEY} not null,
-  kind text not null constraint operation_kind check (kind in ('apply-application', 'delete-application')),
+  kind ${KEY} not null constraint operation_kind check (kind in ('apply-application', 'delete-application')),
   state text not null constraint operation_state check (state in ('Waiting', 'In_Progress', 'Completed', 'Failed')),
   revision bigint not null,
   attempts integer not null default 0,

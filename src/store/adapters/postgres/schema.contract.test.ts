@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { INSTANCE_STATES } from "../../../domain/instance.ts";
+import { OPERATION_KINDS, OPERATION_STATES } from "../../../domain/operation.ts";
+import { SHARD_KINDS } from "../../../domain/shard-object.ts";
+import { HEALTH_STATES, SYNC_STATES } from "../../../domain/status.ts";
+import { DELETIONS, UNIT_PHASES } from "../../../domain/workspace.ts";
+import { startTestServer, type TestDatabase, type TestServer } from "../../testing/test-server.ts";
+import { TOKEN_ROLES } from "../../token/port.ts";
+
+let server: TestServer;
+let database: TestDatabase;
+beforeAll(async () => {
+  server = await startTestServer();
+  database = await server.createMigrated();
+});
+afterAll(() => server.stop());
+
+describe("values the schema allows", () => {
+  it.each([
+    ["instance_state", INSTANCE_STATES],
+    ["decision_kind", ["placement", "instance", "fleet"]],
+    ["workspace_plane", ["kubernetes"]],
+    ["workspace_state", ["active", "deleting"]],
+    ["unit_phase", UNIT_PHASES],
+    ["application_deletion", DELETIONS],
+    ["status_sync", SYNC_STATES],
+    ["status_health", HEALTH_STATES],
+    ["shard_kind", SHARD_KINDS],
+    ["operation_kind", OPERATION_KINDS],
+    ["operation_state", OPERATION_STATES],
+    ["token_role", TOKEN_ROLES],
+  ])("of %s are those of the type", async (constraint, values) => {
+    const [row] = await server.query<{ readonly definition: string }>(
+      `select pg_get_constraintdef(oid) as definition from pg_constraint where conname = '${constraint}'`,
+      database.url,
+    );
+    const allowed = [...(row?.definition ?? "").matchAll(/'([^']*)'/g)].map(([, value = ""]) => value);
+    expect(allowed.toSorted()).toEqual([...values].toSorted());
+  });
+
+  it("are named in this test wherever a column has a list of them", async () => {
+    const rows = await server.query<{ readonly name: string }>(
+      "select conname as name from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace and pg_get_constraintdef(oid) ~ 'ARRAY\\['",
+      database.url,
+    );
+    expect(rows.map(({ name }) => name).toSorted()).toHaveLength(11);
+  });
+
+  it("compare keys byte by byte, as sorted batches do, whatever the database's collation", async () => {
+    const rows = await server.query<{ readonly name: string }>(
+      `select a.attrelid::regclass || '.' || a.attname as name
+         from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey) join pg_collation c on c.oid = a.attcollation
+        where a.attrelid::regclass::text !~ '^(pg_|schema_)' and c.collname <> 'C' and i.indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)`,
+      database.url,
+    );
+    expect(rows).toEqual([]);
+  });
+});
