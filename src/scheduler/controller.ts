@@ -11,6 +11,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import { placeUnit, type Seat } from "./place-unit.ts";
 import { placementDecision } from "./placement-decision.ts";
 import { DEFAULT_POLICY } from "./policy.ts";
+import { createRingMemo } from "./ring-memo.ts";
 
 export interface SchedulerDeps {
   readonly store: Pick<Store, "placements" | "changes">;
@@ -38,12 +39,13 @@ const AT_ONCE = 8;
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();
+  const ringsOf = createRingMemo();
   const queue = createKeyedQueue({
     ...deps,
     name: "placement",
     concurrency: AT_ONCE,
     rng: rng.fork("placement"),
-    work: (key, signal) => place(deps, key as UnitId, signal),
+    work: (key, signal) => place({ ...deps, ringsOf }, key as UnitId, signal),
   });
   const sweep = createKeyedQueue({
     ...deps,
@@ -84,13 +86,18 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 /** How often a seat that filled up under our hands is looked for again before the key backs off. */
 const ATTEMPTS = 5;
 
-async function place({ store, clock, log }: SchedulerDeps, id: UnitId, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number }> {
+interface Placing extends SchedulerDeps {
+  readonly ringsOf: ReturnType<typeof createRingMemo>;
+}
+
+async function place(placing: Placing, id: UnitId, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number }> {
+  const { store, clock, log, ringsOf } = placing;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const found = await store.placements.readUnit(id, signal);
     if (found === undefined || found.unit.owner !== undefined) return {};
     const { unit } = found;
     const question = { unit, seats: seatsOf(await store.placements.readFleet(unit.class, signal)), policy: DEFAULT_POLICY };
-    const placement = placeUnit(question);
+    const placement = placeUnit(question, ringsOf(unit.class));
     const decision = placementDecision(question, placement, clock.now());
     if (placement.kind === "unplaceable") {
       log.warn({ unit: id, class: unit.class }, "Leaving a unit without an instance, none has room");

@@ -56,6 +56,15 @@ describe("explaining a placement", () => {
     expect(lines[1]).toContain("no candidate of the ring stayed under 60 % (fleet mean 0 %), it was the least loaded that did");
   });
 
+  it("goes by the newest placement, whatever was decided since about other things", () => {
+    const { stored, question } = explained([aSeat("c", 0)], "c");
+    const unit = question.unit as PlacementUnit;
+    const newest = { ...stored, kind: "instance" as const, details: {} };
+    const older = { ...stored, rule: "LEAST_LOADED" };
+    const lines = explainUnit({ unit, namespace: "anna", decisions: [newest, stored, older], instanceName: String });
+    expect(lines[1]).toContain("it is preferred");
+  });
+
   it("says so when nothing has room", () => {
     const { lines } = explained([aSeat("a", 0, "CREATING")]);
     expect(lines[0]).toBe("workspace anna waits for capacity, class eu/shared/public");

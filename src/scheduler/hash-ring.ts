@@ -11,7 +11,7 @@ export interface RingNode {
 export interface HashRing {
   /** Content hash of the nodes and weights: equal rings propose alike. */
   readonly version: string;
-  /** The first `count` different nodes for a key, most preferred first; fewer when there are fewer. */
+  /** The first `count` (at least 1) different nodes for a key, most preferred first; fewer when there are fewer. */
   candidates(key: string, count: number): readonly string[];
 }
 
@@ -26,29 +26,32 @@ const FIRST_LETTER = "@".charCodeAt(0);
  * processes disagree on nearly every key), its own key hash is weak, `remove` followed by `add` throws, and colliding points
  * depend on the order of insertion. So points are ours (SHA-256, prefix-stable: more weight only adds points), keys are
  * hashed before the package sees them, nodes are added in order of id, and a ring is never changed but built anew.
+ * A point that two nodes share belongs to the one with the greater id: were it to look for another, a node that joins would
+ * move keys between nodes that were there.
  * Measured in the project's research: 50 → 51 nodes moves 1.8 % of the keys (ideal 1.96 %), none between old nodes.
  */
 export function buildRing(nodes: readonly RingNode[]): HashRing {
-  const sorted = [...nodes].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  const sorted = sortedById(nodes);
   const ring = new ConsistentHash({ range: RANGE });
-  const taken = new Set<number>();
-  for (const node of sorted) ring.add(node.id, undefined, pointsOf(node, taken));
+  for (const node of sorted) ring.add(node.id, undefined, pointsOf(node));
   return {
-    version: contentHash(sorted.map(({ id, weight }) => [id, weight])).slice(0, 16),
-    candidates: (key, count) => (sorted.length === 0 ? [] : (ring.get(spread(key), Math.min(count, sorted.length)) ?? [])),
+    version: ringVersion(nodes),
+    candidates: (key, count) => ring.get(spread(key), Math.min(count, sorted.length)) ?? [],
   };
 }
 
-function pointsOf({ id, weight }: RingNode, taken: Set<number>): readonly number[] {
-  const wanted = Math.max(1, Math.round(POINTS_PER_WEIGHT * weight));
-  const points: number[] = [];
-  for (let index = 0; points.length < wanted; index += 1) {
-    const point = Number.parseInt(sha256(`${id}#${index}`).slice(0, 8), 16) % RANGE;
-    if (taken.has(point)) continue;
-    taken.add(point);
-    points.push(point);
-  }
-  return points;
+/** The version of the ring that these nodes would make, in whatever order they come; cheap beside building it. */
+export function ringVersion(nodes: readonly RingNode[]): string {
+  return contentHash(sortedById(nodes).map(({ id, weight }) => [id, weight])).slice(0, 16);
+}
+
+function sortedById(nodes: readonly RingNode[]): readonly RingNode[] {
+  return [...nodes].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function pointsOf({ id, weight }: RingNode): readonly number[] {
+  const length = Math.max(1, Math.round(POINTS_PER_WEIGHT * weight));
+  return Array.from({ length }, (_, index) => Number.parseInt(sha256(`${id}#${index}`).slice(0, 8), 16) % RANGE);
 }
 
 /** A key as letters that carry four uniform bits each in their low half, which is what the package's hash mixes well. */

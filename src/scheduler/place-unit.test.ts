@@ -4,6 +4,7 @@ import type { InstanceId, UnitId } from "../domain/ids.ts";
 import { LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../domain/load.ts";
 import { placeUnit, type Seat } from "./place-unit.ts";
 import { DEFAULT_POLICY, WHOLE } from "./policy.ts";
+import { createRingMemo } from "./ring-memo.ts";
 
 const apps = (count: number): LoadVector => ({ ...ZERO_LOAD, applications: count * 1000 });
 const ROOMY: LoadVector = { applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2000, gitPerMinute: 600_000 };
@@ -12,7 +13,9 @@ function aSeat(name: string, seat: Partial<Seat> = {}): Seat {
   return { id: name as InstanceId, name, state: "ACTIVE", load: ZERO_LOAD, capacity: ROOMY, weight: 1, ...seat };
 }
 const aUnit = (id = "unit", load = apps(10)) => ({ id: id as UnitId, load });
-const place = (seats: readonly Seat[], unit = aUnit()) => placeUnit({ unit, seats, policy: DEFAULT_POLICY });
+const ringOf = createRingMemo()("eu/shared/public");
+const place = (seats: readonly Seat[], unit = aUnit(), policy = DEFAULT_POLICY) => placeUnit({ unit, seats, policy }, ringOf);
+const ONE_CANDIDATE = { ...DEFAULT_POLICY, candidates: 1 };
 
 /** The three instances in the order the ring proposes them for the unit. */
 const order = (() => {
@@ -74,6 +77,98 @@ describe("placing a unit", () => {
     }
   });
 
+  it("names the refusals before the one it chose, and no others", () => {
+    const full = { load: apps(595) };
+    const spilled = place([aSeat(order[0], full), aSeat(order[1]), aSeat(order[2], full)]);
+    expect(spilled.facts.refusals.map(({ instance }) => instance)).toEqual([order[0]]);
+    const preferred = place([aSeat(order[0]), aSeat(order[1], full), aSeat(order[2], full)]);
+    expect(preferred).toMatchObject({ rule: "PREFERRED", facts: { refusals: [] } });
+  });
+
+  it("names all eight candidates as refused when it takes the least loaded instance", () => {
+    const seats = Array.from({ length: 40 }, (_, index) => aSeat(`s${index}`, { load: apps(index === 39 ? 10 : 600) }));
+    const placement = Array.from({ length: 60 }, (_, index) => place(seats, aUnit(`unit-${index}`, apps(30)))).find(
+      (each) => each.kind === "chosen" && each.rule === "LEAST_LOADED",
+    );
+    expect(placement).toMatchObject({ instance: "s39" });
+    expect(placement?.facts.refusals).toHaveLength(DEFAULT_POLICY.candidates);
+  });
+
+  it("finds the least loaded instance by the share that the unit would leave it at, wherever it stands", () => {
+    const [first, ...rest] = order;
+    for (const [least, other] of [rest, [...rest].reverse()] as [InstanceId, InstanceId][]) {
+      const seats = [aSeat(first, { load: apps(600) }), aSeat(other, { load: apps(11) }), aSeat(least, { load: apps(10) })];
+      for (const shuffled of [seats, [...seats].reverse()])
+        expect(place(shuffled, aUnit(), ONE_CANDIDATE)).toMatchObject({ instance: least, rule: "LEAST_LOADED" });
+      const bigger = { ...ROOMY, applications: 2_000_000 };
+      const byShare = seats.map((seat) => (seat.id === least ? { ...seat, load: apps(20), capacity: bigger } : seat));
+      expect(place(byShare, aUnit(), ONE_CANDIDATE)).toMatchObject({ instance: least });
+    }
+  });
+
+  it("lets a hash of unit and instance decide between equally loaded ones, so that units spread over them", () => {
+    const seats = Array.from({ length: 6 }, (_, index) => aSeat(`s${index}`, { load: apps(index < 3 ? 595 : 100) }));
+    const chosenBy = (each: readonly Seat[]) =>
+      Array.from({ length: 200 }, (_, index) => {
+        const placement = place(each, aUnit(`unit-${index}`), ONE_CANDIDATE);
+        return placement.kind === "chosen" && placement.rule === "LEAST_LOADED" ? placement.instance : undefined;
+      });
+    const chosen = chosenBy(seats);
+    expect(chosenBy([...seats].reverse())).toEqual(chosen);
+    for (const name of ["s3", "s4", "s5"]) expect(chosen.filter((each) => each === name).length).toBeGreaterThan(15);
+  });
+
+  it("keeps a cordoned or draining instance on the ring, and one that does not serve off it", () => {
+    const preferred = (state: Seat["state"]) => place([aSeat(order[0], { state }), aSeat(order[1]), aSeat(order[2])]).facts.preferred;
+    expect(preferred("CORDONED")).toBe(order[0]);
+    expect(preferred("DRAINING")).toBe(order[0]);
+    expect(preferred("CREATING")).toBe(order[1]);
+    expect(preferred("WARMING")).toBe(order[1]);
+  });
+
+  it("takes the mean over instances that take units, in their fullest dimension", () => {
+    const seats = [aSeat("a", { load: { ...apps(200), milliCpu: 800 } }), aSeat("b", { load: apps(400) })];
+    expect(place(seats).facts.mean).toBe(400_000 - 100_000);
+    const cpu = seats.map((seat) => ({ ...seat, load: { ...seat.load, milliCpu: 1400 } }));
+    expect(place(cpu).facts.mean).toBe(700_000);
+    expect(place([...cpu, aSeat("c", { state: "DRAINING", load: apps(1000) })]).facts.mean).toBe(700_000);
+  });
+
+  it("names the dimension that would be fullest", () => {
+    const load = { applications: 610_000, clusterEntries: 48, cachedResources: 200_000, milliCpu: 1800, gitPerMinute: 420_000 };
+    for (const dimension of LOAD_DIMENSIONS) {
+      const seat = aSeat("a", { load: { ...load, [dimension]: ROOMY[dimension] * 0.95 } });
+      expect(place([seat], aUnit("unit", { ...ZERO_LOAD, milliCpu: 1 })).facts.refusals).toEqual([
+        expect.objectContaining({ instance: "a", rule: "BOUND", dimension }),
+      ]);
+    }
+  });
+
+  it("states a ceiling for each dimension: the bound's share of the capacity", () => {
+    expect(place([aSeat("a")])).toMatchObject({
+      ceiling: { applications: 600_000, clusterEntries: 36, cachedResources: 150_000, milliCpu: 1200, gitPerMinute: 360_000 },
+    });
+  });
+
+  it("names twenty instances of a class that is full: the candidates first, then the others by id", () => {
+    const seats = Array.from({ length: 40 }, (_, index) => aSeat(`s${String(index).padStart(2, "0")}`, { load: apps(900) }));
+    for (const each of [seats, [...seats].reverse()]) {
+      const placement = place(each);
+      const named = placement.facts.refusals.map(({ instance }) => instance);
+      expect(named).toHaveLength(20);
+      expect(named[0]).toBe(placement.facts.preferred);
+      const candidates = named.slice(0, DEFAULT_POLICY.candidates);
+      const others = seats.map(({ id }) => id).filter((id) => !candidates.includes(id));
+      expect(named.slice(DEFAULT_POLICY.candidates)).toEqual(others.slice(0, 12));
+    }
+  });
+
+  it("answers the same with a remembered ring", () => {
+    const seats = order.map((name) => aSeat(name));
+    for (const unit of [aUnit("one"), aUnit("two"), aUnit("three")])
+      expect(place(seats, unit)).toEqual(placeUnit({ unit, seats, policy: DEFAULT_POLICY }));
+  });
+
   it("reports a class without instances, one without ACTIVE ones and one without capacity as full", () => {
     expect(place([])).toMatchObject({ kind: "unplaceable", facts: { preferred: undefined } });
     expect(place([aSeat("a", { state: "CREATING" })])).toMatchObject({ kind: "unplaceable" });
@@ -83,8 +178,11 @@ describe("placing a unit", () => {
     ]);
   });
 
-  it("places a unit without load even where there is no capacity for any", () => {
-    expect(place([aSeat("a", { capacity: ZERO_LOAD })], aUnit("unit", ZERO_LOAD))).toMatchObject({ kind: "chosen" });
+  it("places a unit without load even where there is no capacity for any, and calls that empty", () => {
+    expect(place([aSeat("a", { capacity: ZERO_LOAD })], aUnit("unit", ZERO_LOAD))).toMatchObject({
+      kind: "chosen",
+      facts: { mean: 0, bound: 600_000 },
+    });
   });
 
   const vector = fc.record(

@@ -2,8 +2,9 @@ import { sha256 } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
-import { buildRing, type HashRing } from "./hash-ring.ts";
+import { buildRing, type RingNode } from "./hash-ring.ts";
 import { type PlacementPolicy, WHOLE } from "./policy.ts";
+import type { RingSource } from "./ring-memo.ts";
 
 /** An instance of the unit's class as the decision sees it. */
 export interface Seat {
@@ -64,9 +65,10 @@ export interface PlacementQuestion {
  * within the bound is taken; where none would, the least loaded instance that would. Nothing fits: unplaceable.
  *
  * The same question gives the same answer in whatever order the instances come; ties go by hash of unit and instance.
+ * `ringOf` saves building the ring anew; the answer does not depend on it.
  */
-export function placeUnit({ unit, seats, policy }: PlacementQuestion): Placement {
-  const ring = ringOf(seats);
+export function placeUnit({ unit, seats, policy }: PlacementQuestion, ringOf: RingSource = buildRing): Placement {
+  const ring = ringOf(ringNodes(seats));
   const byId = new Map<string, Seat>(seats.map((seat) => [seat.id, seat]));
   const walk = ring.candidates(unit.id, policy.candidates).flatMap((id) => byId.get(id) ?? []);
   const mean = meanUtilisation(seats);
@@ -102,8 +104,8 @@ const REFUSALS_KEPT = 20;
  */
 const ON_RING: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
-function ringOf(seats: readonly Seat[]): HashRing {
-  return buildRing(seats.filter(({ state }) => ON_RING.includes(state)).map(({ id, weight }) => ({ id, weight })));
+function ringNodes(seats: readonly Seat[]): readonly RingNode[] {
+  return seats.filter(({ state }) => ON_RING.includes(state)).map(({ id, weight }) => ({ id, weight }));
 }
 
 /** Why a unit of this load may not go to an instance under a bound; `undefined` when it may. */

@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { buildRing, type RingNode } from "./hash-ring.ts";
+import { createRingMemo } from "./ring-memo.ts";
+
+const NODES: readonly RingNode[] = ["a", "b", "c"].map((id) => ({ id, weight: 1 }));
+const HEAVIER: readonly RingNode[] = NODES.map((node) => (node.id === "b" ? { ...node, weight: 2 } : node));
+
+describe("remembering rings", () => {
+  it("builds no second ring of the same nodes, in whatever order they come", () => {
+    const ringOf = createRingMemo()("eu/shared/public");
+    expect(ringOf([...NODES].reverse())).toBe(ringOf(NODES));
+  });
+
+  it("answers as a ring that is built anew, also after a node came, left or changed its weight", () => {
+    const ringOf = createRingMemo()("eu/shared/public");
+    for (const nodes of [NODES, NODES.slice(1), HEAVIER, [], NODES]) {
+      const [kept, fresh] = [ringOf(nodes), buildRing(nodes)];
+      expect(kept.version).toBe(fresh.version);
+      for (const key of ["anna", "ben", "cleo", "dora"]) expect(kept.candidates(key, 3)).toEqual(fresh.candidates(key, 3));
+    }
+  });
+
+  it("keeps the ring of each class apart", () => {
+    const rings = createRingMemo();
+    const first = rings("eu/shared/public")(NODES);
+    const other = rings("us/shared/public")(HEAVIER);
+    expect(other.version).toBe(buildRing(HEAVIER).version);
+    expect(rings("eu/shared/public")(NODES)).toBe(first);
+    expect(rings("us/shared/public")(HEAVIER)).toBe(other);
+  });
+});
