@@ -17,7 +17,7 @@ describe("a killed process", () => {
     world = openWorld();
   });
 
-  it("loses nothing and does nothing twice when one of two control planes is killed for good in the middle of 50 creations", async () => {
+  it("loses nothing and does nothing twice when one of two control planes is killed for good in the middle of 50 creations (P6)", async () => {
     await world.git.commit("crash", { "dev/config.yaml": configMapFile("crash", {}) });
     const workspace = await openWorkspace(world, "crash");
     const names = Array.from({ length: CREATIONS }, (_, index) => `crash-${index}`);

@@ -90,7 +90,7 @@ describe("parts that fail", () => {
     );
   });
 
-  it("goes on telling status after an instance's controller was killed", async () => {
+  it("goes on telling status after an instance's controller was killed (P6)", async () => {
     const workspace = await openWorkspace(world, "fault-controller");
     await world.git.commit("fault-controller", { "dev/config.yaml": configMapFile("controller", { step: "one" }) });
     await workspace.apply("app", { repository: "fault-controller", path: "dev" });

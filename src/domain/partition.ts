@@ -9,7 +9,7 @@ export function ownerOf<Member extends string>(key: string, members: readonly Me
   let best: { readonly member: Member; readonly score: string } | undefined;
   for (const member of members) {
     const score = sha256(`${member}|${key}`);
-    if (best === undefined || score > best.score || (score === best.score && member < best.member)) best = { member, score };
+    if (best === undefined || score > best.score) best = { member, score };
   }
   return best?.member;
 }

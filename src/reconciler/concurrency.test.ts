@@ -94,7 +94,7 @@ describe("several reconcilers and old rows", () => {
     await eventually("both stand", async () => (await isAcknowledged(seated)) && isAcknowledged({ ...seated, application: second }));
   });
 
-  test("leave alone what was written under a later epoch", async () => {
+  test("leave alone what was written under a later epoch (I7)", async () => {
     const seated = await seat();
     const reconciler = await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));

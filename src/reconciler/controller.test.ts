@@ -258,7 +258,7 @@ describe("repairing what people do by hand", () => {
     });
   });
 
-  test("keeps the workloads of a wanted Application that is being deleted with its cascade, and makes it anew", async () => {
+  test("keeps the workloads of a wanted Application that is being deleted with its cascade, and makes it anew (I2)", async () => {
     const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
@@ -343,7 +343,7 @@ describe("deleting", () => {
     expect(await world.hands.api.get(CLUSTER_ROLE_BINDINGS, binding, world.signal)).toBeUndefined();
   });
 
-  test("removes an Application whose row is gone, without its workloads, once a second look confirms it", async () => {
+  test("removes an Application whose row is gone, without its workloads, once a second look confirms it (I2)", async () => {
     const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));

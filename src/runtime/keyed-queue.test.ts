@@ -92,7 +92,7 @@ describe("keyed queue", () => {
     expect(keysOf(bench)).toEqual(["a", "a"]);
   });
 
-  it("lets groups take turns", async () => {
+  it("lets groups take turns (P8)", async () => {
     const bench = aQueue();
     for (const key of ["n1", "n2", "n3"]) bench.queue.add(key, { group: "noisy" });
     for (const key of ["q1", "q2"]) bench.queue.add(key, { group: "quiet" });
@@ -399,7 +399,7 @@ describe("keyed queue, whatever happens", () => {
     );
   });
 
-  it("lets a key wait for at most as many runs as its place in its group times the number of groups", async () => {
+  it("lets a key wait for at most as many runs as its place in its group times the number of groups (P8)", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.nat(4), fc.nat(1000)), { minLength: 1, maxLength: 80 }), async (adds) => {
         const order: string[] = [];

@@ -136,7 +136,7 @@ describe("a unit without owner", () => {
     await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
   });
 
-  it("stays where it is when a better instance comes", async () => {
+  it("stays where it is when a better instance comes (P5)", async () => {
     await addInstance("a", 100);
     start();
     const units = await Promise.all(["anna", "ben", "cleo", "dora"].map(addUnit));

@@ -96,7 +96,7 @@ describe("explaining a placement", () => {
     ]);
   });
 
-  it("gives the recorded verdict again when the recorded question is asked again", () => {
+  it("gives the recorded verdict again when the recorded question is asked again (P5)", () => {
     const { stored } = explained([aSeat("a", 59_500), aSeat("b", 10_000), aSeat("c", 2_000)], "c");
     const details = stored.details as unknown as {
       readonly chosen: string;

@@ -107,7 +107,7 @@ describe("comparing an object with what it should be", () => {
     expect(planRemoval(observe(desired, raw)).kind).toBe("await-end");
   });
 
-  test("an object nobody needs is deleted with preconditions, and gone is gone", () => {
+  test("an object nobody needs is deleted with preconditions, and gone is gone (I2)", () => {
     const desired = unitObjects().project;
     expect(planRemoval(observe(desired, stored(desired)))).toMatchObject({
       kind: "delete",
@@ -123,7 +123,7 @@ describe("of two writers", () => {
   const under = (epoch: number, desiredRevision: number, repo: string): DesiredObject =>
     unitObjects({ epoch, desiredRevision }, [repo]).project;
 
-  test("the one with the older epoch, or in the same epoch the older revision, finds itself late; exactly one does", () => {
+  test("the one with the older epoch, or in the same epoch the older revision, finds itself late; exactly one does (I7)", () => {
     const fence = fc.record({ epoch: fc.integer({ min: 1, max: 3 }), revision: fc.integer({ min: 1, max: 3 }) });
     fc.assert(
       fc.property(fence, fence, (first, second) => {

@@ -89,7 +89,7 @@ function placeOf(shape: typeof somePlace extends fc.Arbitrary<infer S> ? S : nev
 }
 
 describe("an Application that is wanted", () => {
-  test("ends settled from anywhere, or waits for another's finalizer, and never cascades", () => {
+  test("ends settled from anywhere, or waits for another's finalizer, and never cascades (I2)", () => {
     fc.assert(
       fc.property(somePlace, (shape) => {
         const place = placeOf(shape);
@@ -130,7 +130,7 @@ describe("an Application that is wanted", () => {
     expect(planApplication(wish(), "none", parseApplication(raw)).kind).toBe("settled");
   });
 
-  test("is left alone by rows of an older epoch or revision, whatever they want", () => {
+  test("is left alone by rows of an older epoch or revision, whatever they want (I7)", () => {
     for (const newer of [wish(1, 8), wish(4, 7)]) {
       for (const deletion of ["none", "cascade"] as const)
         expect(planApplication(wish(2, 7, "other"), deletion, parseApplication(stored(newer))).kind).toBe("fenced");
@@ -181,7 +181,7 @@ describe("an Application that was deleted by its user", () => {
     );
   });
 
-  test("without any say about its workloads leaves them", () => {
+  test("without any say about its workloads leaves them (I2)", () => {
     const application = anApplication();
     expect(deletionOf(application)).toBe("none");
     expect(deletionOf(deleted(application, "cascade"))).toBe("cascade");
@@ -189,7 +189,7 @@ describe("an Application that was deleted by its user", () => {
   });
 });
 
-test("an Application of nobody loses its cascade before it is deleted", () => {
+test("an Application of nobody loses its cascade before it is deleted (I2)", () => {
   const raw = stored(wish());
   raw.metadata["finalizers"] = [CASCADE_FINALIZER];
   const place = createPlace(raw);

@@ -40,7 +40,7 @@ describe("Applications that stand where they do not belong", () => {
     ]);
   });
 
-  test("are only reported when very many rows are missing at once, as after a loss of data", () => {
+  test("are only reported when very many rows are missing at once, as after a loss of data (I2)", () => {
     const many = Array.from({ length: 11 }, (_, index) => anObserved(`application-${index + 10}`));
     expect(judgeStrays(many, { belonging: ids(), existing: ids() }, uids(...many)).some((stray) => stray.isRemovable)).toBe(false);
     expect(judgeStrays(many.slice(1), { belonging: ids(), existing: ids() }, uids(...many)).every((stray) => stray.isRemovable)).toBe(true);

@@ -35,7 +35,7 @@ describe("log", () => {
     expect(lines.map((line) => parsed(line)["level"])).toEqual(["error"]);
   });
 
-  it("never writes a secret: in a field, a child's field, a message, an error or its cause", () => {
+  it("never writes a secret: in a field, a child's field, a message, an error or its cause (P9)", () => {
     const { log, lines } = aLog({ level: "debug", fields: { token: SECRET } });
     const child = log.child({ authorization: `Bearer ${SECRET}`, nested: { kubeconfig: `token: ${SECRET}` } });
     child.debug({ password: SECRET }, `Connecting to https://u:${SECRET}@h`);

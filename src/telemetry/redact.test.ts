@@ -98,7 +98,7 @@ describe("redaction of fields", () => {
     expect(redact({ token: undefined, password: "", hasToken: true })).toEqual({ token: undefined, password: "", hasToken: true });
   });
 
-  it("turns errors into objects with their causes, without their secrets", () => {
+  it("turns errors into objects with their causes, without their secrets (P9)", () => {
     const cause = Object.assign(new Error(`connecting to postgres://u:${SECRET}@h`), {
       code: "ECONNREFUSED",
       headers: { authorization: SECRET },

@@ -53,7 +53,7 @@ describe("when the API server is away or lies", () => {
     expect((await world.rowOf(kept))?.application.deletion).toBe("none");
   });
 
-  it("does not take a resource for deleted that it merely cannot see yet", async () => {
+  it("does not take a resource for deleted that it merely cannot see yet (I2)", async () => {
     const blind = aShare(false);
     const late = world.openDoor(blind);
     const other = world.openDoor();
@@ -75,7 +75,7 @@ describe("when the API server is away or lies", () => {
     expect((await world.rowOf(uid))?.application.deletion).toBe("none");
   });
 
-  it("takes no deletion for granted while it cannot ask", async () => {
+  it("takes no deletion for granted while it cannot ask (I2)", async () => {
     const first = world.openDoor();
     const uid = await deployed("guestbook");
     await first.stop();
