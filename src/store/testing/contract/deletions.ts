@@ -159,6 +159,15 @@ export function describeDeletions(world: () => World): void {
       expect(await store.credentials.read(credential, soon())).toBeUndefined();
     });
 
+    it("keeps one that holds nothing and is not being deleted", async () => {
+      const { store, seat, remove } = world();
+      const { workspaceId, unitId, applicationId, intent } = await seat();
+      await remove(intent);
+      await store.shards.forgetApplications([applicationId], soon());
+      expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(false);
+      expect(await store.placements.readUnit(unitId, soon())).toBeDefined();
+    });
+
     it("removes at once a workspace that never held anything anywhere", async () => {
       const { store, record, remove } = world();
       const intent = await record();
