@@ -40,6 +40,15 @@ export async function stopEverything(directory: string): Promise<number> {
     process.kill(holder, "SIGTERM");
     for (let waited = 0; waited < 300 && holderOf(directory) === holder; waited++) await sleep(100);
   }
+  return await stopRecorded(directory);
+}
+
+/** Ends what a killed holder left behind; nothing while a holder lives. Returns how many processes that were. */
+export async function stopLeftovers(directory: string): Promise<number> {
+  return holderOf(directory) === undefined ? await stopRecorded(directory) : 0;
+}
+
+async function stopRecorded(directory: string): Promise<number> {
   const folders = findRunFolders(directory);
   // etcd last: an API server without it hangs on to its requests until it is killed.
   const isEtcd = (folder: string) => basename(folder) === "etcd";

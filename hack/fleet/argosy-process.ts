@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
+import { type DevProcess, findProcess, startProcess, stopProcess } from "../dev-cluster/processes/process.ts";
 
 const ENTRY = join(dirname(fileURLToPath(import.meta.url)), "../../src/cli/argosy.ts");
 
@@ -26,9 +26,9 @@ export interface ArgosyProcess {
   readonly url: string;
   readonly pid: number;
   readonly logFile: string;
-  /** Resolves with the exit code or the signal's name. */
-  readonly exited: Promise<number | string>;
-  /** Waits until /readyz says so; throws with the end of the log when the process ends first. */
+  /** Resolves with the exit code, 128 + n after signal n. */
+  readonly exited: Promise<number>;
+  /** Waits until /readyz says so; throws with the end of the log when the process ends first, the signal's reason when that aborts. */
   ready(signal: AbortSignal): Promise<void>;
   /** SIGTERM, and SIGKILL when that is not enough. */
   stop(): Promise<void>;
@@ -38,20 +38,42 @@ export interface ArgosyProcess {
 const STOP_MS = 20_000;
 const POLL_MS = 50;
 
-/** Starts a control plane process of its own from the checkout. */
-export function startArgosy(facts: ArgosyFacts): ArgosyProcess {
+/**
+ * Starts a control plane process of its own from the checkout, after ending the one a killed predecessor left. It ends when our
+ * process is gone, however that happened.
+ */
+export async function startArgosy(facts: ArgosyFacts): Promise<ArgosyProcess> {
+  const run = join(facts.directory, `${facts.name}.run`);
   mkdirSync(facts.directory, { recursive: true });
+  const left = findProcess(run);
+  if (left !== undefined) await stopProcess(left, STOP_MS);
   const configFile = join(facts.directory, `${facts.name}.yaml`);
   writeFileSync(configFile, stringify(configOf(facts)), { mode: 0o600 });
-  const logFile = join(facts.directory, `${facts.name}.log`);
-  const log = openSync(logFile, "a");
-  const { KUBECONFIG: _ignored, ...env } = process.env;
-  const child = spawn(process.execPath, [ENTRY, "serve", "--config", configFile], {
-    stdio: ["ignore", log, log],
-    env: { ...env, DATABASE_URL: facts.databaseUrl },
+  const log = join(facts.directory, `${facts.name}.log`);
+  const started = await startProcess({
+    directory: run,
+    command: process.execPath,
+    args: [ENTRY, "serve", "--config", configFile],
+    env: { ...environment(), DATABASE_URL: facts.databaseUrl },
+    cwd: facts.directory,
+    log,
+    endsWithUs: true,
   });
-  closeSync(log);
-  return supervise(child, { url: `http://127.0.0.1:${facts.port}`, logFile });
+  return supervise(started, { url: `http://127.0.0.1:${facts.port}`, logFile: log });
+}
+
+/** Ends control plane processes that were started in a directory by somebody who was killed. Returns how many that were. */
+export async function stopLeftArgosy(directory: string): Promise<number> {
+  const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith(".run")) : [];
+  const left = names.flatMap((name) => findProcess(join(directory, name)) ?? []);
+  await Promise.all(left.map((each) => stopProcess(each, STOP_MS)));
+  return left.length;
+}
+
+/** Ours without the way to a cluster: Argosy's configuration names that. */
+function environment(): Readonly<Record<string, string>> {
+  const ours = Object.entries(process.env).filter(([name, value]) => value !== undefined && name !== "KUBECONFIG");
+  return Object.fromEntries(ours) as Record<string, string>;
 }
 
 function configOf(facts: ArgosyFacts): Readonly<Record<string, unknown>> {
@@ -64,31 +86,21 @@ function configOf(facts: ArgosyFacts): Readonly<Record<string, unknown>> {
   };
 }
 
-function supervise(child: ChildProcess, { url, logFile }: { readonly url: string; readonly logFile: string }): ArgosyProcess {
-  const exited = once(child, "exit").then(([code, signal]) => (code ?? signal) as number | string);
-  let end: number | string | undefined;
-  void exited.then((how) => {
-    end = how;
-  });
+function supervise(child: DevProcess, { url, logFile }: { readonly url: string; readonly logFile: string }): ArgosyProcess {
   return {
     url,
-    pid: child.pid ?? -1,
+    pid: child.pid,
     logFile,
-    exited,
+    exited: child.ended,
     async ready(signal) {
       while (!(await answers(`${url}/readyz`))) {
-        if (end !== undefined) throw new Error(`Argosy ended with ${end}:\n${tail(logFile)}`);
-        if (signal.aborted) throw new Error(`Argosy is not ready; its log ends:\n${tail(logFile)}`);
-        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        signal.throwIfAborted();
+        if (!child.isAlive()) throw new Error(`Argosy ended with ${await child.ended}; its log (${logFile}) ends:\n${tail(logFile)}`);
+        await sleep(POLL_MS);
       }
     },
-    async stop() {
-      child.kill("SIGTERM");
-      const force = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
-      await exited;
-      clearTimeout(force);
-    },
-    kill: (name) => void child.kill(name),
+    stop: async () => void (await stopProcess(child, STOP_MS)),
+    kill: (name) => child.signal(name),
   };
 }
 

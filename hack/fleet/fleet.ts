@@ -52,21 +52,24 @@ export async function startFleet(parts: FleetParts, signal: AbortSignal): Promis
     createToken({ name: "local-operator", role: "operator", database: parts.databaseUrl }, {}),
   );
   const ports = await keptPorts(parts);
-  const start = (index: number): ArgosyProcess => startProcess(parts, index, ports[index] ?? 0);
-  const processes = ports.map((_port, index) => start(index));
+  const start = (index: number): Promise<ArgosyProcess> => startProcess(parts, index, ports[index] ?? 0);
+  const processes: ArgosyProcess[] = [];
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const rest = createRestClient({ url: urls[0] ?? "", token });
   const fleet: Fleet = {
     ...{ rest, token, databaseUrl: parts.databaseUrl, urls, processes },
     async restart(index, abort) {
-      const process = start(index);
+      const process = await start(index);
       processes[index] = process;
       await process.ready(abort);
     },
     stop: async () => void (await Promise.all(processes.map((process) => process.stop()))),
   };
   try {
-    await step("starting Argosy", async () => void (await Promise.all(processes.map((process) => process.ready(signal)))));
+    await step("starting Argosy", async () => {
+      for (const index of ports.keys()) processes.push(await start(index));
+      await Promise.all(processes.map((process) => process.ready(signal)));
+    });
     await step("creating Argo CD instances", () => declare({ rest, parts, engineClusters }, signal));
     return fleet;
   } catch (error) {
@@ -84,7 +87,7 @@ async function installEngines(
   );
 }
 
-function startProcess(parts: FleetParts, index: number, port: number): ArgosyProcess {
+function startProcess(parts: FleetParts, index: number, port: number): Promise<ArgosyProcess> {
   return startArgosy({
     name: `argosy-${index + 1}`,
     directory: parts.directory,

@@ -8,7 +8,7 @@ import { type ResourceType, resourcePath } from "../../src/runtime/kube/resource
 /** A cluster as an administrator reaches it while installing. */
 export interface Cluster {
   readonly client: KubeClient;
-  /** URL and CA (PEM) that go into the kubeconfigs handed to Argosy. */
+  /** URL and CA (PEM; empty for the system's roots) that go into the kubeconfigs handed to Argosy. */
   readonly server: string;
   readonly ca: string;
 }
@@ -94,10 +94,11 @@ interface KubeconfigFacts {
 }
 
 function renderKubeconfig({ server, ca, user, token }: KubeconfigFacts): string {
+  const authority = ca === "" ? {} : { "certificate-authority-data": Buffer.from(ca).toString("base64") };
   return stringify({
     apiVersion: "v1",
     kind: "Config",
-    clusters: [{ name: "cluster", cluster: { server, "certificate-authority-data": Buffer.from(ca).toString("base64") } }],
+    clusters: [{ name: "cluster", cluster: { server, ...authority } }],
     users: [{ name: user, user: { token } }],
     contexts: [{ name: "cluster", context: { cluster: "cluster", user } }],
     "current-context": "cluster",

@@ -1,8 +1,10 @@
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import { InputError, UnavailableError } from "../../src/domain/errors.ts";
 import { sha256 } from "../../src/domain/hash.ts";
 import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres/embedded-postgres.ts";
+import { migrate } from "../../src/store/adapters/postgres/migrate.ts";
 import { silentLog } from "../../src/telemetry/log.ts";
 import type { Progress } from "./progress.ts";
 import type { StateDirectory } from "./state-directory.ts";
@@ -17,18 +19,45 @@ export async function provideDatabase(state: StateDirectory, progress: Progress,
   const named = process.env["DATABASE_URL"];
   if (named !== undefined && named !== "") {
     progress.say("  database: the one DATABASE_URL names");
+    await progress.step("reaching the database and preparing its tables", () => prepare(named, signal));
     return { url: named, stop: async () => {} };
   }
+  progress.say("  database: the embedded PostgreSQL, because DATABASE_URL is not set");
   const stateDir = dataDirectory(state);
   if (!stateDir.startsWith(state.root)) progress.say(`  database: its data is in ${stateDir}, because only root gets into ${state.root}`);
   return progress.step("starting the embedded PostgreSQL", () => startEmbeddedPostgres({ stateDir, signal, log: silentLog }));
+}
+
+/** How long a database may take to answer and be prepared, in ms. */
+const PREPARE_MS = 60_000;
+
+/** Throws `InputError` saying what is wrong with the database of DATABASE_URL. */
+async function prepare(url: string, signal: AbortSignal): Promise<void> {
+  try {
+    await migrate({ url, log: silentLog, signal: AbortSignal.any([signal, AbortSignal.timeout(PREPARE_MS)]) });
+  } catch (error) {
+    throw signal.aborted ? error : databaseError(error);
+  }
+}
+
+/** What the store found out, told to somebody who set DATABASE_URL and knows no configuration file. */
+export function databaseError(error: unknown): unknown {
+  const given = { code: "up.database", path: "DATABASE_URL", cause: error } as const;
+  if (error instanceof InputError) return new InputError(error.message, { ...given, remedy: error.remedy });
+  if (!(error instanceof UnavailableError) && (error as Error).name !== "TimeoutError") return error;
+  const { cause } = error as Error;
+  const reason = cause instanceof AggregateError ? String(cause.errors[0]?.message) : cause instanceof Error ? cause.message : "no answer";
+  return new InputError(`the database does not answer (${reason})`, {
+    ...given,
+    remedy: "Start it or correct the address, or unset DATABASE_URL to use the embedded PostgreSQL",
+  });
 }
 
 /**
  * PostgreSQL refuses to run as root and then runs as a user without rights, who must get to its data. Below a directory that is
  * closed to others (a checkout in root's home) it cannot: there the data is kept apart, one directory for each state directory.
  */
-function dataDirectory(state: StateDirectory): string {
+export function dataDirectory(state: StateDirectory): string {
   const isRoot = process.getuid?.() === 0;
   return isRoot && isClosed(dirname(state.root)) ? join("/var/lib/argosy", sha256(state.root).slice(0, 16)) : state.path("postgres");
 }

@@ -1,29 +1,47 @@
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseArgs } from "node:util";
-import { DEFAULT_STATE } from "../../src/cli/connection.ts";
 import { errorText } from "../../src/cli/error-text.ts";
-import { runningSupervisor } from "./running.ts";
-import { openStateDirectory } from "./state-directory.ts";
+import { stopLeftEverything } from "./leftovers.ts";
+import { DOWN_HELP, parseDownOptions } from "./options.ts";
+import { claimSupervision, runningSupervisor } from "./running.ts";
+import { findStateDirectory, type StateDirectory } from "./state-directory.ts";
 
 /** How long a supervisor may take to stop everything before we say that it does not, in ms. */
 const PATIENCE_MS = 60_000;
 const POLL_MS = 100;
 
-/** Ends the fleet of a state directory by asking its supervisor to stop, and waits until it has. */
+/**
+ * Ends the fleet of a state directory by asking its supervisor to stop, and waits until it has. Where the supervisor was killed,
+ * ends what it left.
+ */
 async function down(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({ args: [...args], options: { state: { type: "string", default: DEFAULT_STATE } } });
-  const state = openStateDirectory(values.state);
+  const options = parseDownOptions(args);
+  if (options.help) return void process.stdout.write(DOWN_HELP);
+  const state = findStateDirectory(options.state);
+  if (state === undefined) return say(`nothing runs in ${options.state}: there is no such directory`);
   const pid = runningSupervisor(state);
-  if (pid === undefined) return say(`nothing runs in ${state.root}`);
+  const count = pid === undefined ? await stopWithoutSupervisor(state) : await stopSupervisor(state, pid);
+  say(count === 0 ? `nothing runs in ${state.root}` : `stopped the fleet in ${state.root}; its data is still there`);
+}
+
+async function stopSupervisor(state: StateDirectory, pid: number): Promise<number> {
   process.kill(pid, "SIGTERM");
   const giveUpAt = performance.now() + PATIENCE_MS;
-  while (runningSupervisor(state) !== undefined) {
+  while (runningSupervisor(state) === pid) {
     if (performance.now() > giveUpAt)
       throw new Error(`process ${pid} is still stopping after ${PATIENCE_MS / 1000} s; see ${state.path("log")}`);
     await delay(POLL_MS);
   }
-  say(`stopped the fleet in ${state.root}; its data is still there`);
+  return 1;
+}
+
+async function stopWithoutSupervisor(state: StateDirectory): Promise<number> {
+  const release = claimSupervision(state);
+  try {
+    return await stopLeftEverything(state);
+  } finally {
+    release();
+  }
 }
 
 function say(text: string): void {

@@ -30,28 +30,51 @@ Ctrl-C, which stops everything it started and nothing else.
 DATABASE_URL names a PostgreSQL (15 or newer) to use instead of the embedded one.
 `;
 
+export interface DownOptions {
+  readonly state: string;
+  readonly help: boolean;
+}
+
+export const DOWN_HELP = `Usage: npm run down -- [--state DIR]
+
+Stops the fleet that \`npm run up\` started with that state directory (default: ${DEFAULT_STATE}), or what is left of one whose
+process was killed. Its data stays, so that the next start is warm.
+`;
+
+const STATE = { type: "string", default: DEFAULT_STATE } as const;
+const FLAG = { type: "boolean", default: false } as const;
+
 /** Parses the arguments after `npm run up --`. Throws `InputError` naming the argument and what is allowed. */
 export function parseUpOptions(args: readonly string[]): UpOptions {
+  const options = {
+    state: STATE,
+    kubeconfig: { type: "string" },
+    ...{ yes: FLAG, kind: FLAG, "exit-when-ready": FLAG, detach: FLAG, help: FLAG },
+  } as const;
+  const values = parsed("up", () => parseArgs({ args: [...args], options }).values);
+  const { state, kubeconfig, yes, kind, detach, help, "exit-when-ready": exitWhenReady } = values;
+  if (kubeconfig !== undefined && kind) throw refusal("up", "--kubeconfig and --kind exclude each other");
+  if (detach && exitWhenReady) throw refusal("up", "--detach and --exit-when-ready exclude each other");
+  for (const [name, value] of Object.entries({ state, kubeconfig })) if (value === "") throw refusal("up", `--${name} is empty`);
+  return { state, kubeconfig, yes, kind, detach, help, exitWhenReady };
+}
+
+/** Parses the arguments after `npm run down --`. Throws `InputError` as above. */
+export function parseDownOptions(args: readonly string[]): DownOptions {
+  const { state, help } = parsed("down", () => parseArgs({ args: [...args], options: { state: STATE, help: FLAG } }).values);
+  if (state === "") throw refusal("down", "--state is empty");
+  return { state, help };
+}
+
+function parsed<T>(command: string, parse: () => T): T {
   try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        state: { type: "string", default: DEFAULT_STATE },
-        kubeconfig: { type: "string" },
-        yes: { type: "boolean", default: false },
-        kind: { type: "boolean", default: false },
-        "exit-when-ready": { type: "boolean", default: false },
-        detach: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    });
-    const { state, kubeconfig, yes, kind, detach, help } = values;
-    return { state, kubeconfig, yes, kind, detach, help, exitWhenReady: values["exit-when-ready"] };
+    return parse();
   } catch (cause) {
-    throw new InputError((cause as Error).message, {
-      code: "up.options",
-      path: "npm run up",
-      remedy: "`npm run up -- --help` lists the options",
-    });
+    throw refusal(command, (cause as Error).message.replace(/\.$/, ""), cause);
   }
+}
+
+function refusal(command: string, what: string, cause?: unknown): InputError {
+  const remedy = `\`npm run ${command} -- --help\` lists the options`;
+  return new InputError(what, { code: "up.options", path: `npm run ${command}`, remedy, ...(cause === undefined ? {} : { cause }) });
 }

@@ -8,18 +8,23 @@ export interface Progress {
   say(text: string): void;
 }
 
+/** Where it is told: standard output, or a stand-in. */
+export interface ProgressOutput {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+}
+
 const TICK_MS = 1_000;
 /** Where nobody redraws a line, a long step says so this often, in seconds. */
 const REMIND_SECONDS = 20;
+/** Column in which a finished step's seconds end. */
+const SECONDS_COLUMN = 66;
 
-export function createProgress(output: NodeJS.WriteStream = process.stdout): Progress {
+export function createProgress(output: ProgressOutput = process.stdout): Progress {
   let detail = "";
   const isTerminal = output.isTTY === true;
-  const clear = (): void => void (isTerminal && output.write("\r\x1b[K"));
-  const say = (text: string): void => {
-    clear();
-    output.write(`${text}\n`);
-  };
+  const say = (text: string): void => void output.write(`${isTerminal ? "\r\x1b[K" : ""}${text}\n`);
   return {
     say,
     detail: (text) => {
@@ -28,15 +33,20 @@ export function createProgress(output: NodeJS.WriteStream = process.stdout): Pro
     async step(what, run) {
       const startedAt = performance.now();
       detail = "";
-      const seconds = (): number => Math.round((performance.now() - startedAt) / 1000);
-      const line = (): string => `  … ${what}${detail === "" ? "" : ` (${detail})`} ${seconds()} s`;
-      const ticker = setInterval(() => {
-        if (isTerminal) output.write(`\r\x1b[K${line()}`);
-        else if (seconds() % REMIND_SECONDS === 0) say(line());
-      }, TICK_MS);
+      const line = (seconds: number): string => `  … ${what}${detail === "" ? "" : ` (${detail})`} ${seconds} s`;
+      let reminded = 0;
+      const tick = (): void => {
+        const seconds = Math.round((performance.now() - startedAt) / 1000);
+        if (isTerminal) return void output.write(`\r\x1b[K${shortened(line(seconds), output.columns)}`);
+        if (seconds < reminded + REMIND_SECONDS) return;
+        reminded = seconds;
+        say(line(seconds));
+      };
+      const ticker = setInterval(tick, TICK_MS);
       try {
+        if (isTerminal) tick();
         const result = await run();
-        say(`  ✓ ${what}${`${((performance.now() - startedAt) / 1000).toFixed(1)} s`.padStart(Math.max(2, 60 - what.length))}`);
+        say(finished(what, (performance.now() - startedAt) / 1000));
         return result;
       } catch (error) {
         say(`  ✗ ${what}`);
@@ -46,4 +56,14 @@ export function createProgress(output: NodeJS.WriteStream = process.stdout): Pro
       }
     },
   };
+}
+
+function finished(what: string, seconds: number): string {
+  const done = `  ✓ ${what} `;
+  return `${done}${`${seconds.toFixed(1)} s`.padStart(SECONDS_COLUMN - done.length)}`;
+}
+
+/** A line that wraps could not be drawn over. */
+function shortened(line: string, columns = 80): string {
+  return line.length < columns ? line : `${line.slice(0, Math.max(1, columns - 2))}…`;
 }

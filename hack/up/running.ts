@@ -1,38 +1,76 @@
-import { readFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { InputError } from "../../src/domain/errors.ts";
+import { startTicks } from "../dev-cluster/processes/proc.ts";
 import type { StateDirectory } from "./state-directory.ts";
 
-/** File that names the process which supervises the fleet of a state directory. */
+/** File that names the process which supervises the fleet of a state directory: its id and when it was started. */
 const PID_FILE = "up.pid";
+const ATTEMPTS = 10;
 
 /** The supervising process of this state directory, if one is alive. A pid that was given to another program is not it. */
 export function runningSupervisor(state: StateDirectory): number | undefined {
-  const pid = Number(state.read(PID_FILE)?.split(" ")[0]);
-  if (!Number.isInteger(pid) || pid <= 1 || pid === process.pid) return undefined;
-  return commandLine(pid).includes("hack/up/main.ts") ? pid : undefined;
+  return aliveIn(state.read(PID_FILE));
 }
 
 /** Says that this process supervises; throws `InputError` when another one does. Returns what takes it back. */
 export function claimSupervision(state: StateDirectory): () => void {
-  const other = runningSupervisor(state);
-  if (other !== undefined) {
-    throw new InputError(`process ${other} already runs a fleet in ${state.root}`, {
-      code: "up.running",
-      path: "--state",
-      remedy: "`npm run down` stops it; --state DIR starts another one beside it",
-    });
+  const mine = `${process.pid} ${startTicks(process.pid) ?? "-"}\n`;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    if (take(state, mine)) return () => giveBack(state, mine);
+    const other = runningSupervisor(state);
+    if (other !== undefined) throw alreadyRunning(state, other);
   }
-  state.write(PID_FILE, `${process.pid}\n`);
-  return () => state.remove(PID_FILE);
+  throw alreadyRunning(state, undefined);
 }
 
-function commandLine(pid: number): string {
+/** A link is made whole or not at all, so that nobody reads half a claim; what a dead process claimed is put aside first. */
+function take(state: StateDirectory, mine: string): boolean {
+  const [file, draft] = [state.path(PID_FILE), state.path(`${PID_FILE}.${process.pid}`)];
+  if (existsSync(file) && aliveIn(state.read(PID_FILE)) === undefined) putAside(state);
+  writeFileSync(draft, mine);
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-  } catch {
-    return isAlive(pid) ? "hack/up/main.ts" : "";
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
   }
+}
+
+/** Somebody may have replaced the dead claim between our look and our move: theirs goes back. */
+function putAside(state: StateDirectory): void {
+  const [file, aside] = [state.path(PID_FILE), state.path(`${PID_FILE}.${process.pid}.dead`)];
+  try {
+    renameSync(file, aside);
+    if (aliveIn(readFileSync(aside, "utf8")) !== undefined && !existsSync(file)) linkSync(aside, file);
+  } catch (error) {
+    if (!["ENOENT", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+function giveBack(state: StateDirectory, mine: string): void {
+  if (state.read(PID_FILE) === mine) state.remove(PID_FILE);
+}
+
+function alreadyRunning(state: StateDirectory, other: number | undefined): InputError {
+  return new InputError(`${other === undefined ? "another process" : `process ${other}`} already runs a fleet in ${state.root}`, {
+    code: "up.running",
+    path: "--state",
+    remedy: "`npm run down` stops it; --state DIR starts another one beside it",
+  });
+}
+
+function aliveIn(claim: string | undefined): number | undefined {
+  const [id, ticks] = (claim ?? "").trim().split(" ");
+  const pid = Number(id);
+  if (!Number.isInteger(pid) || pid <= 1) return undefined;
+  const isSame = existsSync("/proc/self/stat") ? startTicks(pid) === Number(ticks) : isAlive(pid);
+  return isSame ? pid : undefined;
 }
 
 /** Only asked where there is no /proc: better to refuse a second start than to run two. */

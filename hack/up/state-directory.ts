@@ -1,5 +1,5 @@
-import { accessSync, constants, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { InputError } from "../../src/domain/errors.ts";
 
 /** The one directory that holds everything a started fleet needs and leaves. */
@@ -14,23 +14,38 @@ export interface StateDirectory {
 /** Less than this is not enough for a database, a cluster and its logs, in bytes. */
 const LEAST_FREE_BYTES = 500 * 1024 * 1024;
 
+const ENOUGH = "Free 500 MiB or name another directory with --state DIR";
+
 /** Opens the directory, creating it; throws `InputError` when it cannot be written or the disk is full. */
 export function openStateDirectory(directory: string): StateDirectory {
   const root = resolve(directory);
   const refuse = (what: string, remedy: string, cause?: unknown): InputError =>
     new InputError(`${root} ${what}`, { code: "up.state", path: "--state", remedy, ...(cause === undefined ? {} : { cause }) });
   try {
-    mkdirSync(join(root, "bin"), { recursive: true });
-    mkdirSync(join(root, "log"), { recursive: true });
+    makeDirectory(join(root, "bin"));
+    makeDirectory(join(root, "log"));
     accessSync(root, constants.W_OK | constants.X_OK);
     writeFileSync(join(root, ".writable"), "");
+    rmSync(join(root, ".writable"));
   } catch (cause) {
-    throw refuse("cannot be written", "Name a directory that you may write with --state DIR", cause);
+    const reason = (cause as NodeJS.ErrnoException).code ?? "";
+    if (reason === "ENOSPC") throw refuse("is on a full disk", ENOUGH, cause);
+    throw refuse(`cannot be written (${reason})`, "Name a directory that you may write with --state DIR", cause);
   }
   const { bavail, bsize } = statfsSync(root);
   if (bavail * bsize < LEAST_FREE_BYTES) {
-    throw refuse(`has ${Math.round((bavail * bsize) / 1048576)} MiB left`, "Free 500 MiB or name another directory with --state DIR");
+    throw refuse(`has ${Math.round((bavail * bsize) / 1048576)} MiB left`, ENOUGH);
   }
+  return stateDirectory(root);
+}
+
+/** The directory as it is, without creating or checking anything; `undefined` when it is not there. */
+export function findStateDirectory(directory: string): StateDirectory | undefined {
+  const root = resolve(directory);
+  return existsSync(root) ? stateDirectory(root) : undefined;
+}
+
+function stateDirectory(root: string): StateDirectory {
   const path = (...segments: string[]): string => join(root, ...segments);
   return {
     root,
@@ -39,6 +54,21 @@ export function openStateDirectory(directory: string): StateDirectory {
     read: (name) => readIfThere(path(name)),
     remove: (name) => rmSync(path(name), { force: true }),
   };
+}
+
+/**
+ * Makes a directory and those above it. Node's own way of doing that never returns below a directory like /proc, which says that
+ * a name in it does not exist although the directory is there.
+ */
+function makeDirectory(directory: string): void {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  makeDirectory(dirname(directory));
+  try {
+    mkdirSync(directory);
+  } catch (error) {
+    // Another start may make the same directory.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !statSync(directory).isDirectory()) throw error;
+  }
 }
 
 function readIfThere(file: string): string | undefined {

@@ -1,22 +1,27 @@
-import { chmodSync, copyFileSync, existsSync, rmSync, symlinkSync } from "node:fs";
-import Table from "cli-table3";
-import type { ApplicationView } from "../../src/api/schema.ts";
 import { keptPort } from "../dev-cluster/ports.ts";
-import { openKube } from "../fleet/connect.ts";
-import { applyDemo, DEMO_FILES, type DemoState, isDone, readDemo } from "../fleet/demo.ts";
+import { DEMO_FILES } from "../fleet/demo.ts";
 import { type Fleet, startFleet } from "../fleet/fleet.ts";
-import { startGitServer } from "../git-server/git-server.ts";
+import { type GitServer, startGitServer } from "../git-server/git-server.ts";
 import { chooseCluster } from "./cluster/choose.ts";
+import { consent } from "./cluster/consent.ts";
+import { checkKubeconfig } from "./cluster/existing.ts";
+import { machineProbes, provideCluster } from "./cluster/provide.ts";
 import type { ProvidedCluster } from "./cluster/provided.ts";
 import { provideDatabase } from "./database.ts";
+import { deployDemo } from "./deploy-demo.ts";
+import { stopLeftProcesses } from "./leftovers.ts";
 import type { UpOptions } from "./options.ts";
 import type { Progress } from "./progress.ts";
+import { report } from "./report.ts";
+import { requireGit } from "./requirements.ts";
 import type { StateDirectory } from "./state-directory.ts";
+import { writeClusterFiles, writeEnvironment } from "./state-files.ts";
 
 /** Version of Argo CD the demo fleet runs. */
 const ARGO_CD = "3.5.7";
 const INSTANCES = { min: 2, max: 2 };
-const POLL_MS = 100;
+/** How long the fleet and its demo may take once the cluster answers, in ms: images may have to be pulled. */
+const READY_WITHIN_MS = 15 * 60_000;
 
 /** Something that was started and is to be ended again, newest first. */
 export type Stops = (() => Promise<unknown>)[];
@@ -29,98 +34,81 @@ export interface UpContext {
   readonly stops: Stops;
 }
 
-/** Starts everything and waits until the demo's users see Synced and Healthy. */
-export async function bringUp(context: UpContext, signal: AbortSignal): Promise<void> {
+interface Up {
+  /** Resolves with one sentence when something ends that should run. */
+  readonly lost: Promise<string>;
+}
+
+/** Starts everything and waits until the demo's users see Synced and Healthy. What is asked of the machine is checked first. */
+export async function bringUp(context: UpContext, signal: AbortSignal): Promise<Up> {
   const { options, state, progress, stops } = context;
+  const provide = { state, progress, version: ARGO_CD };
+  requireGit();
+  const choice = await chooseCluster(options, machineProbes);
+  if (choice.is === "existing") {
+    const server = await checkKubeconfig(choice.kubeconfig, provide, signal);
+    if (!options.yes) await consent(server, progress, signal);
+  }
+  if ((await stopLeftProcesses(state)) > 0) progress.say("  ended what an earlier start had left running");
   const database = await provideDatabase(state, progress, signal);
   stops.push(database.stop);
-  const provided = await chooseCluster(options, { state, progress, version: ARGO_CD }, signal);
+  progress.say(`  cluster: ${NAMES[choice.is]}, ${choice.why}`);
+  const provided = await provideCluster(choice, provide, signal);
   stops.push(provided.stop);
-  progress.say(`  cluster: ${provided.which}`);
+  signal.throwIfAborted();
   writeClusterFiles(state, provided);
-  const git = await startGitServer({
-    directory: state.path("git"),
-    host: provided.gitHost,
-    port: await keptPort(state.path("git.port"), provided.gitHost),
-  });
+  const git = await serveSample(state, provided.gitHost);
   stops.push(git.stop);
-  await git.commit("sample", DEMO_FILES, "sample manifests");
-  const fleet = await startFleet(
-    {
-      api: provided.cluster,
-      engines: [{ ...provided.cluster, name: "local" }],
-      databaseUrl: database.url,
-      directory: state.path("log"),
-      replicas: 1,
-      instances: INSTANCES,
-      version: ARGO_CD,
-      crds: provided.crds,
-      gitHost: provided.gitHost,
-      step: progress.step,
-      config: provided.config,
-    },
-    signal,
-  );
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(READY_WITHIN_MS)]);
+  const fleet = await startDemoFleet(context, { provided, databaseUrl: database.url }, deadline);
   stops.push(fleet.stop);
   writeEnvironment(state, fleet, git.url);
-  const demo = await progress.step("deploying for three demo workspaces", () => deployDemo(provided, git.repositoryUrl("sample"), signal));
+  const demo = await progress.step("deploying for three demo workspaces", () =>
+    deployDemo({ kubeconfig: provided.kubeconfigFile, repoUrl: git.repositoryUrl("sample"), progress }, deadline),
+  );
   await report(context, fleet, demo);
+  return { lost: firstLoss(fleet) };
 }
 
-function writeClusterFiles(state: StateDirectory, provided: ProvidedCluster): void {
-  copyFileSync(provided.kubeconfigFile, state.path("kubeconfig"));
-  chmodSync(state.path("kubeconfig"), 0o600);
-  const link = state.path("bin", "kubectl");
-  rmSync(link, { force: true });
-  if (provided.kubectl !== undefined && existsSync(provided.kubectl)) symlinkSync(provided.kubectl, link);
-}
+const NAMES = {
+  existing: "one that was there already",
+  development: "real Kubernetes and Argo CD as processes of this machine",
+  kind: "one made with kind",
+} as const;
 
-function writeEnvironment(state: StateDirectory, fleet: Fleet, gitUrl: string): void {
-  const lines = {
-    ARGOSY_URL: fleet.urls[0],
-    ARGOSY_TOKEN: fleet.token,
-    ARGOSY_METRICS_URL: `${fleet.urls[0]}/metrics`,
-    ARGOSY_DATABASE_URL: fleet.databaseUrl,
-    ARGOSY_GIT_URL: gitUrl,
-  };
-  const text = Object.entries(lines).map(([name, value]) => `${name}=${value}\n`);
-  state.write("env", text.join(""), 0o600);
-}
-
-async function deployDemo(provided: ProvidedCluster, repoUrl: string, signal: AbortSignal): Promise<readonly DemoState[]> {
-  const kube = openKube(provided.kubeconfigFile);
-  const startedAt = performance.now();
-  const seconds = new Map<string, number>();
+async function serveSample(state: StateDirectory, host: string): Promise<GitServer> {
+  const git = await startGitServer({ directory: state.path("git"), host, port: await keptPort(state.path("git.port"), host) });
   try {
-    await applyDemo(kube, repoUrl, signal);
-    for (;;) {
-      const states = await readDemo(kube, signal);
-      for (const state of states.filter(isDone)) {
-        const key = `${state.namespace}/${state.name}`;
-        if (!seconds.has(key)) seconds.set(key, (performance.now() - startedAt) / 1000);
-      }
-      if (states.every(isDone)) return states.map((state) => ({ ...state, seconds: seconds.get(`${state.namespace}/${state.name}`) }));
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      signal.throwIfAborted();
-    }
-  } finally {
-    await kube.close();
+    await git.commit("sample", DEMO_FILES, "sample manifests");
+    return git;
+  } catch (error) {
+    await git.stop();
+    throw error;
   }
 }
 
-async function report({ options, state, progress }: UpContext, fleet: Fleet, demo: readonly DemoState[]): Promise<void> {
-  const rows = await fleet.rest.all<ApplicationView>("/v1/applications");
-  const table = new Table({ head: ["WORKSPACE", "DEPLOYMENT", "INSTANCE", "SYNC", "HEALTH", "SECONDS"], style: { head: [], border: [] } });
-  for (const entry of demo) {
-    const row = rows.find((candidate) => candidate.namespace === entry.namespace && candidate.name === entry.name);
-    table.push([entry.namespace, entry.name, row?.instance ?? "-", entry.sync, entry.health, entry.seconds?.toFixed(1) ?? "-"]);
-  }
-  progress.say(`\n${table.toString()}\n`);
-  if (options.exitWhenReady) return;
-  const flag = options.state === ".argosy" ? "" : ` --state ${options.state}`;
-  progress.say("Try next:");
-  progress.say(`  npx argosy get instances${flag}        (workspaces, applications, operations)`);
-  progress.say(`  npx argosy explain demo-anna${flag}`);
-  progress.say(`  npx argosy doctor${flag}`);
-  progress.say(`  ${state.path("bin", "kubectl")} --kubeconfig ${state.path("kubeconfig")} get gd -A`);
+interface Ground {
+  readonly provided: ProvidedCluster;
+  readonly databaseUrl: string;
+}
+
+function startDemoFleet({ state, progress }: UpContext, { provided, databaseUrl }: Ground, signal: AbortSignal): Promise<Fleet> {
+  const parts = {
+    api: provided.cluster,
+    engines: [{ ...provided.cluster, name: "local" }],
+    databaseUrl,
+    directory: state.path("log"),
+    replicas: 1,
+    instances: INSTANCES,
+    version: ARGO_CD,
+    crds: provided.crds,
+    gitHost: provided.gitHost,
+    step: progress.step,
+    config: provided.config,
+  };
+  return startFleet(parts, signal);
+}
+
+function firstLoss(fleet: Fleet): Promise<string> {
+  return Promise.race(fleet.processes.map(async ({ exited, logFile }) => `Argosy ended by itself with ${await exited}; see ${logFile}`));
 }

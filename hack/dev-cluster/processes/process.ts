@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { UnavailableError } from "../../../src/domain/errors.ts";
+import { sha256 } from "../../../src/domain/hash.ts";
 import { commandLine, parseStat, startTicks } from "./proc.ts";
 
 /** A program to run beside us, outliving us unless it is told to end with us. */
@@ -141,8 +142,9 @@ async function whenEnded(directory: string, isAlive: () => boolean, child: Child
   return exitCodeOf(directory) ?? 255;
 }
 
+/** The environment may hold secrets, so only a hash of it is kept. */
 function fingerprint(spec: ProcessSpec): string {
-  return JSON.stringify([spec.command, spec.args, spec.env]);
+  return JSON.stringify([spec.command, sha256(JSON.stringify([spec.args, spec.env]))]);
 }
 
 function read(directory: string, file: string): string {

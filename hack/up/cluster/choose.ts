@@ -1,39 +1,35 @@
 import { InputError } from "../../../src/domain/errors.ts";
-import { findGo } from "../../dev-cluster/go-toolchain.ts";
-import { provideDevelopmentCluster } from "./development.ts";
-import { provideExistingCluster } from "./existing.ts";
-import { isKindUsable, provideKindCluster } from "./kind.ts";
-import type { ProvideContext, ProvidedCluster } from "./provided.ts";
 
-export interface ClusterChoice {
+export interface ClusterWish {
   readonly kubeconfig: string | undefined;
-  readonly yes: boolean;
   readonly kind: boolean;
 }
+
+/** What this machine has, asked only where the answer matters. */
+export interface ClusterProbes {
+  hasGo(): Promise<boolean>;
+  /** Whether kind is installed and a container engine answers. */
+  hasKind(): Promise<boolean>;
+}
+
+/** Where the fleet is to run, and why there, as the end of a sentence. */
+export type ClusterChoice =
+  | { readonly is: "existing"; readonly kubeconfig: string; readonly why: string }
+  | { readonly is: "development"; readonly why: string }
+  | { readonly is: "kind"; readonly why: string };
 
 /**
  * The first of: the cluster of --kubeconfig, a development cluster where Go is installed, a kind cluster where a container
  * engine answers. Throws `InputError` naming all three when there is none.
  */
-export async function chooseCluster(choice: ClusterChoice, context: ProvideContext, signal: AbortSignal): Promise<ProvidedCluster> {
-  if (choice.kubeconfig !== undefined) {
-    return provideExistingCluster({ kubeconfig: choice.kubeconfig, yes: choice.yes, why: "--kubeconfig names it" }, context, signal);
-  }
-  if (!choice.kind && (await hasGo())) return provideDevelopmentCluster(context, signal);
-  if (await isKindUsable()) return provideKindCluster(context, signal);
-  throw new InputError(choice.kind ? "no container engine with kind answers" : "there is nothing to run a cluster on", {
+export async function chooseCluster({ kubeconfig, kind }: ClusterWish, probes: ClusterProbes): Promise<ClusterChoice> {
+  if (kubeconfig !== undefined) return { is: "existing", kubeconfig, why: "because --kubeconfig names it" };
+  if (!kind && (await probes.hasGo())) return { is: "development", why: "because Go is installed" };
+  if (await probes.hasKind())
+    return { is: "kind", why: kind ? "because of --kind" : "because there is no Go, but kind and a container engine that answers" };
+  throw new InputError(kind ? "kind is not installed or no container engine answers" : "there is nothing to run a cluster on", {
     code: "up.no-cluster",
-    path: "PATH",
-    remedy: "Install Go 1.26 or newer, or a container engine and kind, or name a cluster with --kubeconfig FILE",
+    path: kind ? "--kind" : "PATH",
+    remedy: "Install Go 1.26 or newer, or kind and a container engine, or name a cluster with --kubeconfig FILE",
   });
-}
-
-async function hasGo(): Promise<boolean> {
-  try {
-    await findGo();
-    return true;
-  } catch (error) {
-    if (error instanceof InputError) return false;
-    throw error;
-  }
 }

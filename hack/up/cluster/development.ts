@@ -1,5 +1,6 @@
 import { buildSet } from "../../dev-cluster/build.ts";
-import { startDevCluster } from "../../dev-cluster/dev-cluster.ts";
+import { type DevCluster, type DevClusterOptions, startDevCluster } from "../../dev-cluster/dev-cluster.ts";
+import { stopLeftovers } from "../../dev-cluster/state-directory.ts";
 import type { ProvideContext, ProvidedCluster } from "./provided.ts";
 
 /** The development cluster: real Kubernetes and Argo CD, built from their Go modules, as processes of this machine. */
@@ -9,17 +10,15 @@ export async function provideDevelopmentCluster(
 ): Promise<ProvidedCluster> {
   const onBuild = (step: { readonly set: string; readonly step: string; readonly seconds: number }): void =>
     progress.detail(`${step.step} of ${step.set}`);
-  const build = (set: string) =>
-    progress.step(`building ${set} from its Go module, unless built before`, () => buildSet(set, { progress: onBuild }, signal));
+  const build = (set: string) => progress.step(`building ${set}, unless built before`, () => buildSet(set, { progress: onBuild }, signal));
   const kubernetes = await build("kubernetes");
   const argoCd = await build(`argo-cd-${version}`);
   await build("tools");
-  const dev = await progress.step("starting etcd, kube-apiserver, controllers and the process node", () =>
-    startDevCluster({ stateDir: state.path("cluster"), progress: onBuild }, signal),
+  const dev = await progress.step("starting etcd, kube-apiserver, controllers, node", () =>
+    startWhole({ stateDir: state.path("cluster"), progress: onBuild }, signal),
   );
   const { main } = dev;
   return {
-    which: "a development cluster, because Go is installed: real Kubernetes and Argo CD built from their modules, run as processes",
     cluster: { client: main.client, server: main.kubernetes.server, ca: main.kubernetes.ca },
     kubeconfigFile: main.adminKubeconfig,
     kubectl: kubernetes.program("kubectl"),
@@ -28,4 +27,14 @@ export async function provideDevelopmentCluster(
     config: {},
     stop: () => dev.stop(),
   };
+}
+
+/** All of it or nothing: a start that fails or is given up half-way leaves processes that nobody else knows of. */
+async function startWhole(options: DevClusterOptions, signal: AbortSignal): Promise<DevCluster> {
+  try {
+    return await startDevCluster(options, signal);
+  } catch (error) {
+    await stopLeftovers(options.stateDir);
+    throw error;
+  }
 }

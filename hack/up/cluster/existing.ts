@@ -1,33 +1,26 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
-import process from "node:process";
-import { createInterface } from "node:readline/promises";
 import { parse } from "yaml";
-import { installObjects } from "../../../src/cli/install/render.ts";
-import { InputError } from "../../../src/domain/errors.ts";
+import { InputError, RefusedError, UnavailableError } from "../../../src/domain/errors.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { loadKubeconfig } from "../../../src/runtime/kube/auth.ts";
+import type { KubeClient } from "../../../src/runtime/kube/client.ts";
 import { createKubeClient } from "../../../src/runtime/kube/http.ts";
 import { systemRng } from "../../../src/runtime/rng.ts";
 import { noMetrics } from "../../../src/telemetry/metrics.ts";
-import { DEMO } from "../../fleet/demo.ts";
 import { argoCdCrds } from "./argo-cd-crds.ts";
+import { programInPath } from "./program-in-path.ts";
 import type { ProvideContext, ProvidedCluster } from "./provided.ts";
 
 export interface ExistingCluster {
   readonly kubeconfig: string;
-  /** Do not ask before creating anything. */
-  readonly yes: boolean;
-  /** Why this cluster was taken. */
-  readonly why: string;
   /** Address by which pods reach this machine; default: the one this machine reaches the API server from. */
   readonly gitHost?: string;
   readonly config?: Readonly<Record<string, unknown>>;
-  readonly stop?: () => Promise<void>;
 }
 
-/** A cluster that was there before us: says what would be created and asks, unless it was told not to. */
+/** A cluster that was there before us. Nothing is created here. */
 export async function provideExistingCluster(
   existing: ExistingCluster,
   { progress, version }: ProvideContext,
@@ -35,41 +28,96 @@ export async function provideExistingCluster(
 ): Promise<ProvidedCluster> {
   const credentials = loadKubeconfig({ file: existing.kubeconfig });
   const client = createKubeClient({ cluster: "main", credentials, clock: systemClock, rng: systemRng, metrics: noMetrics });
-  await progress.step(`reaching ${credentials.server}`, () => client.request({ method: "GET", path: "/version" }, signal));
-  if (!existing.yes) await consent(credentials.server, progress, signal);
-  return {
-    which: `${credentials.server}, because ${existing.why}`,
-    cluster: { client, server: credentials.server, ca: credentials.ca ?? "" },
-    kubeconfigFile: existing.kubeconfig,
-    kubectl: undefined,
-    crds: await argoCdCrds(version, signal),
-    gitHost: existing.gitHost ?? (await addressTowards(credentials.server)),
-    config: existing.config ?? {},
-    async stop() {
-      await client.close();
-      await existing.stop?.();
+  const { server } = credentials;
+  try {
+    const crds = await progress.step(`finding Argo CD ${version}'s resource definitions`, () => argoCdCrds(version, signal));
+    return {
+      cluster: { client, server, ca: credentials.ca ?? "" },
+      kubeconfigFile: existing.kubeconfig,
+      kubectl: programInPath("kubectl"),
+      crds,
+      gitHost: existing.gitHost ?? (await addressTowards(server)),
+      config: existing.config ?? {},
+      stop: () => client.close(),
+    };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+/** How long an API server may take to say who we are before we call it away, in ms. */
+const ANSWER_MS = 15_000;
+
+/**
+ * Asks the cluster of a kubeconfig whether we may install there and returns its address. Throws `InputError` when the file is no
+ * kubeconfig, nobody answers, or whoever answers does not let us create what the installation needs.
+ */
+export async function checkKubeconfig(kubeconfig: string, { progress }: ProvideContext, signal: AbortSignal): Promise<string> {
+  const credentials = credentialsOf(kubeconfig);
+  const client = createKubeClient({ cluster: "main", credentials, clock: systemClock, rng: systemRng, metrics: noMetrics });
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+  try {
+    await progress.step(`reaching ${credentials.server}`, () => mayInstall(client, deadline));
+    return credentials.server;
+  } catch (error) {
+    throw signal.aborted ? error : kubeconfigError(error, credentials.server);
+  } finally {
+    await client.close();
+  }
+}
+
+function credentialsOf(kubeconfig: string): ReturnType<typeof loadKubeconfig> {
+  try {
+    return loadKubeconfig({ file: kubeconfig });
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    throw new InputError(`${kubeconfig} cannot be used${error.path === "kubeconfig" ? "" : ` (${error.path})`}`, {
+      ...{ code: "up.kubeconfig", path: "--kubeconfig", cause: error },
+      remedy: capitalised(error.remedy),
+    });
+  }
+}
+
+/** Only somebody who may do everything can give Argosy's accounts their roles. */
+async function mayInstall(client: KubeClient, signal: AbortSignal): Promise<void> {
+  const { status } = await client.request<{ readonly status?: { readonly allowed?: boolean } }>(
+    {
+      method: "POST",
+      path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      body: {
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SelfSubjectAccessReview",
+        spec: { resourceAttributes: { group: "rbac.authorization.k8s.io", resource: "clusterroles", verb: "create" } },
+      },
+      idempotent: true,
     },
-  };
+    signal,
+  );
+  if (status?.allowed !== true) throw new RefusedError("asking whether we may create cluster roles", { code: "up.no-rights" });
 }
 
-async function consent(server: string, progress: Progress, signal: AbortSignal): Promise<void> {
-  progress.say(`\nThis would create on ${server}:`);
-  for (const object of installObjects("both"))
-    progress.say(
-      `  ${object.kind} ${object.metadata.namespace === undefined ? "" : `${object.metadata.namespace}/`}${object.metadata.name}`,
-    );
-  progress.say("  Argo CD's CustomResourceDefinitions (argoproj.io)");
-  progress.say("  Namespace argosy-standard-1 and argosy-standard-2, each with an Argo CD instance");
-  for (const namespace of new Set(DEMO.map((entry) => entry.namespace))) progress.say(`  Namespace ${namespace} with demo deployments`);
-  const refusal = { code: "up.consent", path: "--kubeconfig" } as const;
-  if (process.stdin.isTTY !== true)
-    throw new InputError("nobody is here to ask", { ...refusal, remedy: "Add --yes to create these objects" });
-  const asker = createInterface({ input: process.stdin, output: process.stdout });
-  const answer = await asker.question("Create them? [y/N] ", { signal }).finally(() => asker.close());
-  if (!/^y(es)?$/i.test(answer.trim())) throw new InputError("nothing was created", { ...refusal, remedy: "Answer y, or add --yes" });
+function kubeconfigError(error: unknown, server: string): unknown {
+  const given = { code: "up.kubeconfig", path: "--kubeconfig", cause: error } as const;
+  if (error instanceof RefusedError)
+    return new InputError(`its user may not create cluster roles on ${server}`, { ...given, remedy: "Use an administrator's kubeconfig" });
+  const isAway = error instanceof UnavailableError || (error as Error).name === "TimeoutError";
+  if (!isAway) return error;
+  const reason = deepest(error);
+  return new InputError(`${server} does not answer as a Kubernetes API server (${reason})`, {
+    ...given,
+    remedy: "Start that cluster, or name another one",
+  });
 }
 
-type Progress = ProvideContext["progress"];
+function deepest(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error ? deepest(cause) : (error as Error).message;
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 /** Our own address on the way to a server: what answers there can usually reach us by it. */
 async function addressTowards(server: string): Promise<string> {

@@ -4,8 +4,6 @@ import type { StateDirectory } from "../state-directory.ts";
 
 /** A Kubernetes cluster to run the fleet on. */
 export interface ProvidedCluster {
-  /** Which one and why, as one sentence for a person. */
-  readonly which: string;
   readonly cluster: Cluster;
   /** Administrator's kubeconfig. */
   readonly kubeconfigFile: string;

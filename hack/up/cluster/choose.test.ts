@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { type ClusterProbes, chooseCluster } from "./choose.ts";
+
+/** A machine with these things, which remembers what it was asked. */
+function aMachine(has: { readonly go?: boolean; readonly kind?: boolean }) {
+  const asked: string[] = [];
+  const answer = (what: string, is: boolean | undefined) => async () => {
+    asked.push(what);
+    return is === true;
+  };
+  const probes: ClusterProbes = { hasGo: answer("go", has.go), hasKind: answer("kind", has.kind) };
+  return { probes, asked };
+}
+
+const nothing = { kubeconfig: undefined, kind: false };
+
+describe("the cluster", () => {
+  it.each([
+    [{ ...nothing, kubeconfig: "k" }, { go: true, kind: true }, "existing", []],
+    [nothing, { go: true, kind: true }, "development", ["go"]],
+    [nothing, { kind: true }, "kind", ["go", "kind"]],
+    [{ ...nothing, kind: true }, { go: true, kind: true }, "kind", ["kind"]],
+  ] as const)("wished as %j on a machine with %j is %s, after asking for %j", async (wish, has, expected, questions) => {
+    const { probes, asked } = aMachine(has);
+    const { is, why } = await chooseCluster(wish, probes);
+    expect([is, asked]).toEqual([expected, questions]);
+    expect(why).toMatch(/^because /);
+  });
+
+  it.each([
+    [nothing, {}],
+    [{ ...nothing, kind: true }, { go: true }],
+  ])("wished as %j cannot be had on a machine with %j, which is said with all three ways out", async (wish, has) => {
+    await expect(chooseCluster(wish, aMachine(has).probes)).rejects.toMatchObject({
+      code: "up.no-cluster",
+      remedy: expect.stringMatching(/Go.*kind.*--kubeconfig/),
+    });
+  });
+});

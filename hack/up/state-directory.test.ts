@@ -1,0 +1,47 @@
+import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findStateDirectory, openStateDirectory } from "./state-directory.ts";
+
+let parent: string;
+beforeAll(() => {
+  parent = realpathSync(mkdtempSync(join(tmpdir(), "argosy-up-")));
+});
+afterAll(() => rmSync(parent, { recursive: true, force: true }));
+
+describe("the state directory", () => {
+  it("is made with its parents, and opened again as it is", () => {
+    const state = openStateDirectory(join(parent, "a", "b"));
+    expect(readdirSync(state.root).sort()).toEqual(["bin", "log"]);
+    state.write("kept", "text");
+    expect(openStateDirectory(state.root).read("kept")).toBe("text");
+  });
+
+  it("keeps files with the mode asked for and says undefined of those that are not there", () => {
+    const state = openStateDirectory(join(parent, "files"));
+    state.write("secret", "s", 0o600);
+    expect(statSync(state.path("secret")).mode & 0o777).toBe(0o600);
+    state.remove("secret");
+    state.remove("secret");
+    expect(state.read("secret")).toBeUndefined();
+  });
+
+  it("cannot be a file or lie below one", () => {
+    const file = join(parent, "file");
+    writeFileSync(file, "");
+    for (const root of [file, join(file, "below")]) {
+      expect(() => openStateDirectory(root)).toThrow(expect.objectContaining({ code: "up.state", path: "--state" }));
+    }
+  });
+
+  it.skipIf(!statSync("/proc", { throwIfNoEntry: false }))("cannot be where nothing can be made", () => {
+    expect(() => openStateDirectory("/proc/argosy")).toThrow(/cannot be written/);
+  });
+
+  it("is only looked for when it is to be left as it is", () => {
+    expect(findStateDirectory(join(parent, "nowhere"))).toBeUndefined();
+    expect(readdirSync(parent)).not.toContain("nowhere");
+    expect(findStateDirectory(parent)?.root).toBe(parent);
+  });
+});

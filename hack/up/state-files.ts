@@ -1,0 +1,26 @@
+import { chmodSync, copyFileSync, existsSync, rmSync, symlinkSync } from "node:fs";
+import type { Fleet } from "../fleet/fleet.ts";
+import type { ProvidedCluster } from "./cluster/provided.ts";
+import type { StateDirectory } from "./state-directory.ts";
+
+/** Leaves `kubeconfig` and `bin/kubectl` in the state directory; the latter where a kubectl is known. */
+export function writeClusterFiles(state: StateDirectory, provided: ProvidedCluster): void {
+  copyFileSync(provided.kubeconfigFile, state.path("kubeconfig"));
+  chmodSync(state.path("kubeconfig"), 0o600);
+  const link = state.path("bin", "kubectl");
+  rmSync(link, { force: true });
+  if (provided.kubectl !== undefined && existsSync(provided.kubectl)) symlinkSync(provided.kubectl, link);
+}
+
+/** Leaves the addresses of everything that runs in `env`, where `argosy` looks for them. */
+export function writeEnvironment(state: StateDirectory, fleet: Fleet, gitUrl: string): void {
+  const lines = {
+    ARGOSY_URL: fleet.urls[0],
+    ARGOSY_TOKEN: fleet.token,
+    ARGOSY_METRICS_URL: `${fleet.urls[0]}/metrics`,
+    ARGOSY_DATABASE_URL: fleet.databaseUrl,
+    ARGOSY_GIT_URL: gitUrl,
+  };
+  const text = Object.entries(lines).map(([name, value]) => `${name}=${value}\n`);
+  state.write("env", text.join(""), 0o600);
+}

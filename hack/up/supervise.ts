@@ -1,0 +1,78 @@
+import process from "node:process";
+import { errorText } from "../../src/cli/error-text.ts";
+import type { UpOptions } from "./options.ts";
+import { createProgress, type Progress } from "./progress.ts";
+import { claimSupervision } from "./running.ts";
+import type { StateDirectory } from "./state-directory.ts";
+import { bringUp, type Stops } from "./up.ts";
+
+/** Holds the id of the supervisor while everything is ready. */
+export const READY_FILE = "ready";
+
+const INTERRUPTED = 130;
+
+/** Brings the fleet up and stays until a signal, then ends everything that was started. Resolves with the exit code. */
+export async function supervise(options: UpOptions, state: StateDirectory): Promise<number> {
+  const release = claimSupervision(state);
+  const progress = createProgress();
+  const stops: Stops = [];
+  const ending = endOnSignals(progress);
+  state.remove(READY_FILE);
+  try {
+    const { lost } = await bringUp({ options, state, progress, stops }, ending);
+    state.write(READY_FILE, String(process.pid));
+    if (options.exitWhenReady) return 0;
+    progress.say("\nCtrl-C stops everything.");
+    const loss = await Promise.race([aborted(ending), lost]);
+    if (loss === undefined) return 0;
+    process.stderr.write(`up: ${loss}\n`);
+    return 1;
+  } catch (error) {
+    if (ending.aborted && !(ending.reason instanceof Crash)) return INTERRUPTED;
+    process.stderr.write(`up: ${errorText(error)}\n`);
+    return 1;
+  } finally {
+    state.remove(READY_FILE);
+    await stopAll(stops, progress);
+    release();
+  }
+}
+
+/** Something broke where nobody waits for it. */
+class Crash extends Error {}
+
+/**
+ * Aborts at the first signal, or when something breaks that nobody waits for; later signals are answered, not obeyed: stopping
+ * is under way and leaving it would leave processes behind.
+ */
+function endOnSignals(progress: Progress): AbortSignal {
+  const ending = new AbortController();
+  const end = (): void => {
+    if (ending.signal.aborted) progress.say("  still stopping …");
+    ending.abort(new Error("stopped on request"));
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end);
+  process.on("uncaughtException", (error) => {
+    process.stderr.write(`up: ${errorText(error)}\n`);
+    ending.abort(new Crash("something broke", { cause: error }));
+  });
+  // A terminal that was closed takes no more words; that is no reason to leave processes behind.
+  for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
+  return ending.signal;
+}
+
+function aborted(signal: AbortSignal): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const end = (): void => resolve(signal.reason instanceof Crash ? errorText(signal.reason) : undefined);
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+/** Ends what was started, newest first; one part that resists does not keep the others running. */
+async function stopAll(stops: Stops, progress: Progress): Promise<void> {
+  if (stops.length === 0) return;
+  await progress.step("stopping", async () => {
+    for (const stop of stops.reverse()) await stop().catch((error: unknown) => process.stderr.write(`stopping: ${errorText(error)}\n`));
+  });
+}
