@@ -25,9 +25,11 @@ describe("progress", () => {
 
   it("reminds of a long step from time to time, with its detail", async () => {
     const { progress, written } = anOutput();
-    const step = progress.step("building", () => new Promise<void>((resolve) => setTimeout(resolve, 65_000)));
+    const work = Promise.withResolvers<void>();
+    const step = progress.step("building", () => work.promise);
     progress.detail("etcd");
     await vi.advanceTimersByTimeAsync(65_000);
+    work.resolve();
     await step;
     expect(written.map((line) => line.trim())).toEqual([
       "… building (etcd) 20 s",
@@ -39,9 +41,11 @@ describe("progress", () => {
 
   it.each([80, 20])("never draws a line that wraps on a terminal of %i columns", async (columns) => {
     const { progress, written } = anOutput({ isTTY: true, columns });
-    const step = progress.step("building", () => new Promise<void>((resolve) => setTimeout(resolve, 3_500)));
+    const work = Promise.withResolvers<void>();
+    const step = progress.step("building", () => work.promise);
     progress.detail("y".repeat(100));
     await vi.advanceTimersByTimeAsync(3_500);
+    work.resolve();
     await step;
     const drawn = written.slice(0, -1).map((text) => text.replace("\r\x1b[K", ""));
     expect(drawn).toHaveLength(4);
