@@ -35,10 +35,16 @@ describe("secrets of an instance", () => {
       "null",
       "{}",
       "[]",
+      "certificates",
+      ...["authority", "server", "client", "notAfter"].map((name) => JSON.stringify({ ...certificates, [name]: undefined })),
+      JSON.stringify({ ...certificates, authority: 1 }),
+      JSON.stringify({ ...certificates, notAfter: "soon" }),
       JSON.stringify({ ...certificates, server: {} }),
-      JSON.stringify({ ...certificates, client: { certificate: 1, key: "" } }),
+      JSON.stringify({ ...certificates, server: { ...certificates.server, key: 1 } }),
+      JSON.stringify({ ...certificates, client: { ...certificates.client, certificate: 1 } }),
+      JSON.stringify({ ...certificates, client: null }),
     ]) {
-      expect(parseCertificates(text)).toBeUndefined();
+      expect(parseCertificates(text), text).toBeUndefined();
     }
   });
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { InstanceId } from "../../../domain/ids.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { type FakeApiServer, startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
@@ -10,6 +10,7 @@ import { noMetrics } from "../../../telemetry/metrics.ts";
 import { renderManifests } from "../../manifests/render.ts";
 import { someParameters } from "../../testing/parameters.ts";
 import { createEngineClusters } from "./engine-clusters.ts";
+import { STATEFUL_SETS } from "./types.ts";
 
 const instance = { id: someParameters().instance.id, namespace: "argosy-standard-1" };
 
@@ -89,6 +90,20 @@ describe("an instance on an engine cluster", () => {
       ["argocd-repo-server", false],
       ["argocd-redis", false],
     ]);
+    const at = { namespace: instance.namespace, name: "argocd-application-controller", subresource: "status" };
+    const pods = { observedGeneration: 1, replicas: 1, updatedReplicas: 1 };
+    const controller = async () => {
+      const now = await seen();
+      return now.namespace === "ours" ? now.components[0] : undefined;
+    };
+    await client?.mergePatch(STATEFUL_SETS, at, { status: { ...pods, readyReplicas: 0 } }, abort.signal);
+    await vi.waitUntil(async () => (await controller())?.detail === "0 of 1 pods are ready, 1 up to date", {
+      timeout: 20_000,
+      interval: 2,
+    });
+    expect((await controller())?.isReady).toBe(false);
+    await client?.mergePatch(STATEFUL_SETS, at, { status: { ...pods, readyReplicas: 1 } }, abort.signal);
+    await vi.waitUntil(async () => (await controller())?.isReady, { timeout: 20_000, interval: 2 });
     expect(await cluster.observe({ ...instance, id: "other" as InstanceId }, abort.signal)).toEqual({
       namespace: "foreign",
       owner: instance.id,
