@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { claimSupervision } from "./running.ts";
 import type { StateDirectory } from "./state-directory.ts";
-import { READY_FILE } from "./supervise.ts";
+import { DETACHED, READY_FILE } from "./supervise.ts";
 
 const ENTRY = fileURLToPath(new URL("./main.ts", import.meta.url));
 const POLL_MS = 200;
@@ -22,6 +22,7 @@ export async function detach(state: StateDirectory, args: readonly string[]): Pr
   const child = spawn(process.execPath, [ENTRY, ...args.filter((arg) => arg !== "--detach")], {
     detached: true,
     stdio: ["ignore", log, log],
+    env: { ...process.env, [DETACHED]: "yes" },
   });
   closeSync(log);
   const interrupt = (): void => void child.kill("SIGTERM");

@@ -9,6 +9,9 @@ import { bringUp, type Stops } from "./up.ts";
 /** Holds the id of the supervisor while everything is ready. */
 export const READY_FILE = "ready";
 
+/** Environment variable that tells a supervisor that no terminal is in front of it. */
+export const DETACHED = "ARGOSY_UP_DETACHED";
+
 const INTERRUPTED = 130;
 
 /** Brings the fleet up and stays until a signal, then ends everything that was started. Resolves with the exit code. */
@@ -22,7 +25,7 @@ export async function supervise(options: UpOptions, state: StateDirectory): Prom
     const { lost } = await bringUp({ options, state, progress, stops }, ending);
     state.write(READY_FILE, String(process.pid));
     if (options.exitWhenReady) return 0;
-    progress.say("\nCtrl-C stops everything.");
+    if (process.env[DETACHED] === undefined) progress.say("\nCtrl-C stops everything.");
     const loss = await Promise.race([aborted(ending), lost]);
     if (loss === undefined) return 0;
     process.stderr.write(`up: ${loss}\n`);
