@@ -72,7 +72,7 @@ export async function bringUp(context: UpContext, signal: AbortSignal): Promise<
 
 const NAMES = {
   existing: "one that was there already",
-  development: "real Kubernetes and Argo CD as processes of this machine",
+  development: "real Kubernetes as processes of this machine",
   kind: "one made with kind",
 } as const;
 

@@ -100,7 +100,10 @@ async function mayInstall(client: KubeClient, signal: AbortSignal): Promise<void
 function kubeconfigError(error: unknown, server: string): unknown {
   const given = { code: "up.kubeconfig", path: "--kubeconfig", cause: error } as const;
   if (error instanceof RefusedError)
-    return new InputError(`its user may not create cluster roles on ${server}`, { ...given, remedy: "Use an administrator's kubeconfig" });
+    return new InputError(`${server} does not know its user or does not let it create cluster roles`, {
+      ...given,
+      remedy: "Use an administrator's kubeconfig",
+    });
   const isAway = error instanceof UnavailableError || (error as Error).name === "TimeoutError";
   if (!isAway) return error;
   const reason = deepest(error);
@@ -110,9 +113,14 @@ function kubeconfigError(error: unknown, server: string): unknown {
   });
 }
 
+const LONGEST_REASON = 100;
+
+/** The first cause, on one line: what answers may be a web page. */
 function deepest(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error ? deepest(cause) : (error as Error).message;
+  if (cause instanceof Error) return deepest(cause);
+  const [line = ""] = (error as Error).message.trim().split("\n");
+  return line.slice(0, LONGEST_REASON);
 }
 
 function capitalised(text: string): string {
