@@ -49,11 +49,11 @@ async function startApi(
   clusters: Clusters,
 ): Promise<void> {
   const api: Api = await createApi({
-    ...{ store, log, clock, version },
+    ...{ store, log, clock, metrics, version },
     parseFleet: parseFleetDocument,
     explain: ({ unit, workspace }, decisions, instanceName) =>
       explainUnit({ unit, namespace: workspace.namespace, decisions, instanceName }),
-    doctor: (signal) => examine({ store, apiCluster: clusters.api, engineCluster: clusters.needEngine }, signal),
+    doctor: (signal) => examine({ store, clock, apiCluster: clusters.api, engineCluster: clusters.needEngine }, signal),
     metricsText: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
     readiness: async () => readiness.report(),
   });

@@ -4,6 +4,7 @@ import type { FleetSpec } from "../domain/fleet.ts";
 import type { UnitWithWorkspace } from "../store/placement/port.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 
 export interface Complaint {
   readonly path: string;
@@ -22,6 +23,7 @@ export interface Check {
 export interface ApiDeps {
   readonly store: Store;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly clock: Clock;
   readonly version: string;
   /** Parses a fleet document of unknown shape; all complaints at once. */

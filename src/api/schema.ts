@@ -66,7 +66,8 @@ export const operationView = z
   .object({
     id: z.string(),
     kind: z.enum(OPERATION_KINDS),
-    subject: z.string(),
+    subject: z.string().describe("id of the application it is about"),
+    subjectName: z.string().nullable().describe("namespace/name of that application; null once it is gone"),
     workspace: z.string(),
     instance: z.string().nullable(),
     state: z.enum(OPERATION_STATES),

@@ -4,21 +4,27 @@ import { systemClock } from "../runtime/clock.ts";
 import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
 import type { Store } from "../store/port.ts";
 import { silentLog } from "../telemetry/log.ts";
+import { createPromMetrics } from "../telemetry/prom-metrics.ts";
 import { tokenHash } from "./auth.ts";
 import type { ApiDeps } from "./port.ts";
 import { type Api, createApi } from "./server.ts";
 
 const VIEWER = "argosy_viewer_0123456789";
 const OPERATOR = "argosy_operator_0123456789";
-const SPEC = { engineClusters: [], pools: [{ name: "standard" }] } as unknown as FleetSpec;
+const SPEC = {
+  engineClusters: [],
+  pools: [{ name: "standard", capacity: { applications: 5_000, gitPerMinute: 1_000 } }],
+  versions: { catalogue: [] },
+} as unknown as FleetSpec;
 const signal = AbortSignal.timeout(60_000);
 
 describe("the REST API", () => {
   let store: Store;
   let api: Api;
   let url: string;
+  let metrics: ReturnType<typeof createPromMetrics>;
   const deps = (): ApiDeps => ({
-    ...{ store, log: silentLog, clock: systemClock, version: "1.2.3" },
+    ...{ store, log: silentLog, metrics, clock: systemClock, version: "1.2.3" },
     parseFleet: (document) =>
       (document as { readonly kind?: string }).kind === "Fleet"
         ? { ok: true, spec: SPEC }
@@ -29,6 +35,7 @@ describe("the REST API", () => {
     readiness: async () => ({ ok: false, checks: [{ name: "database", ok: false, detail: "away" }] }),
   });
   beforeEach(async () => {
+    metrics = createPromMetrics();
     store = createMemoryStore({ clock: systemClock });
     await store.tokens.put({ name: "vera", role: "viewer" }, tokenHash(VIEWER), signal);
     await store.tokens.put({ name: "otto", role: "operator" }, tokenHash(OPERATOR), signal);
@@ -91,6 +98,26 @@ describe("the REST API", () => {
       dryRun: true,
     });
     expect(await store.fleet.readFleet(signal)).toBeUndefined();
+  });
+
+  it("says what differs from what was declared", async () => {
+    const put = async (query = "") => (await call(`/v1/fleet${query}`, { method: "PUT", token: OPERATOR, body: { kind: "Fleet" } })).json();
+    const added = { path: "pools.standard", change: "added", fields: [] };
+    expect(await put("?dryRun=true")).toMatchObject({ revision: 0, changes: expect.arrayContaining([added]) });
+    expect(await put()).toMatchObject({ changes: expect.arrayContaining([added]) });
+    expect(await put()).toMatchObject({ changes: [] });
+  });
+
+  it("counts answers by route and status, and unknown paths as one", async () => {
+    await call("/v1/instances", { token: VIEWER });
+    await call("/v1/instances");
+    await call("/etc/passwd");
+    await expect
+      .poll(() => metrics.text())
+      .toEqual(expect.stringContaining('argosy_api_requests_total{route="none",method="any",status="404"} 1'));
+    const text = await metrics.text();
+    expect(text).toContain('argosy_api_requests_total{route="/v1/instances",method="GET",status="200"} 1');
+    expect(text).toContain('argosy_api_requests_total{route="/v1/instances",method="GET",status="401"} 1');
   });
 
   it("gives every complaint about a fleet document with path and remedy", async () => {

@@ -1,11 +1,13 @@
 import fastifySwagger from "@fastify/swagger";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { jsonSchemaTransform, jsonSchemaTransformObject, serializerCompiler, validatorCompiler } from "fastify-type-provider-zod";
+import { serializerCompiler, validatorCompiler } from "fastify-type-provider-zod";
 import { DefectError, UnavailableError } from "../domain/errors.ts";
 import type { TokenRole } from "../store/token/port.ts";
 import { createAuthenticate, includesRole } from "./auth.ts";
+import { openApiOptions } from "./openapi.ts";
 import type { ApiDeps } from "./port.ts";
 import { problem, problemOf, sendProblem } from "./problem.ts";
+import { measureRequests } from "./request-meter.ts";
 import { addFleetRoutes } from "./routes/fleet.ts";
 import { addListRoutes } from "./routes/lists.ts";
 import { addOpenRoutes } from "./routes/open.ts";
@@ -42,15 +44,8 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
       }),
     ),
   );
-  await app.register(fastifySwagger, {
-    openapi: {
-      openapi: "3.1.0",
-      info: { title: "Argosy", version: deps.version },
-      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
-    },
-    transform: jsonSchemaTransform,
-    transformObject: jsonSchemaTransformObject,
-  });
+  measureRequests(app, deps.metrics);
+  await app.register(fastifySwagger, openApiOptions(deps.version));
   addRoutes(app, deps);
   return {
     listen: (at) => listen(app, at),
@@ -67,10 +62,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const guard = (needed: TokenRole) => async (request: FastifyRequest, reply: FastifyReply) => {
     const token = await authenticate(request.headers.authorization, request.signal ?? AbortSignal.timeout(10_000));
     if (token === undefined) {
-      return sendProblem(
-        reply,
-        problem({ status: 401, code: "api.no-token", detail: "send Authorization: Bearer <token>; `argosy token create` makes one" }),
-      );
+      return sendProblem(reply, problem({ status: 401, code: "api.no-token", detail: noToken(request.headers.authorization) }));
     }
     if (!includesRole(token.role, needed)) {
       return sendProblem(
@@ -92,6 +84,11 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     writes.addHook("onRequest", guard("operator"));
     addFleetRoutes(writes, deps);
   });
+}
+
+function noToken(authorization: string | undefined): string {
+  const wrong = authorization === undefined ? "send Authorization: Bearer <token>" : "nobody knows the token that was sent";
+  return `${wrong}; \`argosy token create\` makes one`;
 }
 
 async function listen(app: FastifyInstance, at: { readonly host: string; readonly port: number }): Promise<string> {

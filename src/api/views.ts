@@ -88,11 +88,12 @@ export function applicationView({ application, workspace, unit, status }: Applic
   };
 }
 
-export function operationView(operation: Operation, names: InstanceNames): OperationView {
+export function operationView(operation: Operation, names: InstanceNames, subjectName: string | undefined): OperationView {
   return {
     id: operation.id,
     kind: operation.kind,
     subject: operation.subject,
+    subjectName: subjectName ?? null,
     workspace: operation.workspaceId,
     instance: nameOf(names, operation.instanceId),
     state: operation.state,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseFleetText } from "./apply.ts";
+import { parseFleetText, renderApplied } from "./apply.ts";
 import { errorText } from "./error-text.ts";
 
 describe("reading a fleet file", () => {
@@ -13,6 +13,32 @@ describe("reading a fleet file", () => {
     ["broken YAML", "a: [1\n"],
   ])("refuses %s and names the file", (_what, text) => {
     expect(() => parseFleetText(text, "fleet.yaml")).toThrowError(expect.objectContaining({ path: "fleet.yaml", code: "cli.not-yaml" }));
+  });
+});
+
+describe("telling what an apply changed", () => {
+  it("marks what comes, goes and changes, with the fields that differ", () => {
+    const changes = [
+      { path: "pools.a", change: "changed" as const, fields: [{ path: "instances.min", before: "1", after: "2" }] },
+      { path: "pools.b", change: "added" as const, fields: [] },
+      { path: "pools.c", change: "removed" as const, fields: [] },
+    ];
+    expect(renderApplied({ revision: 3, changed: true, dryRun: true, pools: ["a", "b"], changes }).split("\n")).toEqual([
+      "fleet would change (revision 3 is in force)",
+      "  ~ pools.a",
+      "      instances.min: 1 → 2",
+      "  + pools.b",
+      "  - pools.c",
+    ]);
+  });
+
+  it("says that nothing changed, and that nothing was declared before a first dry run", () => {
+    expect(renderApplied({ revision: 3, changed: false, dryRun: false, pools: [], changes: [] })).toBe(
+      "fleet unchanged (revision 3 is in force)",
+    );
+    expect(renderApplied({ revision: 0, changed: true, dryRun: true, pools: [], changes: [] })).toBe(
+      "fleet would change (none is declared yet)",
+    );
   });
 });
 

@@ -1,13 +1,8 @@
 import { parseAllDocuments } from "yaml";
+import type { AppliedFleet } from "../api/routes/fleet.ts";
 import { InputError } from "../domain/errors.ts";
+import { type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
-
-interface Applied {
-  readonly revision: number;
-  readonly changed: boolean;
-  readonly dryRun: boolean;
-  readonly pools: readonly string[];
-}
 
 /** One YAML or JSON document; throws `InputError` with line and column when it is none. */
 export function parseFleetText(text: string, file: string): unknown {
@@ -21,9 +16,25 @@ export function parseFleetText(text: string, file: string): unknown {
   });
 }
 
-/** `argosy apply -f fleet.yaml`: declares the fleet. */
-export async function applyFleet(client: RestClient, document: unknown, dryRun: boolean): Promise<string> {
-  const applied = await client.put<Applied>("/v1/fleet", document, { dryRun });
-  const what = applied.changed ? (applied.dryRun ? "would change" : "changed") : "unchanged";
-  return `fleet ${what} (pools: ${applied.pools.join(", ")}; revision ${applied.revision})`;
+/** `argosy apply -f fleet.yaml`: declares the fleet, or says what declaring it would change. */
+export async function applyFleet(
+  client: RestClient,
+  document: unknown,
+  { dryRun, output }: { readonly dryRun: boolean; readonly output: OutputFormat },
+): Promise<string> {
+  const applied = await client.put<AppliedFleet>("/v1/fleet", document, { dryRun });
+  return output === "json" || output === "yaml" ? renderOne(applied, output) : renderApplied(applied);
 }
+
+/** One line on the whole, then one for each thing that differs and each of its fields. */
+export function renderApplied({ changed, dryRun, revision, changes }: AppliedFleet): string {
+  const inForce = revision === 0 ? "none is declared yet" : `revision ${revision} is in force`;
+  const head = changed ? `fleet ${dryRun ? "would change" : "changed"} (${inForce})` : `fleet unchanged (${inForce})`;
+  const lines = changes.flatMap(({ path, change, fields }) => [
+    `  ${MARKS[change]} ${path}`,
+    ...fields.map((field) => `      ${field.path}: ${field.before} → ${field.after}`),
+  ]);
+  return [head, ...lines].join("\n");
+}
+
+const MARKS: Readonly<Record<AppliedFleet["changes"][number]["change"], string>> = { added: "+", removed: "-", changed: "~" };

@@ -74,7 +74,7 @@ function addChanging(program: Command, terminal: Terminal): void {
     .option("--dry-run", "only check the document and say whether it would change anything", false)
     .action(async (options: Shared & { readonly file: string; readonly dryRun: boolean }) => {
       const document = parseFleetText(readText(options.file), options.file);
-      terminal.write(await applyFleet(client(options, terminal), document, options.dryRun));
+      terminal.write(await applyFleet(client(options, terminal), document, options));
     });
 }
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
+import type { FleetSpec } from "../../domain/fleet.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
-import { API_CLUSTER_RIGHTS, judgeDatabase, judgeFleet, judgeInstances, judgeRights, rightText } from "./checks.ts";
+import { judgeCluster, judgeDatabase, judgeFleet, judgeInstances, judgePools, judgeRights, rightsText } from "./checks.ts";
+import { apiClusterRights, engineClusterRights } from "./rights.ts";
 
 const anInstance = (state: InstanceState, version: string, reason = ""): Instance => ({
   id: `i-${state}` as InstanceId,
@@ -36,20 +38,71 @@ describe("the doctor", () => {
   });
 
   it("names each missing right and the command that gives it", () => {
-    const missing = API_CLUSTER_RIGHTS.filter(
-      (right) => right.verb === "bind" || right.subresource === "status" || right.verb === "impersonate",
+    const missing = apiClusterRights().filter(
+      ({ verb, resource, subresource }) =>
+        (verb === "bind" || verb === "impersonate" || subresource === "status") && resource !== "gitopsdeploymentsyncruns",
     );
-    const check = judgeRights("API cluster main", missing, "api");
-    expect(check.ok).toBe(false);
-    expect(check.detail).toBe(
-      "missing: patch gitopsdeployments/status.managed-gitops.redhat.com; bind clusterroles.rbac.authorization.k8s.io argosy-deployer; impersonate serviceaccounts in argosy-accounts",
+    const check = judgeRights("API cluster main", missing.slice(0, 9), "api");
+    expect(check).toMatchObject({
+      name: "permissions on API cluster main",
+      ok: false,
+      remedy: expect.stringContaining("argosy manifests --for api"),
+    });
+    expect(rightsText(missing)).toBe(
+      "get, patch, update gitopsdeployments/status.managed-gitops.redhat.com; " +
+        "get, patch, update gitopsdeploymentmanagedenvironments/status.managed-gitops.redhat.com; " +
+        "get, patch, update gitopsdeploymentrepositorycredentials/status.managed-gitops.redhat.com; " +
+        "bind clusterroles.rbac.authorization.k8s.io argosy-deployer; bind clusterroles.rbac.authorization.k8s.io argosy-reader; " +
+        "and 1 more",
     );
-    expect(check.remedy).toContain("argosy manifests --for api");
     expect(judgeRights("x", [], "engine")).toMatchObject({ ok: true, detail: "all there" });
-    expect(rightText({ verb: "create", group: "", resource: "namespaces" })).toBe("create namespaces");
+  });
+
+  it("asks for every right the installed roles give, each once", () => {
+    for (const rights of [apiClusterRights(), engineClusterRights()]) {
+      const texts = rights.map((right) => JSON.stringify(right));
+      expect(new Set(texts).size).toBe(texts.length);
+    }
+    expect(apiClusterRights()).toContainEqual({
+      verb: "impersonate",
+      group: "",
+      resource: "serviceaccounts",
+      namespace: "argosy-accounts",
+    });
+    expect(apiClusterRights()).toContainEqual({ verb: "get", group: "", resource: "secrets", namespace: "argosy-system" });
+    expect(engineClusterRights()).toContainEqual({ verb: "delete", group: "", resource: "namespaces" });
+  });
+
+  it("passes Kubernetes 1.29 or newer", () => {
+    expect(judgeCluster("a", "v1.35.8")).toMatchObject({ ok: true, detail: "answers, Kubernetes v1.35.8" });
+    expect(judgeCluster("a", "v1.29.0-eks-1").ok).toBe(true);
+    expect(judgeCluster("a", "v1.28.15").ok).toBe(false);
+  });
+
+  it("fails a pool with fewer instances serving than are declared", () => {
+    const spec = { pools: [{ name: "standard", instances: { min: 2, max: 4 } }] } as unknown as FleetSpec;
+    const serving = anInstance("ACTIVE", "3.5.7");
+    expect(judgePools(spec, [serving, anInstance("FAILED", "3.5.7")])).toMatchObject([
+      { name: "pool standard", ok: false, detail: "1 ACTIVE of 2 to 4 instances" },
+    ]);
+    expect(judgePools(spec, [serving, serving])[0]?.ok).toBe(true);
+  });
+
+  it("fails an instance that has been on its way for too long", () => {
+    const at = (minutes: number) => millis(minutes * 60_000);
+    expect(judgeInstances([anInstance("WARMING", "3.5.7")], undefined, at(10))[0]?.ok).toBe(true);
+    expect(judgeInstances([anInstance("WARMING", "3.5.7")], undefined, at(20))[0]).toMatchObject({
+      ok: false,
+      detail: "WARMING for 20 minutes, 3.5.7",
+    });
+    expect(judgeInstances([anInstance("ACTIVE", "3.5.7")], undefined, at(20))[0]?.ok).toBe(true);
   });
 
   it("asks for a fleet where none is declared", () => {
+    expect(judgeFleet({ pools: [{}], engineClusters: [{}, {}] } as unknown as FleetSpec)).toMatchObject({
+      ok: true,
+      detail: "1 pool, 2 engine clusters",
+    });
     expect(judgeFleet(undefined)).toMatchObject({ ok: false, remedy: "Declare one with: argosy apply -f fleet.yaml" });
   });
 
@@ -62,13 +115,14 @@ describe("the doctor", () => {
         anInstance("RETIRED", "3.0.0"),
       ],
       "3.5.1",
+      millis(0),
     );
     expect(checks.map((check) => [check.name, check.ok, check.detail])).toEqual([
       ["instance standard-ACTIVE", true, "ACTIVE, 3.5.7"],
       ["instance standard-FAILED", false, "FAILED, 3.5.7, no room on any node"],
       ["instance standard-CORDONED", false, "CORDONED, 3.4.10, below the floor 3.5.1"],
     ]);
-    expect(judgeInstances([anInstance("ACTIVE", "3.5")], "3.5.0")[0]?.ok).toBe(true);
-    expect(judgeInstances([anInstance("ACTIVE", "2.14.0")], undefined)[0]?.ok).toBe(true);
+    expect(judgeInstances([anInstance("ACTIVE", "3.5")], "3.5.0", millis(0))[0]?.ok).toBe(true);
+    expect(judgeInstances([anInstance("ACTIVE", "2.14.0")], undefined, millis(0))[0]?.ok).toBe(true);
   });
 });

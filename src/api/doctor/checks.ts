@@ -1,50 +1,23 @@
+import type { Millis } from "../../domain/clock.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
-import type { Instance } from "../../domain/instance.ts";
+import type { Instance, InstanceState } from "../../domain/instance.ts";
 import type { Check } from "../port.ts";
 import { errorSentence } from "./error-sentence.ts";
+import type { NeededRight } from "./rights.ts";
 
-/** What a role of Argosy must be allowed to do; one of them missing is one failed check. */
-export interface NeededRight {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource?: string;
-  readonly namespace?: string;
-  readonly name?: string;
+/** Missing rights as text: one part for each resource, with all its verbs. */
+export function rightsText(missing: readonly NeededRight[]): string {
+  const perResource = Map.groupBy(missing, ({ group, resource, subresource, namespace, name }) => {
+    const what = `${resource}${subresource === undefined ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}`;
+    return `${what}${name === undefined ? "" : ` ${name}`}${namespace === undefined ? "" : ` in ${namespace}`}`;
+  });
+  const parts = [...perResource].map(([what, rights]) => `${rights.map(({ verb }) => verb).join(", ")} ${what}`);
+  const more = parts.length > RESOURCES_NAMED ? [`and ${parts.length - RESOURCES_NAMED} more`] : [];
+  return [...parts.slice(0, RESOURCES_NAMED), ...more].join("; ");
 }
 
-const GITOPS = "managed-gitops.redhat.com";
-const RBAC = "rbac.authorization.k8s.io";
-
-/** A sample of every kind of right the roles of `argosy manifests` give on the cluster with the users' resources. */
-export const API_CLUSTER_RIGHTS: readonly NeededRight[] = [
-  { verb: "watch", group: "", resource: "namespaces" },
-  { verb: "watch", group: GITOPS, resource: "gitopsdeployments" },
-  { verb: "patch", group: GITOPS, resource: "gitopsdeployments" },
-  { verb: "patch", group: GITOPS, resource: "gitopsdeployments", subresource: "status" },
-  { verb: "create", group: RBAC, resource: "rolebindings" },
-  { verb: "create", group: RBAC, resource: "clusterrolebindings" },
-  { verb: "bind", group: RBAC, resource: "clusterroles", name: "argosy-deployer" },
-  { verb: "escalate", group: RBAC, resource: "clusterroles", name: "argosy-deployer" },
-  { verb: "create", group: "", resource: "serviceaccounts", namespace: "argosy-accounts" },
-  { verb: "impersonate", group: "", resource: "serviceaccounts", namespace: "argosy-accounts" },
-];
-
-/** The same for a cluster that hosts instances. */
-export const ENGINE_CLUSTER_RIGHTS: readonly NeededRight[] = [
-  { verb: "create", group: "", resource: "namespaces" },
-  { verb: "create", group: "", resource: "secrets" },
-  { verb: "patch", group: "apiextensions.k8s.io", resource: "customresourcedefinitions" },
-  { verb: "create", group: "apps", resource: "statefulsets" },
-  { verb: "create", group: "argoproj.io", resource: "applications" },
-  { verb: "watch", group: "argoproj.io", resource: "applications" },
-  { verb: "create", group: "networking.k8s.io", resource: "networkpolicies" },
-];
-
-export function rightText({ verb, group, resource, subresource, namespace, name }: NeededRight): string {
-  const what = `${resource}${subresource === undefined ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}`;
-  return `${verb} ${what}${name === undefined ? "" : ` ${name}`}${namespace === undefined ? "" : ` in ${namespace}`}`;
-}
+/** More than these are one missing role, not missing rules: naming them all helps nobody. */
+const RESOURCES_NAMED = 5;
 
 /** Oldest PostgreSQL the statements are written for. */
 const OLDEST_POSTGRES = 15;
@@ -65,7 +38,7 @@ export function judgeDatabase(answer: { readonly version: string; readonly schem
 
 export function judgeRights(cluster: string, missing: readonly NeededRight[], part: "api" | "engine"): Check {
   const ok = missing.length === 0;
-  const detail = ok ? "all there" : `missing: ${missing.map(rightText).join("; ")}`;
+  const detail = ok ? "all there" : `missing: ${rightsText(missing)}`;
   return {
     name: `permissions on ${cluster}`,
     ok,
@@ -74,25 +47,61 @@ export function judgeRights(cluster: string, missing: readonly NeededRight[], pa
   };
 }
 
+/** Oldest Kubernetes whose API server checks the rules in our CustomResourceDefinitions. */
+const OLDEST_KUBERNETES = "1.29";
+
+export function judgeCluster(name: string, gitVersion: string): Check {
+  const ok = compareVersions(gitVersion.replace(/^v/, ""), OLDEST_KUBERNETES) >= 0;
+  return { name, ok, detail: `answers, Kubernetes ${gitVersion}`, remedy: `Use Kubernetes ${OLDEST_KUBERNETES} or newer` };
+}
+
 export function judgeFleet(spec: FleetSpec | undefined): Check {
   const ok = spec !== undefined && spec.pools.length > 0;
-  const detail = spec === undefined ? "nothing is declared" : `${spec.pools.length} pools on ${spec.engineClusters.length} clusters`;
+  const detail =
+    spec === undefined ? "nothing is declared" : `${count(spec.pools, "pool")}, ${count(spec.engineClusters, "engine cluster")}`;
   return { name: "fleet", ok, detail, remedy: "Declare one with: argosy apply -f fleet.yaml" };
 }
 
+function count(things: readonly unknown[], what: string): string {
+  return `${things.length} ${what}${things.length === 1 ? "" : "s"}`;
+}
+
+/** One check a pool: whether as many of its instances serve as are declared at least. */
+export function judgePools(spec: FleetSpec, instances: readonly Instance[]): readonly Check[] {
+  return spec.pools.map((pool) => {
+    const active = instances.filter((instance) => instance.pool === pool.name && instance.state === "ACTIVE").length;
+    return {
+      name: `pool ${pool.name}`,
+      ok: active >= pool.instances.min,
+      detail: `${active} ACTIVE of ${pool.instances.min} to ${pool.instances.max} instances`,
+      remedy: "See `argosy get instances -o wide` for what the others wait for",
+    };
+  });
+}
+
+/**
+ * How long an instance may take from one state to the next before it counts as stuck, in ms: images are pulled and a
+ * controller fills its cache in well under this.
+ */
+const STUCK_MS = 15 * 60_000;
+const ON_THE_WAY: readonly InstanceState[] = ["REQUESTED", "CREATING", "WARMING"];
+
 /** One check an instance: failed or stuck ones, and those that run a version below the floor. */
-export function judgeInstances(instances: readonly Instance[], floor: string | undefined): readonly Check[] {
+export function judgeInstances(instances: readonly Instance[], floor: string | undefined, now: Millis): readonly Check[] {
   return instances
     .filter((instance) => instance.state !== "RETIRED")
     .map((instance) => {
       const isBelow = floor !== undefined && compareVersions(instance.version, floor) < 0;
-      const detail = [instance.state, instance.version, isBelow ? `below the floor ${floor}` : "", instance.reason]
+      const minutes = Math.floor((now - instance.stateSince) / 60_000);
+      const isStuck = ON_THE_WAY.includes(instance.state) && now - instance.stateSince > STUCK_MS;
+      const state = isStuck ? `${instance.state} for ${minutes} minutes` : instance.state;
+      const detail = [state, instance.version, isBelow ? `below the floor ${floor}` : "", instance.reason]
         .filter((part) => part !== "")
         .join(", ");
       const remedy = isBelow
         ? "Choose a newer version in fleet.yaml"
         : "The reason says what is wrong; the provisioner tries again by itself";
-      return { name: `instance ${instance.name}`, ok: instance.state !== "FAILED" && !isBelow, detail, remedy };
+      return { name: `instance ${instance.name}`, ok: instance.state !== "FAILED" && !isBelow && !isStuck, detail, remedy };
     });
 }
 

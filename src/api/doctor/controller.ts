@@ -1,34 +1,32 @@
+import type { Clock } from "../../domain/clock.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { Store } from "../../store/port.ts";
 import type { Check } from "../port.ts";
-import {
-  API_CLUSTER_RIGHTS,
-  ENGINE_CLUSTER_RIGHTS,
-  judgeDatabase,
-  judgeFleet,
-  judgeInstances,
-  judgeRights,
-  type NeededRight,
-} from "./checks.ts";
+import { judgeCluster, judgeDatabase, judgeFleet, judgeInstances, judgePools, judgeRights } from "./checks.ts";
 import { errorSentence } from "./error-sentence.ts";
+import { apiClusterRights, engineClusterRights, type NeededRight } from "./rights.ts";
 
 export interface DoctorDeps {
   readonly store: Store;
+  readonly clock: Clock;
   readonly apiCluster: KubeClient;
   /** The client of a declared engine cluster; throws with the reason when there is none to be had. */
   readonly engineCluster: (name: string, signal: AbortSignal) => Promise<KubeClient>;
 }
 
+/** What does not answer in this time counts as away, in ms: one hanging cluster must not hide what is known of the others. */
+const CHECK_MS = 8_000;
+
 /** Looks at everything Argosy stands on. A check that cannot be made is a failed check, never an exception. */
 export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<readonly Check[]> {
   const { store } = deps;
-  const database = await store.ping(signal).then(judgeDatabase, (error: unknown) => judgeDatabase({ error }));
-  const spec = (await attempt(() => store.fleet.readFleet(signal)))?.spec;
-  const instances = (await attempt(() => store.fleet.listInstances(signal))) ?? [];
+  const database = await store.ping(within(CHECK_MS, signal)).then(judgeDatabase, (error: unknown) => judgeDatabase({ error }));
+  const spec = (await attempt(() => store.fleet.readFleet(within(CHECK_MS, signal))))?.spec;
+  const instances = (await attempt(() => store.fleet.listInstances(within(CHECK_MS, signal)))) ?? [];
   const api = {
     name: `API cluster ${deps.apiCluster.cluster}`,
     part: "api",
-    rights: API_CLUSTER_RIGHTS,
+    rights: apiClusterRights(),
     client: async () => deps.apiCluster,
   } as const;
   const engines = (spec?.engineClusters ?? []).map(
@@ -36,31 +34,29 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
       ({
         name: `engine cluster ${name}`,
         part: "engine",
-        rights: ENGINE_CLUSTER_RIGHTS,
-        client: () => deps.engineCluster(name, signal),
+        rights: engineClusterRights(),
+        client: (limited: AbortSignal) => deps.engineCluster(name, limited),
       }) as const,
   );
-  const clusters = await Promise.all([api, ...engines].map((cluster) => examineCluster(cluster, signal)));
-  return [database, ...clusters.flat(), ...(database.ok ? [judgeFleet(spec)] : []), ...judgeInstances(instances, spec?.versions.floor)];
+  const clusters = await Promise.all([api, ...engines].map((cluster) => examineCluster(cluster, within(CHECK_MS, signal))));
+  const fleet = database.ok ? [judgeFleet(spec), ...(spec === undefined ? [] : judgePools(spec, instances))] : [];
+  return [database, ...clusters.flat(), ...fleet, ...judgeInstances(instances, spec?.versions.floor, deps.clock.now())];
 }
 
 interface ClusterToExamine {
   readonly name: string;
   readonly part: "api" | "engine";
   readonly rights: readonly NeededRight[];
-  readonly client: () => Promise<KubeClient>;
+  readonly client: (signal: AbortSignal) => Promise<KubeClient>;
 }
 
 async function examineCluster(cluster: ClusterToExamine, signal: AbortSignal): Promise<readonly Check[]> {
   try {
-    const client = await cluster.client();
+    const client = await cluster.client(signal);
     const { gitVersion } = await client.request<{ readonly gitVersion: string }>({ method: "GET", path: "/version" }, signal);
     const answers = await Promise.all(cluster.rights.map((right) => isAllowed(client, right, signal)));
     const missing = cluster.rights.filter((_right, index) => answers[index] !== true);
-    return [
-      { name: cluster.name, ok: true, detail: `answers, ${gitVersion}`, remedy: "" },
-      judgeRights(cluster.name, missing, cluster.part),
-    ];
+    return [judgeCluster(cluster.name, gitVersion), judgeRights(cluster.name, missing, cluster.part)];
   } catch (error) {
     return [{ name: cluster.name, ok: false, detail: errorSentence(error), remedy: "See that it runs and that its kubeconfig is right" }];
   }
@@ -74,6 +70,10 @@ async function isAllowed(client: KubeClient, right: NeededRight, signal: AbortSi
     signal,
   );
   return status.allowed;
+}
+
+function within(ms: number, signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(ms)]);
 }
 
 /** A row that cannot be read is told by the database check already. */

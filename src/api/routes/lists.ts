@@ -1,7 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { OPERATION_STATES } from "../../domain/operation.ts";
+import type { ApplicationId, WorkspaceId } from "../../domain/ids.ts";
+import { OPERATION_STATES, type OperationState } from "../../domain/operation.ts";
 import type { ApiDeps } from "../port.ts";
 import { applicationView, instanceView, operationView, pageOf, pageQuery, workspaceView } from "../schema.ts";
 import * as views from "../views.ts";
@@ -15,7 +16,14 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
 
   app.get(
     "/v1/instances",
-    { schema: { summary: "Instances with their load", security, response: { 200: z.object({ items: z.array(instanceView) }) } } },
+    {
+      schema: {
+        operationId: "listInstances",
+        summary: "Instances with their load",
+        security,
+        response: { 200: z.object({ items: z.array(instanceView) }) },
+      },
+    },
     async () => ({
       items: await readInstances(deps),
     }),
@@ -24,6 +32,7 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
     "/v1/workspaces",
     {
       schema: {
+        operationId: "listWorkspaces",
         summary: "Workspaces and where they live",
         security,
         querystring: pageQuery.extend({ namespace: z.string().max(253).optional() }),
@@ -45,6 +54,7 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
     "/v1/applications",
     {
       schema: {
+        operationId: "listApplications",
         summary: "Applications with sync and health",
         security,
         querystring: pageQuery.extend({ namespace: z.string().max(253).optional(), name: z.string().max(253).optional() }),
@@ -67,22 +77,14 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
     "/v1/operations",
     {
       schema: {
+        operationId: "listOperations",
         summary: "Recorded notifications and their outcome",
         security,
-        querystring: pageQuery.extend({ state: z.enum(OPERATION_STATES).optional() }),
+        querystring: pageQuery.extend({ state: z.enum(OPERATION_STATES).optional(), namespace: z.string().max(253).optional() }),
         response: { 200: pageOf(operationView) },
       },
     },
-    async ({ query: { limit, after, state } }) => {
-      const found = await deps.store.operations.listOperations(state === undefined ? {} : { state }, { limit, after }, deadline());
-      const known = await names();
-      return page(
-        found,
-        limit,
-        (entry) => entry.id,
-        (entry) => views.operationView(entry, known),
-      );
-    },
+    async ({ query }) => listOperations(deps, query),
   );
 }
 
@@ -97,6 +99,46 @@ function page<Row, View>(
 ): { items: View[]; next: string } {
   const last = rows.length < limit ? undefined : rows.at(-1);
   return { items: rows.map(view), next: last === undefined ? "" : key(last) };
+}
+
+interface OperationsQuery {
+  readonly limit: number;
+  readonly after: string;
+  readonly state?: OperationState | undefined;
+  readonly namespace?: string | undefined;
+}
+
+/** Operations with the names of what they are about; a subject that is gone has none. */
+async function listOperations(deps: ApiDeps, { limit, after, state, namespace }: OperationsQuery) {
+  const workspaceIds = namespace === undefined ? [undefined] : await workspacesCalled(deps, namespace);
+  const perWorkspace = workspaceIds.map((workspaceId) =>
+    deps.store.operations.listOperations(
+      { ...(state === undefined ? {} : { state }), ...(workspaceId === undefined ? {} : { workspaceId }) },
+      { limit, after },
+      deadline(),
+    ),
+  );
+  const found = (await Promise.all(perWorkspace))
+    .flat()
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .slice(0, limit);
+  const instances = views.namesOf(await deps.store.fleet.listInstances(deadline()));
+  const subjects = await deps.store.intents.readByIds([...new Set(found.map((entry) => entry.subject as ApplicationId))], deadline());
+  const names = new Map<string, string>(
+    subjects.map(({ application, workspace }) => [application.id, `${workspace.namespace}/${application.name}`]),
+  );
+  return page(
+    found,
+    limit,
+    (entry) => entry.id,
+    (entry) => views.operationView(entry, instances, names.get(entry.subject)),
+  );
+}
+
+/** Usually one; a namespace that was deleted and made again may have left an older one behind. */
+async function workspacesCalled(deps: ApiDeps, namespace: string): Promise<readonly WorkspaceId[]> {
+  const found = await deps.store.operations.listWorkspaces({ namespace }, { limit: 1000, after: "" }, deadline());
+  return found.map(({ workspace }) => workspace.id);
 }
 
 async function readInstances(deps: ApiDeps): Promise<ReturnType<typeof views.instanceView>[]> {

@@ -8,12 +8,16 @@ const health = z.object({ ok: z.boolean(), checks: z.array(z.object({ name: z.st
 /** What needs no token: health, metrics (served on loopback or behind a network policy) and the API's own description. */
 export function addOpenRoutes(server: FastifyInstance, deps: ApiDeps): void {
   const app = server.withTypeProvider<ZodTypeProvider>();
-  app.get("/healthz", { schema: { summary: "The process answers", response: { 200: z.object({ ok: z.literal(true) }) } } }, async () => ({
-    ok: true as const,
-  }));
+  app.get(
+    "/healthz",
+    { schema: { operationId: "health", summary: "The process answers", response: { 200: z.object({ ok: z.literal(true) }) } } },
+    async () => ({
+      ok: true as const,
+    }),
+  );
   app.get(
     "/readyz",
-    { schema: { summary: "Database, own watches and queues", response: { 200: health, 503: health } } },
+    { schema: { operationId: "readiness", summary: "Database, own watches and queues", response: { 200: health, 503: health } } },
     async (_request, reply) => {
       const readiness = await deps.readiness();
       return reply.code(readiness.ok ? 200 : 503).send({ ok: readiness.ok, checks: readiness.checks.map((check) => ({ ...check })) });
@@ -26,7 +30,7 @@ export function addOpenRoutes(server: FastifyInstance, deps: ApiDeps): void {
   server.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) => reply.send(server.swagger()));
   app.get(
     "/v1/version",
-    { schema: { summary: "Version of the server", response: { 200: z.object({ version: z.string() }) } } },
+    { schema: { operationId: "version", summary: "Version of the server", response: { 200: z.object({ version: z.string() }) } } },
     async () => ({ version: deps.version }),
   );
 }

@@ -20,6 +20,7 @@ export function addQuestionRoutes(server: FastifyInstance, deps: ApiDeps): void 
     "/v1/explain/:workspace",
     {
       schema: {
+        operationId: "explainWorkspace",
         summary: "Why a workspace is where it is",
         security,
         params: z.object({ workspace: z.string().max(253) }),
@@ -30,7 +31,14 @@ export function addQuestionRoutes(server: FastifyInstance, deps: ApiDeps): void 
   );
   app.get(
     "/v1/doctor",
-    { schema: { summary: "Checks of everything Argosy stands on", security, response: { 200: z.object({ checks: z.array(checkView) }) } } },
+    {
+      schema: {
+        operationId: "runDoctor",
+        summary: "Checks of everything Argosy stands on",
+        security,
+        response: { 200: z.object({ checks: z.array(checkView) }) },
+      },
+    },
     async () => ({
       checks: (await deps.doctor(deadline())).map((check) => ({ ...check })),
     }),
@@ -39,6 +47,7 @@ export function addQuestionRoutes(server: FastifyInstance, deps: ApiDeps): void 
     "/v1/decisions",
     {
       schema: {
+        operationId: "listDecisions",
         summary: "The journal, newest first",
         security,
         querystring: z.object({ subject: z.string().max(253).optional(), limit: z.coerce.number().int().min(1).max(1000).default(100) }),

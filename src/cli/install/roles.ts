@@ -1,3 +1,4 @@
+import { ACCOUNTS_RULES, API_CLUSTER_RULES, ENGINE_CLUSTER_RULES, READ, type Rule, SYSTEM_RULES, WRITE } from "../../api/doctor/rights.ts";
 import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, LABEL_MANAGED_BY, MANAGED_BY, READER_ROLE, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 
 /** An object of the installation, ready to be applied. */
@@ -8,75 +9,12 @@ export interface InstallObject {
   readonly [field: string]: unknown;
 }
 
-interface Rule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
-}
-
-const GITOPS = "managed-gitops.redhat.com";
 const RBAC = "rbac.authorization.k8s.io";
-const READ = ["get", "list", "watch"];
-const WRITE = ["create", "update", "patch", "delete"];
 const labels = { [LABEL_MANAGED_BY]: MANAGED_BY, "app.kubernetes.io/part-of": "argosy" };
 
 /** ServiceAccounts Argosy acts as, one per role a cluster plays. */
 export const API_ACCOUNT = "argosy-api-cluster";
 export const ENGINE_ACCOUNT = "argosy-engine-cluster";
-
-/**
- * What Argosy may do on the cluster with the users' resources: read them and write their status, put registers into their
- * namespaces, and run the accounts namespace. `bind` and `escalate` name exactly its own roles: it may not hand out others.
- */
-const API_CLUSTER_RULES: readonly Rule[] = [
-  { apiGroups: [""], resources: ["namespaces"], verbs: READ },
-  { apiGroups: [GITOPS], resources: ["*"], verbs: READ },
-  { apiGroups: [GITOPS], resources: ["gitopsdeployments"], verbs: ["patch"] },
-  {
-    apiGroups: [GITOPS],
-    resources: [
-      "gitopsdeployments/status",
-      "gitopsdeploymentsyncruns/status",
-      "gitopsdeploymentmanagedenvironments/status",
-      "gitopsdeploymentrepositorycredentials/status",
-    ],
-    verbs: ["get", "patch", "update"],
-  },
-  { apiGroups: ["", "events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
-  { apiGroups: [RBAC], resources: ["rolebindings"], verbs: [...READ, ...WRITE] },
-  { apiGroups: [RBAC], resources: ["clusterrolebindings"], verbs: [...READ, ...WRITE] },
-  { apiGroups: [RBAC], resources: ["clusterroles"], verbs: ["bind"], resourceNames: [DEPLOYER_ROLE, READER_ROLE] },
-  { apiGroups: [RBAC], resources: ["clusterroles"], verbs: ["get", "patch", "update", "escalate"], resourceNames: [DEPLOYER_ROLE] },
-];
-
-const ACCOUNTS_RULES: readonly Rule[] = [
-  { apiGroups: [""], resources: ["serviceaccounts", "secrets"], verbs: [...READ, ...WRITE] },
-  { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["impersonate"] },
-  { apiGroups: [RBAC], resources: ["roles", "rolebindings"], verbs: [...READ, ...WRITE] },
-];
-
-const SYSTEM_RULES: readonly Rule[] = [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }];
-
-/**
- * What Argosy may do on a cluster that hosts instances. It can give an instance's controller only rights it holds itself,
- * so it holds those of the controller's Role too.
- */
-const ENGINE_CLUSTER_RULES: readonly Rule[] = [
-  { apiGroups: [""], resources: ["namespaces"], verbs: [...READ, "create", "patch", "delete"] },
-  { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: [...READ, "create", "patch"] },
-  { apiGroups: ["argoproj.io"], resources: ["applications", "applicationsets", "appprojects"], verbs: [...READ, ...WRITE] },
-  {
-    apiGroups: [""],
-    resources: ["configmaps", "secrets", "serviceaccounts", "services", "resourcequotas", "limitranges"],
-    verbs: [...READ, ...WRITE],
-  },
-  { apiGroups: [""], resources: ["events"], verbs: ["create", "list"] },
-  { apiGroups: [""], resources: ["pods"], verbs: [...READ, "delete"] },
-  { apiGroups: ["apps"], resources: ["deployments", "statefulsets"], verbs: [...READ, ...WRITE] },
-  { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: [...READ, ...WRITE] },
-  { apiGroups: [RBAC], resources: ["roles", "rolebindings"], verbs: [...READ, ...WRITE] },
-];
 
 /**
  * The deploying role as an administrator installs it: enough for the common kinds. Argosy keeps it in step with the kinds

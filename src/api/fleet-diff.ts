@@ -1,0 +1,57 @@
+import type { FleetSpec } from "../domain/fleet.ts";
+import { canonicalJson } from "../domain/hash.ts";
+
+/** One thing declared in a fleet document that differs: a pool, an engine cluster, or a section such as `egress`. */
+export interface FleetChange {
+  /** Where it stands in the document, e.g. `pools.standard`. */
+  readonly path: string;
+  readonly change: "added" | "removed" | "changed";
+  /** The fields below it that differ, as JSON text; empty for what was added or removed as a whole. */
+  readonly fields: readonly { readonly path: string; readonly before: string; readonly after: string }[];
+}
+
+/**
+ * What a document would change, in the words and units of the document, sorted by path. Pools, engine clusters and releases
+ * are told apart by their name, so that their order means nothing.
+ */
+export function diffFleet(before: FleetSpec | undefined, after: FleetSpec): readonly FleetChange[] {
+  const [old, now] = [before === undefined ? new Map<string, unknown>() : partsOf(before), partsOf(after)];
+  const paths = [...new Set([...old.keys(), ...now.keys()])].sort();
+  return paths.flatMap((path) => {
+    const [was, is] = [old.get(path), now.get(path)];
+    if (canonicalJson(was ?? null) === canonicalJson(is ?? null)) return [];
+    if (was === undefined || is === undefined)
+      return { path, change: was === undefined ? ("added" as const) : ("removed" as const), fields: [] };
+    return { path, change: "changed" as const, fields: diffFields(was, is, "") };
+  });
+}
+
+function partsOf({ pools, engineClusters, versions, workspaces, egress }: FleetSpec): ReadonlyMap<string, unknown> {
+  const { catalogue, ...chosen } = versions;
+  return new Map<string, unknown>([
+    ...pools.map((pool) => [`pools.${pool.name}`, { ...pool, capacity: inDocumentUnits(pool.capacity) }] as const),
+    ...engineClusters.map((cluster) => [`engineClusters.${cluster.name}`, cluster] as const),
+    ...catalogue.map((release) => [`versions.catalogue.${release.version}`, release] as const),
+    ...Object.entries({ versions: chosen, workspaces, egress }),
+  ]);
+}
+
+/** Planning counts thousandths of applications and Git requests; a document counts whole ones. */
+function inDocumentUnits(capacity: FleetSpec["pools"][number]["capacity"]): unknown {
+  return { ...capacity, applications: capacity.applications / 1000, gitPerMinute: capacity.gitPerMinute / 1000 };
+}
+
+function diffFields(before: unknown, after: unknown, path: string): FleetChange["fields"] {
+  if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
+  if (!isSection(before) || !isSection(after)) return [{ path, before: textOf(before), after: textOf(after) }];
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return names.flatMap((name) => diffFields(before[name], after[name], path === "" ? name : `${path}.${name}`));
+}
+
+function isSection(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string {
+  return value === undefined ? "not set" : JSON.stringify(value);
+}
