@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findStateDirectory, openStateDirectory } from "./state-directory.ts";
+import { findStateDirectory, fullDiskError, openStateDirectory } from "./state-directory.ts";
 
 let parent: string;
 beforeAll(() => {
@@ -37,6 +37,14 @@ describe("the state directory", () => {
 
   it.skipIf(!statSync("/proc", { throwIfNoEntry: false }))("cannot be where nothing can be made", () => {
     expect(() => openStateDirectory("/proc/argosy")).toThrow(/cannot be written/);
+  });
+
+  it("is named when a disk filled up on the way, and only then", () => {
+    const state = openStateDirectory(join(parent, "full"));
+    const full = new Error("starting", { cause: Object.assign(new Error("write"), { code: "ENOSPC" }) });
+    expect(fullDiskError(state, full)).toMatchObject({ code: "up.state", message: `${state.root} is on a full disk` });
+    const other = new Error("starting", { cause: new Error("write") });
+    expect(fullDiskError(state, other)).toBe(other);
   });
 
   it("is only looked for when it is to be left as it is", () => {

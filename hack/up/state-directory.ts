@@ -39,6 +39,15 @@ export function openStateDirectory(directory: string): StateDirectory {
   return stateDirectory(root);
 }
 
+/** The same error, or what to do about it where it came of a disk that filled up on the way. */
+export function fullDiskError(state: StateDirectory, error: unknown): unknown {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOSPC") continue;
+    return new InputError(`${state.root} is on a full disk`, { code: "up.state", path: "--state", remedy: ENOUGH, cause: error });
+  }
+  return error;
+}
+
 /** The directory as it is, without creating or checking anything; `undefined` when it is not there. */
 export function findStateDirectory(directory: string): StateDirectory | undefined {
   const root = resolve(directory);

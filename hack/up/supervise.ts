@@ -3,7 +3,7 @@ import { errorText } from "../../src/cli/error-text.ts";
 import type { UpOptions } from "./options.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { claimSupervision } from "./running.ts";
-import type { StateDirectory } from "./state-directory.ts";
+import { fullDiskError, type StateDirectory } from "./state-directory.ts";
 import { bringUp, type Stops } from "./up.ts";
 
 /** Holds the id of the supervisor while everything is ready. */
@@ -32,7 +32,7 @@ export async function supervise(options: UpOptions, state: StateDirectory): Prom
     return 1;
   } catch (error) {
     if (ending.aborted && !(ending.reason instanceof Crash)) return INTERRUPTED;
-    process.stderr.write(`up: ${errorText(error)}\n`);
+    process.stderr.write(`up: ${errorText(fullDiskError(state, error))}\n`);
     return 1;
   } finally {
     state.remove(READY_FILE);
