@@ -20,6 +20,7 @@ export async function consent(server: string, progress: Progress, signal: AbortS
   asker.once("SIGINT", () => process.kill(process.pid, "SIGINT"));
   const closed = new Promise<string>((resolve) => asker.once("close", () => resolve("")));
   const answer = await Promise.race([asker.question("Create them? [y/N] ", { signal }), closed]).finally(() => asker.close());
+  if (answer === "") progress.say("");
   if (!/^y(es)?$/i.test(answer.trim())) throw new InputError("nothing was created", { ...refusal, remedy: "Answer y, or add --yes" });
 }
 

@@ -1,20 +1,33 @@
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { promisify } from "node:util";
+import { UnavailableError } from "../../../src/domain/errors.ts";
 import type { StateDirectory } from "../state-directory.ts";
 import { provideExistingCluster, serverOf } from "./existing.ts";
 import type { ProvideContext, ProvidedCluster } from "./provided.ts";
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
 const NAME = "argosy";
 /** Says that the kind cluster is ours to delete, also for the next start after this one was killed. */
 const OURS = "kind.ours";
 
+/** What a program printed; `UnavailableError` with its first complaint when it fails, the signal's reason when that aborts. */
+async function run(program: string, args: readonly string[], signal?: AbortSignal): Promise<string> {
+  try {
+    return (await execute(program, args, signal === undefined ? {} : { signal })).stdout;
+  } catch (error) {
+    signal?.throwIfAborted();
+    const { stderr = "", message } = error as Error & { readonly stderr?: string };
+    const [complaint = message] = (stderr.trim() === "" ? message : stderr.trim()).split("\n");
+    throw new UnavailableError(`Running ${program} ${args.slice(0, 2).join(" ")}: ${complaint}`, { code: "up.kind-failed" });
+  }
+}
+
 /** Whether a container engine answers and kind is installed. */
 export async function isKindUsable(): Promise<boolean> {
   try {
-    await run("docker", ["info", "--format", "{{.ServerVersion}}"], { timeout: 10_000 });
-    await run("kind", ["version"], { timeout: 10_000 });
+    await execute("docker", ["info", "--format", "{{.ServerVersion}}"], { timeout: 10_000 });
+    await execute("kind", ["version"], { timeout: 10_000 });
     return true;
   } catch {
     return false;
@@ -33,21 +46,21 @@ export async function provideKindCluster(context: ProvideContext, signal: AbortS
 }
 
 async function createCluster({ state, progress }: ProvideContext, signal: AbortSignal): Promise<void> {
-  const known = (await run("kind", ["get", "clusters"], { signal })).stdout.split("\n").includes(NAME);
+  const known = (await run("kind", ["get", "clusters"], signal)).split("\n").includes(NAME);
   if (known) return progress.say(`  kind's cluster ${NAME} was there already`);
   state.write(OURS, "");
   const args = ["create", "cluster", "--name", NAME, "--kubeconfig", state.path("kind.kubeconfig"), "--wait", "300s"];
-  await progress.step("creating a cluster with kind", () => run("kind", args, { signal }));
+  await progress.step("creating a cluster with kind", () => run("kind", args, signal));
 }
 
 async function openCluster(context: ProvideContext, signal: AbortSignal): Promise<ProvidedCluster> {
   const kubeconfig = context.state.path("kind.kubeconfig");
   const internal = context.state.path("kind-internal.kubeconfig");
-  writeFileSync(kubeconfig, (await run("kind", ["get", "kubeconfig", "--name", NAME], { signal })).stdout, { mode: 0o600 });
-  writeFileSync(internal, (await run("kind", ["get", "kubeconfig", "--name", NAME, "--internal"], { signal })).stdout, { mode: 0o600 });
+  writeFileSync(kubeconfig, await run("kind", ["get", "kubeconfig", "--name", NAME], signal), { mode: 0o600 });
+  writeFileSync(internal, await run("kind", ["get", "kubeconfig", "--name", NAME, "--internal"], signal), { mode: 0o600 });
   const gateway = (
-    await run("docker", ["network", "inspect", "kind", "--format", "{{range .IPAM.Config}}{{.Gateway}} {{end}}"], { signal })
-  ).stdout.split(" ");
+    await run("docker", ["network", "inspect", "kind", "--format", "{{range .IPAM.Config}}{{.Gateway}} {{end}}"], signal)
+  ).split(" ");
   const existing = {
     kubeconfig,
     gitHost: gateway.find((address) => address.includes(".")) ?? "127.0.0.1",
