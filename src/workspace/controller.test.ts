@@ -35,12 +35,15 @@ describe("a wish", () => {
 
   it("costs one status write when the instance answers soon, for each of a burst", async () => {
     world.openDoor();
-    const names = Array.from({ length: 50 }, (_, index) => `app-${index}`);
-    await Promise.all(names.map((name) => world.apply(name)));
-    for (const name of names) {
-      await eventually(`${name} is recorded`, hasRow(name));
-      await world.answer(name);
-    }
+    // Few, so that each is answered long before its user would be told that nothing has been heard yet, on a busy machine too.
+    const names = Array.from({ length: 5 }, (_, index) => `app-${index}`);
+    await Promise.all(
+      names.map(async (name) => {
+        await world.apply(name);
+        await eventually(`${name} is recorded`, hasRow(name));
+        await world.answer(name);
+      }),
+    );
     for (const name of names) await eventually(`${name} is shown`, isSaid(name, "Ready=True/Synced"));
     expect(world.statusWrites()).toBe(names.length);
     const row = await world.row("app-0");
