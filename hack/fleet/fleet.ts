@@ -49,7 +49,7 @@ export async function startFleet(parts: FleetParts, signal: AbortSignal): Promis
   const engineClusters = await step("installing the engine cluster's roles", () => installEngines(parts, signal));
   writeFileSync(join(parts.directory, "api-cluster.kubeconfig"), kubeconfig, { mode: 0o600 });
   const token = await step("preparing the database", () =>
-    createToken({ name: "local-operator", role: "operator", database: parts.databaseUrl }, {}),
+    createToken({ name: "local-operator", role: "operator", database: parts.databaseUrl }),
   );
   const ports = await keptPorts(parts);
   const start = (index: number): Promise<ArgosyProcess> => startProcess(parts, index, ports[index] ?? 0);

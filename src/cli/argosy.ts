@@ -1,12 +1,15 @@
 import process from "node:process";
+import { CommanderError } from "commander";
 import { argosyVersion } from "../config.ts";
 import { errorText } from "./error-text.ts";
+import { exitCodeOf } from "./exit-code.ts";
 import { createProgram } from "./program.ts";
 
 const program = createProgram({
   env: process.env,
   version: argosyVersion,
   write: (text) => void process.stdout.write(`${text}\n`),
+  note: (text) => void process.stderr.write(`argosy: ${text}\n`),
   setExitCode: (code) => {
     process.exitCode = code;
   },
@@ -18,6 +21,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.
 try {
   await program.parseAsync(process.argv);
 } catch (error) {
-  process.stderr.write(`argosy: ${errorText(error)}\n`);
-  process.exitCode = 1;
+  // Commander has said already what it found wrong.
+  if (!(error instanceof CommanderError)) process.stderr.write(`argosy: ${errorText(error)}\n`);
+  process.exitCode = exitCodeOf(error);
 }

@@ -14,22 +14,39 @@ export interface ConnectionOptions {
   readonly token?: string;
 }
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Where `npm run up` keeps its state when nobody says otherwise, relative to the working directory. */
 export const DEFAULT_STATE = ".argosy";
 
 /**
- * Flags win over ARGOSY_URL and ARGOSY_TOKEN, those over the `env` file of the state directory. Throws `InputError` naming
- * all three ways when none of them leads anywhere.
+ * What was typed wins over the environment: `--url` and `--token`, then the `env` file of `--state`, then ARGOSY_URL and
+ * ARGOSY_TOKEN, then the `env` file of ARGOSY_STATE or of the usual state directory. The token of a state directory nobody
+ * typed goes only to the address found there. Throws `InputError` naming the ways when none of them leads anywhere.
  */
-export function findConnection(options: ConnectionOptions, env: Readonly<Record<string, string | undefined>>): Connection {
-  const file = readEnvFile(join(options.state ?? env["ARGOSY_STATE"] ?? DEFAULT_STATE, "env"), options.state !== undefined);
-  const url = options.url ?? env["ARGOSY_URL"] ?? file["ARGOSY_URL"];
-  const token = options.token ?? env["ARGOSY_TOKEN"] ?? file["ARGOSY_TOKEN"];
-  if (url !== undefined && token !== undefined) return { url: url.replace(/\/+$/, ""), token };
-  throw new InputError(url === undefined ? "no fleet to talk to" : `no token for ${url}`, {
+export function findConnection(options: ConnectionOptions, env: Environment): Connection {
+  const typed = options.state === undefined ? {} : readEnvFile(options.state, true);
+  const url = options.url ?? typed["ARGOSY_URL"] ?? env["ARGOSY_URL"];
+  const usual = url === undefined || url === usualState(env)["ARGOSY_URL"] ? usualState(env) : {};
+  const address = url ?? usual["ARGOSY_URL"];
+  const token = options.token ?? typed["ARGOSY_TOKEN"] ?? env["ARGOSY_TOKEN"] ?? usual["ARGOSY_TOKEN"];
+  if (address !== undefined && token !== undefined) return { url: checkedUrl(address), token };
+  throw new InputError(address === undefined ? "no fleet to talk to" : `no token for ${address}`, {
     code: "cli.no-connection",
-    path: url === undefined ? "ARGOSY_URL" : "ARGOSY_TOKEN",
+    path: address === undefined ? "ARGOSY_URL" : "ARGOSY_TOKEN",
     remedy: "Run this beside a running `npm run up` (or name its directory with --state DIR), or set ARGOSY_URL and ARGOSY_TOKEN",
+  });
+}
+
+/** The database tokens are kept in: `--database`, that of `--state`, DATABASE_URL, that of the usual state directory. */
+export function findDatabase(options: { readonly database?: string; readonly state?: string }, env: Environment): string {
+  const typed = options.state === undefined ? {} : readEnvFile(options.state, true);
+  const url = options.database ?? typed["ARGOSY_DATABASE_URL"] ?? env["DATABASE_URL"] ?? usualState(env)["ARGOSY_DATABASE_URL"];
+  if (url !== undefined) return url;
+  throw new InputError("no database that tokens are kept in", {
+    code: "cli.no-database",
+    path: "--database",
+    remedy: "Give --database, name the directory of a running `npm run up` with --state, or set DATABASE_URL",
   });
 }
 
@@ -42,7 +59,12 @@ export function parseEnvFile(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs);
 }
 
-function readEnvFile(path: string, isRequired: boolean): Readonly<Record<string, string>> {
+function usualState(env: Environment): Readonly<Record<string, string>> {
+  return readEnvFile(env["ARGOSY_STATE"] ?? DEFAULT_STATE, false);
+}
+
+function readEnvFile(directory: string, isRequired: boolean): Readonly<Record<string, string>> {
+  const path = join(directory, "env");
   try {
     return parseEnvFile(readFileSync(path, "utf8"));
   } catch (cause) {
@@ -54,4 +76,14 @@ function readEnvFile(path: string, isRequired: boolean): Readonly<Record<string,
       cause,
     });
   }
+}
+
+function checkedUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url !== null && ["http:", "https:"].includes(url.protocol)) return text.replace(/\/+$/, "");
+  throw new InputError(`${text} is no address of a REST API`, {
+    code: "cli.url",
+    path: "ARGOSY_URL",
+    remedy: "Give one like https://argosy.example:8080",
+  });
 }

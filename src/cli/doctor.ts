@@ -1,4 +1,6 @@
 import type { CheckView } from "../api/schema.ts";
+import { UnavailableError } from "../domain/errors.ts";
+import { errorText } from "./error-text.ts";
 import { type Column, type OutputFormat, render } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 
@@ -6,11 +8,42 @@ const columns: readonly Column<CheckView>[] = [
   { title: "", value: (row) => (row.ok ? "ok" : "FAIL") },
   { title: "CHECK", value: (row) => row.name },
   { title: "FOUND", value: (row) => row.detail },
-  { title: "REMEDY", value: (row) => (row.ok ? "" : row.remedy) },
 ];
 
-/** `argosy doctor`: every check with its remedy; healthy only if all passed. */
+/** `argosy doctor`: every check, with the remedies of those that failed; healthy only if all passed. */
 export async function runDoctor(client: RestClient, output: OutputFormat): Promise<{ readonly text: string; readonly isHealthy: boolean }> {
-  const { checks } = await client.get<{ readonly checks: readonly CheckView[] }>("/v1/doctor");
-  return { text: render(checks, columns, output), isHealthy: checks.every((check) => check.ok) };
+  const checks = await readChecks(client);
+  const failed = checks.filter((check) => !check.ok);
+  const text = output === "table" ? renderChecks(checks, failed) : render(checks, columns, output);
+  return { text, isHealthy: failed.length === 0 };
+}
+
+function renderChecks(checks: readonly CheckView[], failed: readonly CheckView[]): string {
+  const remedies = failed.map((check) => `  ${check.name}: ${check.remedy}`);
+  const head =
+    failed.length === 0 ? `all ${checks.length} checks passed` : `${failed.length} of ${checks.length} checks failed; what to do:`;
+  return [render(checks, columns, "table"), "", head, ...remedies].join("\n");
+}
+
+/**
+ * Without its database the server cannot tell whose token it was sent and answers nothing but its health, and a server that is
+ * away answers nothing at all: both are findings, not failures of the doctor.
+ */
+async function readChecks(client: RestClient): Promise<readonly CheckView[]> {
+  try {
+    return (await client.get<{ readonly checks: readonly CheckView[] }>("/v1/doctor")).checks;
+  } catch (error) {
+    if (!(error instanceof UnavailableError)) throw error;
+    const remedy = "Start Argosy there, or mend what its own checks name";
+    return [{ name: "REST API", ok: false, detail: errorText(error), remedy }, ...(await readHealth(client))];
+  }
+}
+
+async function readHealth(client: RestClient): Promise<readonly CheckView[]> {
+  try {
+    const { checks } = await client.health();
+    return checks.map((check) => ({ ...check, name: `server: ${check.name}`, remedy: "The server's log says why" }));
+  } catch {
+    return [];
+  }
 }

@@ -31,6 +31,16 @@ describe("printing", () => {
     expect(render([], columns, "json")).toBe("[]");
   });
 
+  it("keeps a row on its line and control characters out of the terminal", () => {
+    const text = render([{ name: "a\nb\u001b[31mred\u009b2J\u202eevil", masts: 1 }], columns, "wide");
+    expect(text).toBe("NAME              MASTS\na b [31mred 2J evil  1".replace("NAME              ", "NAME                 "));
+  });
+
+  it("prints a hundred thousand rows", () => {
+    const many = Array.from({ length: 100_000 }, (_, index) => ({ name: `ship-${index}`, masts: index }));
+    expect(render(many, columns, "wide").split("\n")).toHaveLength(100_001);
+  });
+
   it("prints one thing as YAML unless JSON is asked for", () => {
     expect(renderOne({ name: "Argo" }, "table")).toBe("name: Argo");
     expect(JSON.parse(renderOne({ name: "Argo" }, "json"))).toEqual({ name: "Argo" });

@@ -1,8 +1,6 @@
-import Table from "cli-table3";
 import { stringify } from "yaml";
 
-export const OUTPUT_FORMATS = ["table", "wide", "json", "yaml"] as const;
-export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+export type OutputFormat = "table" | "wide" | "json" | "yaml";
 
 export interface Column<Row> {
   readonly title: string;
@@ -10,24 +8,6 @@ export interface Column<Row> {
   /** Shown only with -o wide. */
   readonly isWide?: boolean;
 }
-
-const NO_LINES = {
-  top: "",
-  "top-mid": "",
-  "top-left": "",
-  "top-right": "",
-  bottom: "",
-  "bottom-mid": "",
-  "bottom-left": "",
-  "bottom-right": "",
-  left: "",
-  "left-mid": "",
-  mid: "",
-  "mid-mid": "",
-  right: "",
-  "right-mid": "",
-  middle: "  ",
-};
 
 /** Renders rows as the caller asked for: machines get everything, people the columns. Ends without a line break. */
 export function render<Row>(rows: readonly Row[], columns: readonly Column<Row>[], format: OutputFormat): string {
@@ -48,21 +28,27 @@ export function render<Row>(rows: readonly Row[], columns: readonly Column<Row>[
 }
 
 function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
-  const grid = new Table({
-    chars: NO_LINES,
-    style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
-    head: columns.map((c) => c.title),
-  });
-  for (const row of rows) grid.push(columns.map((column) => String(column.value(row) ?? "-")));
-  return grid
-    .toString()
-    .split("\n")
-    .map((line) => line.trimEnd())
+  const cells = [columns.map(({ title }) => title), ...rows.map((row) => columns.map((column) => cellText(column.value(row))))];
+  const widths = columns.map((_column, index) => cells.reduce((widest, line) => Math.max(widest, (line[index] ?? "").length), 0));
+  return cells
+    .map((line) =>
+      line
+        .map((cell, index) => cell.padEnd((widths[index] ?? 0) + 2))
+        .join("")
+        .trimEnd(),
+    )
     .join("\n");
+}
+
+/**
+ * What users wrote may hold line breaks, which would break the table, and control characters or changes of direction, with
+ * which text can pretend to be something else in a terminal.
+ */
+function cellText(value: string | number | null): string {
+  return String(value ?? "-").replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, " ");
 }
 
 /** One thing as `name: value` lines, or as JSON or YAML. */
 export function renderOne(value: Readonly<Record<string, unknown>>, format: OutputFormat): string {
-  if (format === "json") return JSON.stringify(value, null, 2);
-  return stringify(value).trimEnd();
+  return format === "json" ? JSON.stringify(value, null, 2) : stringify(value, { lineWidth: 0 }).trimEnd();
 }

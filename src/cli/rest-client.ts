@@ -1,5 +1,5 @@
 import type { ProblemView } from "../api/schema.ts";
-import { InputError, RefusedError, UnavailableError } from "../domain/errors.ts";
+import { RefusedError, UnavailableError } from "../domain/errors.ts";
 import type { Connection } from "./connection.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -10,22 +10,35 @@ export interface RestClient {
   /** Follows `next` to the end of a paged list. */
   all<T>(path: string, query?: Query): Promise<readonly T[]>;
   put<T>(path: string, body: unknown, query?: Query): Promise<T>;
+  /** The server's own checks; answered without its database and whatever the token. */
+  health(): Promise<Health>;
+}
+
+export interface Health {
+  readonly ok: boolean;
+  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 }
 
 const TIMEOUT_MS = 60_000;
 const PAGE = 1000;
 
-/** Answers other than 2xx become `RefusedError` with what the server said; no answer becomes `UnavailableError`. */
+/**
+ * Answers other than 2xx become `RefusedError` with what the server said, or `UnavailableError` where it says that what it
+ * needs is away; so does no answer.
+ */
 export function createRestClient(connection: Connection): RestClient {
   const send = async <T>(method: string, path: string, query: Query, body?: unknown): Promise<T> => {
-    const response = await call(connection, { method, path, query, body });
-    const text = await response.text();
-    if (response.ok) return JSON.parse(text) as T;
-    throw refusal(text, response.status);
+    const { text, status } = await call(connection, { method, path, query, body });
+    if (status >= 200 && status < 300) return parseAnswer<T>(text, connection.url);
+    throw refusal(text, status);
   };
   return {
     get: (path, query = {}) => send("GET", path, query),
     put: (path, body, query = {}) => send("PUT", path, query, body),
+    async health() {
+      const { text } = await call(connection, { method: "GET", path: "/readyz", query: {}, body: undefined });
+      return parseAnswer<Health>(text, connection.url);
+    },
     async all<T>(path: string, query: Query = {}) {
       const items: T[] = [];
       for (let after: string | undefined = ""; after !== undefined; ) {
@@ -45,16 +58,20 @@ interface Call {
   readonly body: unknown;
 }
 
-async function call(connection: Connection, { method, path, query, body }: Call): Promise<Response> {
+async function call(
+  connection: Connection,
+  { method, path, query, body }: Call,
+): Promise<{ readonly text: string; readonly status: number }> {
   const url = new URL(connection.url + path);
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value));
   try {
-    return await fetch(url, {
+    const response = await fetch(url, {
       method,
       headers: { authorization: `Bearer ${connection.token}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
+    return { text: await response.text(), status: response.status };
   } catch (cause) {
     throw new UnavailableError(`no answer from ${connection.url}: is Argosy running there? \`npm run up\` starts it`, {
       code: "cli.no-answer",
@@ -63,13 +80,31 @@ async function call(connection: Connection, { method, path, query, body }: Call)
   }
 }
 
+function parseAnswer<T>(text: string, url: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch (cause) {
+    throw new RefusedError(`${url} answers, but not as Argosy does; correct ARGOSY_URL`, { code: "cli.not-argosy", cause });
+  }
+}
+
 function refusal(text: string, status: number): Error {
   const problem = parseProblem(text);
-  if (problem === undefined)
-    return new RefusedError(`the server answered ${status} and did not say why`, { code: "cli.refused", context: { status } });
-  const first = problem.complaints?.[0];
-  if (first !== undefined) return new InputError(problem.detail, { code: problem.code, path: first.path, remedy: first.remedy });
-  return new RefusedError(`${problem.title}: ${problem.detail}`, { code: problem.code, context: { status } });
+  if (problem === undefined) {
+    return new RefusedError(`the server answered ${status} and did not say why; correct ARGOSY_URL, or see what stands between`, {
+      code: "cli.refused",
+      context: { status },
+    });
+  }
+  const { code, title, detail, complaints = [] } = problem;
+  if (status === 503) return new UnavailableError(`${title}: ${detail}`, { code, context: { status } });
+  if (complaints.length > 0) return new RefusedError(complaintsText(complaints), { code, context: { status } });
+  return new RefusedError(status >= 500 ? `${title}: ${detail}` : detail, { code, context: { status } });
+}
+
+function complaintsText(complaints: NonNullable<ProblemView["complaints"]>): string {
+  const lines = complaints.map(({ path, message, remedy }) => `${path === "" ? "" : `${path}: `}${message}. ${remedy}`);
+  return lines.length === 1 ? (lines[0] ?? "") : [`${lines.length} things are wrong:`, ...lines.map((line) => `  ${line}`)].join("\n");
 }
 
 function parseProblem(text: string): ProblemView | undefined {

@@ -2,6 +2,9 @@
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
+  /** What was asked for, on standard output. */
   write(text: string): void;
+  /** What a person should know beside it, on standard error. */
+  note(text: string): void;
   setExitCode(code: number): void;
 }

@@ -63,7 +63,7 @@ export function addQuestionRoutes(server: FastifyInstance, deps: ApiDeps): void 
 async function explain(deps: ApiDeps, namespace: string): Promise<z.infer<typeof explanationView>> {
   const [summary] = await deps.store.operations.listWorkspaces({ namespace }, { limit: 1, after: "" }, deadline());
   if (summary === undefined) {
-    throw new GoneError(`explaining workspace ${namespace}: no such workspace; \`argosy get workspaces\` lists them`, {
+    throw new GoneError(`there is no workspace ${namespace}; \`argosy get workspaces\` lists them`, {
       code: "api.no-workspace",
       context: { namespace },
     });

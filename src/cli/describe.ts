@@ -1,0 +1,50 @@
+import type { ApplicationView, InstanceView, OperationView, WorkspaceView } from "../api/schema.ts";
+import { GoneError, InputError } from "../domain/errors.ts";
+import { type OutputFormat, renderOne } from "./output.ts";
+import { type Resource, singularOf } from "./resource.ts";
+import type { RestClient } from "./rest-client.ts";
+
+export interface DescribeOptions {
+  readonly resource: Resource;
+  readonly name: string;
+  readonly output: OutputFormat;
+  readonly namespace?: string;
+}
+
+/** `argosy describe <resource> <name>`: everything known of one. Throws `GoneError` when there is none of that name. */
+export async function describeResource(client: RestClient, options: DescribeOptions): Promise<string> {
+  const found = await findOne(client, options);
+  if (found !== undefined) return renderOne(found, options.output);
+  throw new GoneError(`there is no ${singularOf(options.resource)} ${options.name}; \`argosy get ${options.resource}\` lists them all`, {
+    code: "cli.not-found",
+  });
+}
+
+async function findOne(
+  client: RestClient,
+  { resource, name, namespace }: DescribeOptions,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  switch (resource) {
+    case "instances":
+      return (await client.all<InstanceView>("/v1/instances")).find((row) => row.name === name || row.id === name);
+    case "workspaces":
+      return (await client.all<WorkspaceView>("/v1/workspaces", { namespace: name }))[0];
+    case "applications":
+      return (await client.all<ApplicationView>("/v1/applications", applicationName(name, namespace)))[0];
+    case "operations":
+      return (await client.all<OperationView>("/v1/operations", { namespace })).find((row) => row.id === name);
+    default:
+      return resource satisfies never;
+  }
+}
+
+function applicationName(text: string, namespace: string | undefined): { readonly namespace: string; readonly name: string } {
+  const [first = "", second, ...more] = text.split("/");
+  if (second !== undefined && more.length === 0 && first !== "" && second !== "") return { namespace: first, name: second };
+  if (second === undefined && namespace !== undefined) return { namespace, name: first };
+  throw new InputError(`${text} does not say of which workspace`, {
+    code: "cli.option",
+    path: "name",
+    remedy: "Give namespace/name, or the namespace with -n",
+  });
+}

@@ -1,0 +1,22 @@
+import { type Command, Option } from "commander";
+import { readText } from "./input-file.ts";
+import { type InstallPart, renderInstall } from "./install/render.ts";
+import { runServe } from "./serve.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Commands that run the control plane, or prepare a cluster for it. */
+export function addRunningCommands(program: Command, terminal: Terminal): void {
+  program
+    .command("serve")
+    .description("run the control plane")
+    .requiredOption("-c, --config <file>", "configuration file (YAML); docs/configuration.md lists the fields")
+    .option("--roles <roles>", "comma-separated subset of workspace,scheduler,reconciler,provisioner,api, or all")
+    .action((options: { readonly config: string; readonly roles?: string }) =>
+      runServe({ ...options, text: readText(options.config) }, terminal),
+    );
+  program
+    .command("manifests")
+    .description("print the CRDs, namespaces and roles an administrator installs")
+    .addOption(new Option("--for <cluster>", "which part the cluster plays").choices(["api", "engine", "both"]).default("both"))
+    .action((options: { readonly for: InstallPart }) => terminal.write(renderInstall(options.for)));
+}
