@@ -1,5 +1,5 @@
-import { statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { InputError, UnavailableError } from "../../src/domain/errors.ts";
 import { sha256 } from "../../src/domain/hash.ts";
@@ -14,8 +14,18 @@ export interface ProvidedDatabase {
   stop(): Promise<void>;
 }
 
+interface DatabaseParts {
+  readonly state: StateDirectory;
+  readonly progress: Progress;
+  /**
+   * Which cluster the embedded database is for; empty for the development cluster. Rows about another cluster's instances would
+   * speak of things that are not there.
+   */
+  readonly cluster: string;
+}
+
 /** The PostgreSQL that DATABASE_URL names, else the embedded one with its data in the state directory. */
-export async function provideDatabase(state: StateDirectory, progress: Progress, signal: AbortSignal): Promise<ProvidedDatabase> {
+export async function provideDatabase({ state, progress, cluster }: DatabaseParts, signal: AbortSignal): Promise<ProvidedDatabase> {
   const named = process.env["DATABASE_URL"];
   if (named !== undefined && named !== "") {
     progress.say("  database: the one DATABASE_URL names");
@@ -23,9 +33,36 @@ export async function provideDatabase(state: StateDirectory, progress: Progress,
     return { url: named, stop: async () => {} };
   }
   progress.say("  database: the embedded PostgreSQL, because DATABASE_URL is not set");
-  const stateDir = dataDirectory(state);
+  const stateDir = dataDirectory(state, cluster);
   if (!stateDir.startsWith(state.root)) progress.say(`  database: its data is in ${stateDir}, because only root gets into ${state.root}`);
   return progress.step("starting the embedded PostgreSQL", () => startEmbeddedPostgres({ stateDir, signal, log: silentLog }));
+}
+
+/**
+ * PostgreSQL outlives a killed supervisor; whoever joins it as its only user ends it by leaving. Returns how many of the state
+ * directory's databases ran.
+ */
+export async function stopLeftDatabases(state: StateDirectory): Promise<number> {
+  const first = dataDirectory(state, "");
+  const names = existsSync(dirname(first)) ? readdirSync(dirname(first)) : [];
+  const own = names.filter((name) => name === basename(first) || name.startsWith(`${basename(first)}-`));
+  let count = 0;
+  for (const name of own) count += Number(await stopLeft(join(dirname(first), name)));
+  return count;
+}
+
+async function stopLeft(stateDir: string): Promise<boolean> {
+  if (!existsSync(join(stateDir, "postgres", "data", "postmaster.pid"))) return false;
+  const joined = await startEmbeddedPostgres({ stateDir, signal: AbortSignal.timeout(PREPARE_MS), log: silentLog });
+  await joined.stop();
+  return joined.reused;
+}
+
+/** Removes the embedded database of a cluster that is no more. */
+export async function forgetDatabase(state: StateDirectory, cluster: string): Promise<void> {
+  const stateDir = dataDirectory(state, cluster);
+  await stopLeft(stateDir);
+  rmSync(stateDir, { recursive: true, force: true });
 }
 
 /** How long a database may take to answer and be prepared, in ms. */
@@ -57,9 +94,10 @@ export function databaseError(error: unknown): unknown {
  * PostgreSQL refuses to run as root and then runs as a user without rights, who must get to its data. Below a directory that is
  * closed to others (a checkout in root's home) it cannot: there the data is kept apart, one directory for each state directory.
  */
-export function dataDirectory(state: StateDirectory): string {
-  const isRoot = process.getuid?.() === 0;
-  return isRoot && isClosed(dirname(state.root)) ? join("/var/lib/argosy", sha256(state.root).slice(0, 16)) : state.path("postgres");
+function dataDirectory(state: StateDirectory, cluster: string): string {
+  const isApart = process.getuid?.() === 0 && isClosed(dirname(state.root));
+  const first = isApart ? join("/var/lib/argosy", sha256(state.root).slice(0, 16)) : state.path("postgres");
+  return cluster === "" ? first : `${first}-${cluster}`;
 }
 
 function isClosed(directory: string): boolean {

@@ -5,9 +5,10 @@ import { type GitServer, startGitServer } from "../git-server/git-server.ts";
 import { chooseCluster } from "./cluster/choose.ts";
 import { consent } from "./cluster/consent.ts";
 import { checkKubeconfig } from "./cluster/existing.ts";
+import { hasKindCluster } from "./cluster/kind.ts";
 import { machineProbes, provideCluster } from "./cluster/provide.ts";
 import type { ProvidedCluster } from "./cluster/provided.ts";
-import { provideDatabase } from "./database.ts";
+import { forgetDatabase, provideDatabase } from "./database.ts";
 import { deployDemo } from "./deploy-demo.ts";
 import { stopLeftProcesses } from "./leftovers.ts";
 import type { UpOptions } from "./options.ts";
@@ -45,12 +46,12 @@ export async function bringUp(context: UpContext, signal: AbortSignal): Promise<
   const provide = { state, progress, version: ARGO_CD };
   requireGit();
   const choice = await chooseCluster(options, machineProbes);
-  if (choice.is === "existing") {
-    const server = await checkKubeconfig(choice.kubeconfig, provide, signal);
-    if (!options.yes) await consent(server, progress, signal);
-  }
+  const existing = choice.is === "existing" ? await checkKubeconfig(choice.kubeconfig, provide, signal) : undefined;
+  if (existing !== undefined && !options.yes) await consent(existing.server, progress, signal);
   if ((await stopLeftProcesses(state)) > 0) progress.say("  ended what an earlier start had left running");
-  const database = await provideDatabase(state, progress, signal);
+  const cluster = existing?.id ?? (choice.is === "kind" ? KIND : "");
+  if (cluster === KIND && !(await hasKindCluster(signal))) await forgetDatabase(state, KIND);
+  const database = await provideDatabase({ state, progress, cluster }, signal);
   stops.push(database.stop);
   progress.say(`  cluster: ${NAMES[choice.is]}, ${choice.why}`);
   const provided = await provideCluster(choice, provide, signal);
@@ -69,6 +70,9 @@ export async function bringUp(context: UpContext, signal: AbortSignal): Promise<
   await report(context, fleet, demo);
   return { lost: firstLoss(fleet) };
 }
+
+/** What the database of kind's cluster is called. */
+const KIND = "kind";
 
 const NAMES = {
   existing: "one that was there already",

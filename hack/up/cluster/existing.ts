@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { parse } from "yaml";
 import { InputError, RefusedError, UnavailableError } from "../../../src/domain/errors.ts";
+import { sha256 } from "../../../src/domain/hash.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { loadKubeconfig } from "../../../src/runtime/kube/auth.ts";
 import type { KubeClient } from "../../../src/runtime/kube/client.ts";
@@ -49,17 +50,26 @@ export async function provideExistingCluster(
 /** How long an API server may take to say who we are before we call it away, in ms. */
 const ANSWER_MS = 15_000;
 
+export interface KnownCluster {
+  readonly server: string;
+  /** Stays the same as long as the cluster lives, whatever its address. */
+  readonly id: string;
+}
+
 /**
- * Asks the cluster of a kubeconfig whether we may install there and returns its address. Throws `InputError` when the file is no
+ * Asks the cluster of a kubeconfig whether we may install there. Throws `InputError` when the file is no
  * kubeconfig, nobody answers, or whoever answers does not let us create what the installation needs.
  */
-export async function checkKubeconfig(kubeconfig: string, { progress }: ProvideContext, signal: AbortSignal): Promise<string> {
+export async function checkKubeconfig(kubeconfig: string, { progress }: ProvideContext, signal: AbortSignal): Promise<KnownCluster> {
   const credentials = credentialsOf(kubeconfig);
   const client = createKubeClient({ cluster: "main", credentials, clock: systemClock, rng: systemRng, metrics: noMetrics });
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
   try {
-    await progress.step(`reaching ${credentials.server}`, () => mayInstall(client, deadline));
-    return credentials.server;
+    const id = await progress.step(`reaching ${credentials.server}`, async () => {
+      await mayInstall(client, deadline);
+      return idOf(client, deadline);
+    });
+    return { server: credentials.server, id };
   } catch (error) {
     throw signal.aborted ? error : kubeconfigError(error, credentials.server);
   } finally {
@@ -95,6 +105,15 @@ async function mayInstall(client: KubeClient, signal: AbortSignal): Promise<void
     signal,
   );
   if (status?.allowed !== true) throw new RefusedError("asking whether we may create cluster roles", { code: "up.no-rights" });
+}
+
+/** Clusters have no name of their own; that of this namespace's life is what everybody takes for one. */
+async function idOf(client: KubeClient, signal: AbortSignal): Promise<string> {
+  const { metadata } = await client.request<{ readonly metadata: { readonly uid?: string } }>(
+    { method: "GET", path: "/api/v1/namespaces/kube-system" },
+    signal,
+  );
+  return sha256(metadata.uid ?? "").slice(0, 16);
 }
 
 function kubeconfigError(error: unknown, server: string): unknown {

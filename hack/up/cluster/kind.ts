@@ -45,9 +45,13 @@ export async function provideKindCluster(context: ProvideContext, signal: AbortS
   }
 }
 
+/** Whether our cluster, or one of that name, is there already. */
+export async function hasKindCluster(signal: AbortSignal): Promise<boolean> {
+  return (await run("kind", ["get", "clusters"], signal)).split("\n").includes(NAME);
+}
+
 async function createCluster({ state, progress }: ProvideContext, signal: AbortSignal): Promise<void> {
-  const known = (await run("kind", ["get", "clusters"], signal)).split("\n").includes(NAME);
-  if (known) return progress.say(`  kind's cluster ${NAME} was there already`);
+  if (await hasKindCluster(signal)) return progress.say(`  kind's cluster ${NAME} was there already`);
   state.write(OURS, "");
   const args = ["create", "cluster", "--name", NAME, "--kubeconfig", state.path("kind.kubeconfig"), "--wait", "300s"];
   await progress.step("creating a cluster with kind", () => run("kind", args, signal));
