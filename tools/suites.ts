@@ -16,6 +16,7 @@ export interface Suite {
 
 const SPECIAL = ["contract", "fault", "e2e"];
 const E2E_SETUP = "e2e/setup.ts";
+const CONTRACT_SETUP = "hack/dev-cluster/testing/contract-setup.ts";
 
 const withSuffix = (suffix: string): Pick<Suite, "name" | "include" | "exclude"> => ({
   name: suffix,
@@ -27,12 +28,12 @@ const withSuffix = (suffix: string): Pick<Suite, "name" | "include" | "exclude">
 export const SUITES: readonly Suite[] = [
   {
     name: "core",
-    include: ["{src,hack,bench,tools}/**/*.test.ts"],
+    include: ["{src,hack,bench,tools,e2e}/**/*.test.ts"],
     exclude: [...SPECIAL.map((suffix) => `**/*.${suffix}.test.ts`), "src/simulation/**"],
-    timeoutMs: MINUTE_MS / 2,
+    timeoutMs: MINUTE_MS,
     isAlone: false,
   },
-  { ...withSuffix("contract"), timeoutMs: 2 * MINUTE_MS, isAlone: false },
+  { ...withSuffix("contract"), timeoutMs: 2 * MINUTE_MS, isAlone: false, globalSetup: CONTRACT_SETUP },
   { ...withSuffix("fault"), timeoutMs: 2 * MINUTE_MS, isAlone: false },
   { name: "simulation", include: ["src/simulation/**/*.test.ts"], exclude: [], timeoutMs: 10 * MINUTE_MS, isAlone: false },
   {

@@ -1,5 +1,6 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { NEED_PARTS, partsStage } from "./stages/parts-stage.ts";
 import { isGood, renderResults, runStages } from "./stages/run-stages.ts";
 import type { Stage } from "./stages/stage.ts";
 import { staticStage } from "./stages/static-stage.ts";
@@ -26,10 +27,16 @@ async function main(args: readonly string[]): Promise<void> {
     wanted.length > 0 ? wanted.includes(stage.name) : filters.length === 0 || stage !== staticStage,
   );
   const signal = cancelled();
-  const results = await runStages(chosen, { filters, bail: values.bail, print, signal });
+  const results = await runStages(withParts(chosen), { filters, bail: values.bail, print, signal });
   print(renderResults(results));
   if (signal.aborted) process.exitCode = CANCELLED;
   else if (!isGood(results)) process.exitCode = 1;
+}
+
+/** Puts the building of what tests run in front of the first suite that runs it. */
+function withParts(stages: readonly Stage[]): readonly Stage[] {
+  const first = stages.findIndex(({ name }) => NEED_PARTS.includes(name));
+  return first < 0 ? stages : stages.toSpliced(first, 0, partsStage);
 }
 
 /** Aborts when somebody asks this process to end; a second request ends it at once. */

@@ -14,6 +14,7 @@ const PROGRAMS = {
   format: { program: "node_modules/@biomejs/biome/bin/biome", args: ["check", "--write"] },
   coverage: { program: "tools/coverage.ts" },
   mutation: { program: "tools/mutation.ts" },
+  bench: { program: "bench/main.ts" },
 };
 
 /**

@@ -5,6 +5,7 @@ import { errorCodes } from "./error-codes.ts";
 import { fileSizes } from "./file-sizes.ts";
 import { invariants } from "./invariants.ts";
 import { lockfile } from "./lockfile.ts";
+import { oldFaults } from "./old-faults.ts";
 import type { OwnCheck } from "./own-check.ts";
 import { type Project, readProject } from "./project.ts";
 import { sleeps } from "./sleeps.ts";
@@ -44,7 +45,7 @@ const TOOLS: readonly Check[] = [
   ),
 ];
 
-const OWN: readonly OwnCheck[] = [errorCodes, fileSizes, corePurity, invariants, words, sleeps, dependencies, lockfile];
+const OWN: readonly OwnCheck[] = [errorCodes, fileSizes, corePurity, invariants, oldFaults, words, sleeps, dependencies, lockfile];
 
 /** All checks, the slow ones first. */
 export function allChecks(): readonly Check[] {

@@ -5,6 +5,8 @@ import { fileAt, nodes, type Project, type ProjectFile, place, tableRows } from 
 
 const LIST = "docs/errors.md";
 const CODE = /^[a-z][a-z-]*\.[a-zA-Z][\w-]*$/;
+/** One way to write them, so that nobody has to look up which. */
+const KEBAB = /^[a-z]+(-[a-z]+)*\.[a-z0-9]+(-[a-z0-9]+)*$/;
 const test = new RegExp(TEST);
 
 interface Use {
@@ -30,9 +32,15 @@ export const errorCodes: OwnCheck = {
       .filter((code) => !used.some((use) => use.code === code))
       .map((code) => `${LIST} lists ${code}, which nothing uses`);
     const misnamed = used.filter((use) => use.errorClass !== undefined && listed.get(use.code)?.includes(use.errorClass) === false);
+    const odd = used.filter(({ code }) => !KEBAB.test(code)).map((use) => `${use.place} ${use.code} is not written like-this.like-this`);
+    const unmade = comparedCodes(project)
+      .filter(({ code }) => !listed.has(code))
+      .map((use) => `${use.place} compares with ${use.code}, which no error has`);
     return {
       problems: [
         ...unlisted,
+        ...unmade,
+        ...odd,
         ...unused,
         ...misnamed.map((use) => `${use.place} ${use.code} is a ${use.errorClass}, and ${LIST} says otherwise`),
       ],
@@ -40,16 +48,29 @@ export const errorCodes: OwnCheck = {
   },
 };
 
-function usedCodes(project: Project): readonly Use[] {
-  return project.files.filter(({ path }) => /^(src|hack)\/.*\.ts$/.test(path) && !test.test(path)).flatMap((file) => [...codesOf(file)]);
+const usedCodes = (project: Project): readonly Use[] => codesWhere(project, isGivenAsCode);
+
+/** Codes that are asked for: one that was renamed where it is made would never be met again. */
+const comparedCodes = (project: Project): readonly Use[] => codesWhere(project, isComparedWithCode);
+
+function codesWhere(project: Project, holds: (literal: ts.Node) => boolean): readonly Use[] {
+  const files = project.files.filter(({ path }) => /^(src|hack)\/.*\.ts$/.test(path) && !test.test(path));
+  return files.flatMap((file) => [...codesOf(file, holds)]);
 }
 
-function* codesOf(file: ProjectFile): Generator<Use> {
+function* codesOf(file: ProjectFile, holds: (literal: ts.Node) => boolean): Generator<Use> {
   for (const node of nodes(file)) {
-    if (ts.isStringLiteralLike(node) && CODE.test(node.text) && isGivenAsCode(node)) {
+    if (ts.isStringLiteralLike(node) && CODE.test(node.text) && holds(node)) {
       yield { code: node.text, errorClass: classAround(node), place: place(file, node) };
     }
   }
+}
+
+/** Whether a literal is compared with something called `code`, as a variable or a property. */
+function isComparedWithCode(literal: ts.Node): boolean {
+  const { parent } = literal;
+  if (!ts.isBinaryExpression(parent) || !/^[!=]==$/.test(parent.operatorToken.getText())) return false;
+  return /\bcode$/.test((parent.left === literal ? parent.right : parent.left).getText());
 }
 
 /** Whether a literal is (a branch of) the value of a property `code`, or an argument of a function called `…Error`. */

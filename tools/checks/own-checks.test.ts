@@ -5,6 +5,7 @@ import { errorCodes } from "./error-codes.ts";
 import { fileSizes } from "./file-sizes.ts";
 import { invariants } from "./invariants.ts";
 import { lockfile } from "./lockfile.ts";
+import { oldFaults } from "./old-faults.ts";
 import type { OwnCheck } from "./own-check.ts";
 import { projectOf } from "./project.ts";
 import { sleeps } from "./sleeps.ts";
@@ -12,6 +13,25 @@ import { words } from "./words.ts";
 
 const problems = (check: OwnCheck, files: Readonly<Record<string, string>>): readonly string[] => check.find(projectOf(files)).problems;
 const linesOfCode = (count: number): string => "export {};\n".repeat(count);
+
+describe("old faults", () => {
+  const all = [...Array.from({ length: 14 }, (_, index) => `W${index + 1}`), ...Array.from({ length: 8 }, (_, index) => `S${index + 1}`)];
+  const list = (ids: readonly string[]): string =>
+    ["| | was | is | test |", "|---|---|---|---|", ...ids.map((id) => `| ${id} | a | b | \`src/a.test.ts\` |`)].join("\n");
+  const tests = all.map((id) => `it("${id}: holds", () => {});`).join("\n");
+
+  it("are each in the list, with a test of their name", () => {
+    expect(problems(oldFaults, { "docs/compatibility.md": list(all), "src/a.test.ts": tests })).toEqual([]);
+  });
+
+  it("are missed in the list, and in the file it names", () => {
+    const files = { "docs/compatibility.md": list(all.slice(1)), "src/a.test.ts": tests.replace("S8: holds", "holds what S8 broke") };
+    expect(problems(oldFaults, files)).toEqual([
+      "docs/compatibility.md has 0 rows for W1",
+      'src/a.test.ts: no title of a test begins with "S8: "',
+    ]);
+  });
+});
 
 describe("error codes", () => {
   const list = (...rows: readonly string[]): string => ["| code | class | meaning | what to do |", "|---|---|---|---|", ...rows].join("\n");
@@ -23,8 +43,25 @@ describe("error codes", () => {
     ]);
   });
 
+  it("finds a comparison with a code that no error has", () => {
+    const files = {
+      "src/room/a.ts":
+        'if (error.code === "room.late" || "room.gone" !== code || name === "a.b") throw new GoneError("x", { code: "room.late" });',
+      "docs/errors.md": list("| room.late | GoneError | |"),
+    };
+    expect(problems(errorCodes, files)).toEqual(["src/room/a.ts:1 compares with room.gone, which no error has"]);
+  });
+
   it("finds a code handed to a function that makes the error", () => {
     expect(problems(errorCodes, { "hack/a.ts": 'throw stateError("writing", "up.state", cause);' })).toHaveLength(1);
+  });
+
+  it("finds a code in another style than the others", () => {
+    const files = {
+      "hack/a.ts": 'throw stateError("writing", "up.stateLost", cause);',
+      "docs/errors.md": list("| `up.stateLost` | InputError | |"),
+    };
+    expect(problems(errorCodes, files)).toEqual(["hack/a.ts:1 up.stateLost is not written like-this.like-this"]);
   });
 
   it("finds a listed code that nothing uses, and a class that is not the one listed", () => {

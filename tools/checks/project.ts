@@ -43,6 +43,22 @@ export function* nodes(file: ProjectFile): Generator<ts.Node> {
   }
 }
 
+const TITLED = /^(?:describe|it|test)(?:\.\w+)*$/;
+
+/** The titles in a test file as they are written, quotes included. */
+export function titlesOf(file: ProjectFile): readonly string[] {
+  return [...nodes(file)].flatMap(titleOf);
+}
+
+/** The title where a node is a call like `it("…", …)`, `describe("…", …)` or `it.each(rows)("…", …)`. */
+function titleOf(node: ts.Node): readonly string[] {
+  if (!ts.isCallExpression(node)) return [];
+  const callee = ts.isCallExpression(node.expression) ? node.expression.expression : node.expression;
+  const [title] = node.arguments;
+  const isText = title !== undefined && (ts.isStringLiteralLike(title) || ts.isTemplateExpression(title));
+  return isText && TITLED.test(callee.getText()) ? [title.getText()] : [];
+}
+
 /** `path:line`, the form terminals and editors turn into a link. */
 export function place(file: ProjectFile, node: ts.Node): string {
   return `${file.path}:${file.tree().getLineAndCharacterOfPosition(node.getStart(file.tree())).line + 1}`;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { coverageByRoom, gaps, percent, sum } from "./by-room.ts";
+import { coverageByRoom, gaps, percent, roomsBelow, sum } from "./by-room.ts";
 
 const FILES = {
   "src/scheduler/score.ts": { total: 10, covered: 9 },
@@ -18,6 +18,13 @@ it("counts the core files of each room and nothing else", () => {
     { room: "domain", files: 1, total: 0, covered: 0 },
     { room: "scheduler", files: 2, total: 20, covered: 14 },
   ]);
+});
+
+it("names each room with too little, however much the others have", () => {
+  const rooms = coverageByRoom({ ...FILES, "src/shard/large.ts": { total: 10_000, covered: 10_000 } });
+  expect(percent(sum(rooms))).toBeGreaterThan(99);
+  expect(roomsBelow(rooms, 95)).toEqual(["scheduler"]);
+  expect(roomsBelow(rooms, 70)).toEqual([]);
 });
 
 it("lists what is left out, the worst first", () => {

@@ -19,6 +19,11 @@ export function coverageByRoom(files: Readonly<Record<string, Lines>>): readonly
     .sort((a, b) => (a.room < b.room ? -1 : 1));
 }
 
+/** Rooms of whose core fewer than `enough` percent of the lines are covered: a large room's tests must not hide a small one's gaps. */
+export function roomsBelow(rooms: readonly RoomCoverage[], enough: number): readonly string[] {
+  return rooms.filter((room) => percent(room) < enough).map(({ room }) => room);
+}
+
 /** Core files in which a test leaves lines out, the worst first. */
 export function gaps(files: Readonly<Record<string, Lines>>): readonly string[] {
   return Object.entries(files)

@@ -1,4 +1,4 @@
-const KUBECONFIG = "^src/runtime/kube/kubeconfig\\.ts$";
+const KUBECONFIG = "^src/runtime/kube/(user-)?kubeconfig\\.ts$";
 const POSTGRES = "^src/store/adapters/postgres/";
 const API = "^src/api/";
 const CLI = "^src/cli/";

@@ -3,7 +3,7 @@ import { countTests, type VitestReport } from "./count-tests.ts";
 import { isGood, renderResults, runStages } from "./run-stages.ts";
 import type { Stage, StageOptions, StageResult } from "./stage.ts";
 
-const REPORT: VitestReport = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] };
+const REPORT: VitestReport = { success: true, numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] };
 const options = (changes: Partial<StageOptions> = {}): StageOptions => ({
   filters: [],
   bail: false,
@@ -34,6 +34,13 @@ describe("counting tests", () => {
   it("counts a run that failed outside its tests", () => {
     expect(countTests({ status: 1, report: { ...REPORT, numPassedTests: 5 }, files: 2 })).toMatchObject({ passed: 5, failed: 1 });
     expect(countTests({ status: 1, report: undefined, files: 2 })).toMatchObject({ passed: 0, failed: 1 });
+  });
+
+  it("believes the report of a run that had to be ended", () => {
+    const report = { ...REPORT, numPassedTests: 5 };
+    expect(countTests({ status: "lingered", report, files: 2 })).toMatchObject({ passed: 5, failed: 0 });
+    expect(countTests({ status: "lingered", report: { ...report, success: false }, files: 2 })).toMatchObject({ passed: 5, failed: 1 });
+    expect(countTests({ status: "lingered", report: undefined, files: 2 })).toMatchObject({ failed: 1 });
   });
 
   it("counts a suite that ran no test although it has files", () => {

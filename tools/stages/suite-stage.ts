@@ -16,7 +16,8 @@ export function suiteStage(suite: Suite): Stage {
       const directory = mkdtempSync(join(tmpdir(), "argosy-test-"));
       try {
         const reportFile = join(directory, "report.json");
-        const status = await runVitest(argumentsFor(suite, options, reportFile), options.signal);
+        const status = await runVitest(argumentsFor(suite, options, reportFile), { reportFile, signal: options.signal });
+        if (status === "lingered") options.print("Vitest did not end after its report, and was ended");
         return countTests({ status, report: readReport(reportFile), files: files.length });
       } finally {
         rmSync(directory, { recursive: true, force: true });
