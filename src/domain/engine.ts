@@ -19,6 +19,8 @@ export interface ObservedComponent {
   readonly name: string;
   readonly isReady: boolean;
   readonly detail: string;
+  /** What keeps its pods from starting and does not pass by itself, as a cluster names it; for people. */
+  readonly trouble?: string;
 }
 
 /** What was seen of an instance on its engine cluster. */

@@ -7,6 +7,7 @@ export interface FleetSpec {
   readonly pools: readonly PoolSpec[];
   readonly workspaces: WorkspacesSpec;
   readonly egress: EgressSpec;
+  readonly deployments?: DeploymentsSpec;
 }
 
 export interface EngineClusterSpec {
@@ -14,6 +15,8 @@ export interface EngineClusterSpec {
   readonly region: string;
   /** Exactly one of the two: the cluster Argosy itself runs in, or a Secret `namespace/name` with key `kubeconfig`. */
   readonly access: { readonly kind: "inCluster" } | { readonly kind: "secret"; readonly secret: string };
+  /** How metrics of pods there are read: at their addresses, or through the API server. Absent: by address in the own cluster only. */
+  readonly reach?: "address" | "proxy";
 }
 
 export interface CatalogueEntry {
@@ -67,11 +70,31 @@ export interface WorkspacesSpec {
   readonly quota: { readonly deployments: number; readonly syncsPerMinute: number };
 }
 
+export interface DeploymentsSpec {
+  /** API groups, each with all below it, whose kinds nobody deploys to the API cluster; absent: {@link REFUSED_GROUPS}. */
+  readonly refusedGroups?: readonly string[];
+}
+
+/**
+ * Groups of operators that do what an object says with rights of their own, which are more than a user's: deliver (Flux, OLM, Helm
+ * controllers, KubeVela), generate (Kyverno, Crossplane, Metacontroller, kro), build and issue (Tekton, cert-manager), make clusters.
+ */
+export const REFUSED_GROUPS: readonly string[] = [
+  ...["cattle.io", "cert-manager.io", "cluster.x-k8s.io", "core.oam.dev", "crossplane.io", "fluxcd.io", "hive.openshift.io", "kro.run"],
+  ...["kyverno.io", "metacontroller.k8s.io", "open-cluster-management.io", "operators.coreos.com", "tekton.dev", "upbound.io"],
+];
+
 export interface EgressSpec {
   /** Address ranges (CIDR) that may be reached although they are private, loopback or link-local. */
   readonly allow: readonly string[];
+  /** Ranges that application controllers alone may reach too: where API servers of engine clusters and the API cluster are; absent: none. */
+  readonly apiServers?: readonly string[];
   /** Hosts whose repositories may be read over plain HTTP. */
   readonly http: readonly string[];
+  /** Whose certificates are good for a host instead of the public authorities' ones; absent: nobody's. */
+  readonly certificateAuthorities?: readonly { readonly host: string; readonly certificates: string }[];
+  /** Host keys beside those of the large public hosts, as lines of a known_hosts file; absent: none. */
+  readonly sshKnownHosts?: string;
 }
 
 /** The class key of a pool: units and instances meet only within one. */

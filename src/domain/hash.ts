@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** SHA-256 of UTF-8 text, in lower-case hexadecimal (64 characters). */
 export function sha256(text: string): string {
-  return createHash("sha256").update(text, "utf8").digest("hex");
+  return hash("sha256", text, "hex");
 }
 
 /** JSON with sorted keys and without `undefined`: equal values give equal text whatever order they were built in. */

@@ -7,7 +7,9 @@ export type UnitId = Brand<string, "UnitId">;
 export type InstanceId = Brand<string, "InstanceId">;
 export type EnvironmentId = Brand<string, "EnvironmentId">;
 export type CredentialId = Brand<string, "CredentialId">;
+export type RepositoryCredentialId = Brand<string, "RepositoryCredentialId">;
 export type OperationId = Brand<string, "OperationId">;
+export type PlanId = Brand<string, "PlanId">;
 export type MemberId = Brand<string, "MemberId">;
 
 /** Source of new ids: UUIDs in production, a counter in tests and in the simulation. */

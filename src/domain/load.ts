@@ -6,14 +6,19 @@ export const LOAD_DIMENSIONS = ["applications", "clusterEntries", "cachedResourc
 export type LoadDimension = (typeof LOAD_DIMENSIONS)[number];
 export type LoadVector = Readonly<Record<LoadDimension, number>>;
 
-export const ZERO_LOAD: LoadVector = { applications: 0, clusterEntries: 0, cachedResources: 0, milliCpu: 0, gitPerMinute: 0 };
+/** The vector whose dimensions a function gives. */
+export function loadVector(of: (dimension: LoadDimension) => number): LoadVector {
+  return {
+    applications: of("applications"),
+    clusterEntries: of("clusterEntries"),
+    cachedResources: of("cachedResources"),
+    milliCpu: of("milliCpu"),
+    gitPerMinute: of("gitPerMinute"),
+  };
+}
+
+export const ZERO_LOAD: LoadVector = loadVector(() => 0);
 
 export function addLoad(a: LoadVector, b: LoadVector): LoadVector {
-  return {
-    applications: a.applications + b.applications,
-    clusterEntries: a.clusterEntries + b.clusterEntries,
-    cachedResources: a.cachedResources + b.cachedResources,
-    milliCpu: a.milliCpu + b.milliCpu,
-    gitPerMinute: a.gitPerMinute + b.gitPerMinute,
-  };
+  return loadVector((dimension) => a[dimension] + b[dimension]);
 }

@@ -4,6 +4,7 @@ export const LABEL_MANAGED_BY = "app.kubernetes.io/managed-by";
 export const LABEL_INSTANCE = "argosy.dev/instance";
 export const LABEL_UNIT = "argosy.dev/unit";
 export const LABEL_APPLICATION = "argosy.dev/application";
+export const LABEL_ENVIRONMENT = "argosy.dev/environment";
 /** Fencing number of the placement under which an object was written. */
 export const ANNOTATION_EPOCH = "argosy.dev/epoch";
 /** Content hash of what Argosy last wrote; observed content that differs from it was edited by somebody else. */

@@ -7,7 +7,7 @@ export type ShardKind = (typeof SHARD_KINDS)[number];
 export interface ShardObject {
   readonly instanceId: InstanceId;
   readonly kind: ShardKind;
-  /** Id of the application, unit or API cluster the object was made for. */
+  /** Id of the application, unit or environment the object was made for. */
   readonly subject: string;
   readonly appliedRevision: number;
   readonly epoch: number;

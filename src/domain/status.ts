@@ -1,5 +1,5 @@
 import type { Millis } from "./clock.ts";
-import type { ApplicationId, InstanceId } from "./ids.ts";
+import type { ApplicationId, EnvironmentId, InstanceId } from "./ids.ts";
 
 export const SYNC_STATES = ["Synced", "OutOfSync", "Unknown"] as const;
 export type SyncState = (typeof SYNC_STATES)[number];
@@ -29,7 +29,14 @@ export interface EngineStatus {
   /** At most {@link RESOURCE_LIMIT} entries; `resourceCount` says how many there are. */
   readonly resources: readonly ResourceStatus[];
   readonly resourceCount: number;
-  readonly comparedTo: { readonly repoUrl: string; readonly path: string; readonly targetRevision: string; readonly namespace: string };
+  readonly comparedTo: {
+    readonly repoUrl: string;
+    readonly path: string;
+    readonly targetRevision: string;
+    readonly namespace: string;
+    /** Absent for the API cluster. */
+    readonly environmentId?: EnvironmentId;
+  };
   /** Bounded mirror of Argo CD's operationState; absent before the first sync. */
   readonly operationState: Readonly<Record<string, unknown>> | undefined;
 }

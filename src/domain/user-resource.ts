@@ -9,8 +9,8 @@ export interface Condition {
   readonly lastProbeTime?: string;
 }
 
-/** A GitOpsDeployment as last seen, reduced to what is needed; its content is not checked yet. */
-export interface ObservedDeployment {
+/** A resource of one of the users' kinds as last seen, reduced to what is needed; its content is not checked yet. */
+export interface ObservedResource {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -34,4 +34,13 @@ export interface ObservedNamespace {
   readonly uid: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly isDeleting: boolean;
+}
+
+/** A GitOpsDeployment as last seen. */
+export type ObservedDeployment = ObservedResource;
+
+/** A Secret of a user's with its content; values are bytes as the user meant them, not their encoding. */
+export interface UserSecret {
+  readonly type: string;
+  readonly data: Readonly<Record<string, Uint8Array>>;
 }

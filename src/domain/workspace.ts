@@ -1,5 +1,5 @@
 import type { Millis } from "./clock.ts";
-import type { ApplicationId, EnvironmentId, InstanceId, UnitId, WorkspaceId } from "./ids.ts";
+import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "./ids.ts";
 import type { LoadVector } from "./load.ts";
 
 /** The unit of tenancy: one namespace of one API cluster. A namespace re-created under its name is another workspace. */
@@ -44,7 +44,7 @@ export interface ApplicationSource {
 
 export interface ApplicationSpec {
   readonly source: ApplicationSource;
-  /** Both absent: the resource's own namespace on the API cluster. */
+  /** Names, of an environment of the workspace and of a namespace there; both absent: the resource's own namespace on the API cluster. */
   readonly destination: { readonly environment?: string; readonly namespace?: string };
   readonly type: "automated" | "manual";
   readonly createNamespace: boolean;
@@ -68,7 +68,6 @@ export interface Application {
   readonly uid: string;
   readonly generation: number;
   readonly spec: ApplicationSpec;
-  readonly environmentId: EnvironmentId | undefined;
   /** Unique in the fleet and stable for life: it is part of Argo CD's tracking id. */
   readonly argoName: string;
   /** Rises with every change of what the Argo CD Application should be. */
