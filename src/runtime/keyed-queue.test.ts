@@ -104,6 +104,44 @@ describe("keyed queue", () => {
     expect(keysOf(bench)).toEqual(["n1", "q1", "n2", "q2", "n3"]);
   });
 
+  it("takes slots back from a group while another one is served", async () => {
+    const bench = aQueue({ concurrency: 3, besideOthers: 1 });
+    for (const key of ["n1", "n2", "n3", "n4", "n5"]) bench.queue.add(key, { group: "noisy" });
+    bench.queue.start();
+    await settle();
+    expect(keysOf(bench)).toEqual(["n1", "n2", "n3"]);
+    bench.queue.add("q1", { group: "quiet" });
+    for (const key of ["n1", "n2"]) await bench.end(key);
+    expect(keysOf(bench)).toEqual(["n1", "n2", "n3", "n4", "q1"]);
+    for (const key of ["n3", "q1"]) await bench.end(key);
+    expect(keysOf(bench)).toEqual(["n1", "n2", "n3", "n4", "q1"]);
+    await bench.end("n4");
+    expect(keysOf(bench)).toEqual(["n1", "n2", "n3", "n4", "q1", "n5"]);
+    await bench.end("n5");
+    await bench.queue.idle();
+  });
+
+  it("keeps slots free of a group that has used up its share, and gives it a turn as soon as one of its runs ends", async () => {
+    const bench = aQueue({ concurrency: 3, atOncePerGroup: 2 });
+    for (const key of ["n1", "n2", "n3", "n4"]) bench.queue.add(key, { group: "noisy" });
+    bench.queue.start();
+    await settle();
+    expect(keysOf(bench)).toEqual(["n1", "n2"]);
+    bench.queue.add("q1", { group: "quiet" });
+    await settle();
+    expect(keysOf(bench)).toEqual(["n1", "n2", "q1"]);
+    bench.queue.add("n1", { group: "moved" });
+    await bench.end("n1");
+    expect(keysOf(bench)).toEqual(["n1", "n2", "q1", "n3"]);
+    await bench.end("q1");
+    expect(keysOf(bench)).toEqual(["n1", "n2", "q1", "n3", "n1"]);
+    for (const key of ["n2", "n3", "n1"]) await bench.end(key);
+    expect(keysOf(bench)).toEqual(["n1", "n2", "q1", "n3", "n1", "n4"]);
+    await bench.end("n4");
+    await bench.queue.idle();
+    expect(bench.queue.depth()).toBe(0);
+  });
+
   it("takes the earliest of several delays, and none when a key is added without", async () => {
     const bench = aQueue();
     bench.queue.start();

@@ -34,6 +34,10 @@ export interface KeyedQueueOptions {
   readonly name: string;
   /** How many keys may run at once. */
   readonly concurrency: number;
+  /** How many of them may be of one group; absent: all. Groups that use up their share hold up nobody else. */
+  readonly atOncePerGroup?: number;
+  /** How many of them may be of one group while another one is being served; absent: as many as ever. */
+  readonly besideOthers?: number;
   readonly work: (key: string, signal: AbortSignal) => Promise<WorkResult | void>;
   readonly clock: Clock;
   readonly rng: Rng;
@@ -53,8 +57,9 @@ const DEFAULT_GRACE_MS = 10_000;
  * by the error's class (see `retry-policy.ts`).
  */
 export function createKeyedQueue(options: KeyedQueueOptions): KeyedQueue {
-  const { name, concurrency, clock, graceMs = DEFAULT_GRACE_MS } = options;
-  const keys = createWaitingKeys({ clock, onReady: () => fill() });
+  const { name, concurrency, clock, graceMs = DEFAULT_GRACE_MS, atOncePerGroup = concurrency } = options;
+  const share = { alone: atOncePerGroup, besideOthers: options.besideOthers ?? atOncePerGroup };
+  const keys = createWaitingKeys({ clock, onReady: () => fill(), share });
   const pool = new PQueue({ concurrency });
   const abort = new AbortController();
   const runOnce = createRunner(options, {

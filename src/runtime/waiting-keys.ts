@@ -1,12 +1,15 @@
 import type { Clock } from "../domain/clock.ts";
 import { createDelayLine } from "./delay-line.ts";
 import { createFairLine } from "./fair-line.ts";
+import { createGroupShares, type GroupShare } from "./group-shares.ts";
 import type { HeapNode } from "./heap.ts";
 
 /** A key that waits, is delayed or runs; forgotten when none of these is so. */
 export interface KeyEntry {
   readonly key: string;
   group: string;
+  /** While running: the group whose turn it was. */
+  runsFor: string;
   state: "waiting" | "delayed" | "running";
   /** Failures in a row. */
   failures: number;
@@ -29,11 +32,22 @@ export interface WaitingKeys {
   stop(): void;
 }
 
-/** Creates an empty set; `onReady` is called whenever a key's time has come. */
-export function createWaitingKeys({ clock, onReady }: { readonly clock: Clock; readonly onReady: () => void }): WaitingKeys {
+export interface WaitingKeysOptions {
+  readonly clock: Clock;
+  /** Called whenever a key's time has come. */
+  readonly onReady: () => void;
+  /** How many keys of one group may be taken and not yet released; more of them wait while other groups go on. */
+  readonly share: GroupShare;
+}
+
+/** Creates an empty set. */
+export function createWaitingKeys({ clock, onReady, share }: WaitingKeysOptions): WaitingKeys {
   const entries = new Map<string, KeyEntry>();
   const line = createFairLine<KeyEntry>();
   const delayed = createDelayLine<KeyEntry>({ clock, onDue: (entry) => wait(entry) });
+  const shares = createGroupShares(clock, share);
+
+  const setOpen = (group: string, isOpen: boolean): void => (isOpen ? line.open(group) : line.close(group));
 
   const wait = (entry: KeyEntry): void => {
     entry.timer = undefined;
@@ -54,7 +68,7 @@ export function createWaitingKeys({ clock, onReady }: { readonly clock: Clock; r
   };
 
   const addNew = (key: string, group: string): KeyEntry => {
-    const entry: KeyEntry = { key, group, state: "delayed", failures: 0, timer: undefined, againAt: undefined };
+    const entry: KeyEntry = { key, group, runsFor: group, state: "delayed", failures: 0, timer: undefined, againAt: undefined };
     entries.set(key, entry);
     return entry;
   };
@@ -74,9 +88,12 @@ export function createWaitingKeys({ clock, onReady }: { readonly clock: Clock; r
       if (entry === undefined) return undefined;
       entry.state = "running";
       entry.againAt = undefined;
+      entry.runsFor = entry.group;
+      setOpen(entry.group, shares.started(entry.group));
       return entry;
     },
     release(entry, againAfterMs) {
+      setOpen(entry.runsFor, shares.ended(entry.runsFor));
       const asked = againAfterMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonicMs() + againAfterMs;
       const at = Math.min(asked, entry.againAt ?? Number.POSITIVE_INFINITY);
       if (Number.isFinite(at)) schedule(entry, at);

@@ -22,7 +22,7 @@ export async function readResult(body: AnswerBody, request: KubeRequest): Promis
     await body.dump({ limit: longestDump });
     return undefined;
   }
-  const text = await body.text();
+  const text = request.longestBody === undefined ? await body.text() : await readWhole(body, request.longestBody);
   if (request.accept !== undefined && !request.accept.includes("json")) return text;
   try {
     return JSON.parse(text);
@@ -31,6 +31,17 @@ export async function readResult(body: AnswerBody, request: KubeRequest): Promis
     const context = { path: request.path, length: text.length };
     throw new UnavailableError("Decoding an answer of the API server", { code: "kube.undecodable", context });
   }
+}
+
+async function readWhole(body: AnswerBody, longest: number): Promise<string> {
+  body.setEncoding("utf8");
+  let text = "";
+  for await (const chunk of body) {
+    text += String(chunk);
+    if (text.length > longest)
+      throw new UnavailableError("Reading an answer that is too long", { code: "kube.answer-too-long", context: { longest } });
+  }
+  return text;
 }
 
 export async function readBeginning(body: AnswerBody): Promise<string> {

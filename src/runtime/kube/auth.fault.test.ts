@@ -104,19 +104,19 @@ describe("credential plugins", () => {
     [
       "fails",
       'console.error("log in first"); process.exit(3);',
-      { cause: { code: "kube.pluginFailed", cause: { message: "log in first" } } },
+      { cause: { code: "kube.plugin-failed", cause: { message: "log in first" } } },
     ],
-    ["prints no JSON", 'console.log("s3cret");', { cause: { code: "kube.pluginOutput" } }],
-    ["gives no token", credential({ clientCertificateData: "x" }), { cause: { code: "kube.tokenEmpty" } }],
+    ["prints no JSON", 'console.log("s3cret");', { cause: { code: "kube.plugin-output" } }],
+    ["gives no token", credential({ clientCertificateData: "x" }), { cause: { code: "kube.token-empty" } }],
   ])("make the token unavailable when one %s", async (_, script, expected) => {
     const credentials = loadKubeconfig({ file: await kubeconfigWithPlugin(script) });
-    await expect(credentials.token(never)).rejects.toMatchObject({ name: "UnavailableError", code: "kube.tokenUnavailable", ...expected });
+    await expect(credentials.token(never)).rejects.toMatchObject({ name: "UnavailableError", code: "kube.token-unavailable", ...expected });
   });
 
   it("make the token unavailable when the command is not there", async () => {
     const file = await write("config", kubeconfigFor({ exec: { command: "./none" } }));
     await expect(loadKubeconfig({ file }).token(never)).rejects.toMatchObject({
-      cause: { code: "kube.pluginFailed", context: { command: join(directory, "none") } },
+      cause: { code: "kube.plugin-failed", context: { command: join(directory, "none") } },
     });
   });
 });
@@ -129,7 +129,7 @@ describe("loadKubeconfig", () => {
 
   it("names the file that is not there", () => {
     expect(() => loadKubeconfig({ file: join(directory, "none") })).toThrow(
-      expect.objectContaining({ name: "InputError", code: "kube.fileUnreadable", path: "kubeconfig" }),
+      expect.objectContaining({ name: "InputError", code: "kube.file-unreadable", path: "kubeconfig" }),
     );
   });
 
@@ -176,6 +176,6 @@ describe("in a cluster", () => {
 
   it("says so when it is not", () => {
     vi.stubEnv("KUBERNETES_SERVICE_HOST", undefined);
-    expect(() => loadKubeconfig({ inCluster: true })).toThrow(expect.objectContaining({ name: "InputError", code: "kube.notInCluster" }));
+    expect(() => loadKubeconfig({ inCluster: true })).toThrow(expect.objectContaining({ name: "InputError", code: "kube.not-in-cluster" }));
   });
 });

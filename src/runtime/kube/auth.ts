@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { LookupFunction } from "node:net";
 import { dirname } from "node:path";
 import type { Millis } from "../../domain/clock.ts";
 import { millis } from "../../domain/clock.ts";
@@ -19,6 +20,8 @@ export interface KubeCredentials {
   readonly serverName?: string;
   readonly insecureSkipTlsVerify?: boolean;
   readonly certificate?: { readonly cert: string; readonly key: string };
+  /** Resolves the server's name instead of the system: only to what it answers is connected. Not asked where the host is an address. */
+  readonly lookup?: LookupFunction;
   /**
    * The bearer token to send now, `undefined` if there is none. Cached; renewed early enough that it does not expire under way.
    * Callers that ask while it is being renewed share one renewal. Throws `UnavailableError` when it cannot be had.
@@ -60,7 +63,7 @@ function loadInCluster(root: string, now: () => Millis): KubeCredentials {
   const port = process.env["KUBERNETES_SERVICE_PORT"];
   if (host === undefined || port === undefined) {
     throw new InputError("Loading in-cluster credentials", {
-      code: "kube.notInCluster",
+      code: "kube.not-in-cluster",
       path: "KUBERNETES_SERVICE_HOST",
       remedy: "run in a pod with a service account, or name a kubeconfig",
     });
@@ -99,7 +102,7 @@ function tokenSourceOf(origin: TokenOrigin, server: string, now: () => Millis): 
 async function readTokenFile(file: string): Promise<Token> {
   const { readFile } = await import("node:fs/promises");
   const value = (await readFile(file, "utf8")).trim();
-  if (value === "") throw new RefusedError("Reading a token file", { code: "kube.tokenEmpty", context: { file } });
+  if (value === "") throw new RefusedError("Reading a token file", { code: "kube.token-empty", context: { file } });
   return { value, expiresAtMs: expiryOfJwt(value) };
 }
 
@@ -125,7 +128,7 @@ function createProviderReader(provider: AuthProvider): () => Promise<Token> {
     await (await loading).applyToHTTPSOptions(options);
     const value = options.headers["Authorization"]?.replace(/^Bearer /, "") ?? "";
     if (value === "")
-      throw new RefusedError("Asking an auth provider for a token", { code: "kube.tokenEmpty", context: { provider: provider.name } });
+      throw new RefusedError("Asking an auth provider for a token", { code: "kube.token-empty", context: { provider: provider.name } });
     return { value, expiresAtMs: expiryOfJwt(value) };
   };
 }
@@ -135,7 +138,7 @@ function readInput(file: string, path: string): string {
     return readFileSync(file, "utf8");
   } catch (cause) {
     throw new InputError("Reading a file of the kubeconfig", {
-      code: "kube.fileUnreadable",
+      code: "kube.file-unreadable",
       path,
       remedy: `make ${file} exist and be readable`,
       context: { file },

@@ -18,6 +18,8 @@ export interface KubeRequest {
   /** False: the body of a successful answer is thrown away unread and the result is `undefined`. Default true. */
   readonly decode?: boolean;
   readonly timeoutMs?: number;
+  /** Longest body of a successful answer that is read, in bytes. */
+  readonly longestBody?: number;
 }
 
 export interface JsonPatchOperation {
@@ -68,7 +70,8 @@ export interface KubeClient {
   delete(type: ResourceType, at: ObjectName, options: DeleteOptions, signal: AbortSignal): Promise<void>;
   /** Lines of a watch response, on a connection that no other request waits for. Ends when the server ends it. */
   watchLines(path: string, query: KubeQuery, signal: AbortSignal): AsyncIterable<string>;
-  close(): Promise<void>;
+  /** Waits for what is under way; `at-once`: leaves it, and whatever still wants to connect. */
+  close(how?: "at-once"): Promise<void>;
 }
 
 export interface ListOptions {

@@ -37,7 +37,7 @@ export async function runExecPlugin(plugin: ExecPlugin, server: string): Promise
 function parseExecCredential(stdout: string, command: string): Token {
   const status = parseCredentialStatus(stdout, command);
   if (typeof status?.token !== "string" || status.token === "") {
-    throw new RefusedError("Reading a credential plugin's answer", { code: "kube.tokenEmpty", context: { command } });
+    throw new RefusedError("Reading a credential plugin's answer", { code: "kube.token-empty", context: { command } });
   }
   const expiresAtMs = typeof status.expirationTimestamp === "string" ? Date.parse(status.expirationTimestamp) : Number.NaN;
   return { value: status.token, expiresAtMs: Number.isNaN(expiresAtMs) ? undefined : expiresAtMs };
@@ -52,7 +52,7 @@ function parseCredentialStatus(
       ?.status;
   } catch {
     // The parser's complaint quotes what it read, and that may be a token.
-    throw new UnavailableError("Reading a credential plugin's answer", { code: "kube.pluginOutput", context: { command } });
+    throw new UnavailableError("Reading a credential plugin's answer", { code: "kube.plugin-output", context: { command } });
   }
 }
 
@@ -68,7 +68,7 @@ function run(plugin: ExecPlugin, info: unknown): Promise<string> {
         // `error.message` repeats the whole command line, which may hold secrets.
         const cause = new Error(stderr.trim().slice(0, 1_000) || String(error.code ?? error.signal ?? "no output"));
         reject(
-          new UnavailableError("Running a credential plugin", { code: "kube.pluginFailed", context: { command: plugin.command }, cause }),
+          new UnavailableError("Running a credential plugin", { code: "kube.plugin-failed", context: { command: plugin.command }, cause }),
         );
       },
     );

@@ -221,15 +221,18 @@ describe("failures", () => {
       context: { status: 422, field: "metadata.name" },
     });
     const fenced = client.jsonPatch(configMaps, at, [{ op: "test", path: "/metadata/uid", value: "other" }], never);
-    await expect(fenced).rejects.toMatchObject({ name: RefusedError.name, code: "kube.testFailed", context: { status: 422 } });
+    await expect(fenced).rejects.toMatchObject({ name: RefusedError.name, code: "kube.test-failed", context: { status: 422 } });
     await expect(client.mergePatch(configMaps, { namespace: "n", name: "none" }, {}, never)).rejects.toBeInstanceOf(GoneError);
   });
 
   it("does not take the 404 of something in front of the API server for a missing object", async () => {
     const empty = await startFakeApiServer({ types: [] });
     const elsewhere = empty.client();
-    await expect(elsewhere.get(configMaps, at, never)).rejects.toMatchObject({ name: "UnavailableError", code: "kube.unknownPath" });
-    await expect(elsewhere.delete(configMaps, at, {}, never)).rejects.toMatchObject({ name: "UnavailableError", code: "kube.unknownPath" });
+    await expect(elsewhere.get(configMaps, at, never)).rejects.toMatchObject({ name: "UnavailableError", code: "kube.unknown-path" });
+    await expect(elsewhere.delete(configMaps, at, {}, never)).rejects.toMatchObject({
+      name: "UnavailableError",
+      code: "kube.unknown-path",
+    });
     await empty.close();
   });
 });

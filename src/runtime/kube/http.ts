@@ -11,9 +11,11 @@ import type { KubeCredentials } from "./auth.ts";
 import type { KubeClient, KubeRequest } from "./client.ts";
 import type { Exchange } from "./exchange.ts";
 import { exchangeOf, watchExchange } from "./exchange.ts";
+import { createReachability, type Reachability } from "./reachability.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { createRequestMeter } from "./request-meter.ts";
 import { nextRetryMs } from "./retry.ts";
+import { abandonable } from "./signals.ts";
 import { errorForAnswer } from "./status.ts";
 import type { TimeLimit } from "./time-limit.ts";
 import { limitTime } from "./time-limit.ts";
@@ -31,6 +33,8 @@ export interface KubeClientOptions {
   readonly writeConnections?: number;
   /** Average rate of writes, with one second's worth at once; unlimited if undefined. */
   readonly writesPerSecond?: number;
+  /** Longest body of a successful answer that is read, in bytes; for servers of strangers, which might never end one. */
+  readonly longestBody?: number;
 }
 
 /** For one attempt of one request, in ms, unless the request says otherwise. API servers give up after a minute themselves. */
@@ -45,6 +49,7 @@ const keepAliveMs = 30_000;
  *
  * Idempotent requests are sent up to four times after failures that pass, with jittered back-off and the server's Retry-After; a 401 makes
  * the token be renewed and the request be sent once more, whatever it is, because a server that does not know us has done nothing.
+ * While the server is away one request at a time finds out whether it is back, and others are turned away (`kube.away`).
  * Aborting rejects at once with the signal's reason. An answer asked for with an `accept` other than JSON comes back as text.
  */
 export function createKubeClient(options: KubeClientOptions): KubeClient {
@@ -56,7 +61,8 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
   const watches = new Pool(server.origin, { ...connection, connections: null, bodyTimeout: 0 });
   const bucket = options.writesPerSecond === undefined ? undefined : createTokenBucket(options.writesPerSecond, clock);
   const meter = createRequestMeter(metrics, { cluster, clock });
-  const transport = { credentials, prefix, clock, cluster, meter };
+  const reachability = createReachability({ cluster, clock });
+  const transport = { credentials, prefix, clock, cluster, meter, reachability };
 
   async function attempt<T>(exchange: Exchange & { readonly request: KubeRequest }, signal: AbortSignal): Promise<T> {
     if (exchange.method !== "GET") await bucket?.take(signal);
@@ -65,7 +71,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
 
   async function request<T>(request: KubeRequest, signal: AbortSignal): Promise<T> {
     const idempotent = request.idempotent ?? request.method === "GET";
-    const exchange = { ...exchangeOf(request), request };
+    const exchange = { ...exchangeOf(request), request: bounded(request, options) };
     for (let sent = 0; ; sent++) {
       try {
         return await attempt<T>(exchange, signal);
@@ -83,10 +89,14 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     request,
     ...createVerbs(request),
     watchLines: (path, query, signal) => readWatch({ ...transport, pool: watches }, watchExchange(path, query), signal),
-    async close() {
-      await Promise.all([pool.close(), watches.destroy()]);
+    async close(how) {
+      await Promise.all([how === "at-once" ? pool.destroy() : pool.close(), watches.destroy()]);
     },
   };
+}
+
+function bounded(request: KubeRequest, { longestBody }: Pick<KubeClientOptions, "longestBody">): KubeRequest {
+  return longestBody === undefined ? request : { ...request, longestBody };
 }
 
 interface Transport {
@@ -96,16 +106,19 @@ interface Transport {
   readonly clock: Clock;
   readonly cluster: string;
   readonly meter: RequestMeter;
+  readonly reachability: Reachability;
 }
 
 /** One attempt: with its own timeout, and a second sending if our token was out of date. */
 async function sendOnce<T>(transport: Transport, exchange: Exchange & { readonly request: KubeRequest }, signal: AbortSignal): Promise<T> {
   const { request } = exchange;
   const doing = `Sending ${exchange.method} ${exchange.path}`;
-  const limit = limitTime({ clock: transport.clock, doing, timeoutMs: request.timeoutMs ?? defaultTimeoutMs }, signal);
+  const visit = transport.reachability.enter(signal);
+  const limit = limitTime({ clock: transport.clock, doing, timeoutMs: request.timeoutMs ?? defaultTimeoutMs }, visit.signal);
   const stop = transport.meter.start(exchange.method);
   try {
     const answer = await open(transport, exchange, limit.signal);
+    visit.answered();
     stop(String(answer.statusCode));
     const isSuccess = answer.statusCode >= 200 && answer.statusCode <= 299;
     const result = isSuccess ? await readResult(answer.body, request) : await failure(transport, { doing, answer }, exchange);
@@ -116,9 +129,11 @@ async function sendOnce<T>(transport: Transport, exchange: Exchange & { readonly
     return result as T;
   } catch (error) {
     const translated = translate(error, { doing, limit, transport, exchange });
+    if (isAbsence(translated)) visit.failed();
     stop(signal.aborted ? "aborted" : limit.signal.aborted ? "timeout" : "broken");
     throw translated;
   } finally {
+    visit.left();
     limit.release();
   }
 }
@@ -141,13 +156,15 @@ function dispatch(
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
   const { exchange, token } = send;
-  return transport.pool.request({
+  const sent = transport.pool.request({
     method: exchange.method as Dispatcher.HttpMethod,
     path: transport.prefix + exchange.path + exchange.search,
     headers: token === undefined ? { ...exchange.headers } : { ...exchange.headers, authorization: `Bearer ${token}` },
     body: exchange.body ?? null,
     signal,
   });
+  // The pool itself hears of a signal only once it has connected, or given up to.
+  return abandonable(sent, signal);
 }
 
 async function* readWatch(transport: Transport, exchange: Exchange, signal: AbortSignal): AsyncGenerator<string> {
@@ -196,7 +213,7 @@ function translate(
   if (during.limit.signal.aborted) return during.limit.signal.reason;
   if (error instanceof Error && "context" in error) return error;
   if (error instanceof errors.InvalidArgumentError)
-    return new DefectError(during.doing, { code: "kube.badRequest", context: contextOf(during.transport, during.exchange), cause: error });
+    return new DefectError(during.doing, { code: "kube.bad-request", context: contextOf(during.transport, during.exchange), cause: error });
   return new UnavailableError(during.doing, {
     code: "kube.unreachable",
     context: contextOf(during.transport, during.exchange),
@@ -204,16 +221,22 @@ function translate(
   });
 }
 
+/** Whether nobody was there, or nobody answered. */
+function isAbsence(error: unknown): boolean {
+  return error instanceof UnavailableError && ["kube.unreachable", "kube.timeout", "kube.away"].includes(error.code);
+}
+
 function contextOf(transport: Transport, exchange: Exchange) {
   return { cluster: transport.cluster, method: exchange.method, path: exchange.path };
 }
 
 function connectOptions(credentials: KubeCredentials) {
-  const { ca, certificate, serverName, insecureSkipTlsVerify } = credentials;
+  const { ca, certificate, serverName, insecureSkipTlsVerify, lookup } = credentials;
   return {
     timeout: 10_000,
     ...(ca === undefined ? {} : { ca }),
     ...(certificate === undefined ? {} : { cert: certificate.cert, key: certificate.key }),
+    ...(lookup === undefined ? {} : { lookup }),
     ...(serverName === undefined ? {} : { servername: serverName }),
     ...(insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : {}),
   };

@@ -32,8 +32,12 @@ export interface KubeconfigEntry {
 
 export type ParsedKubeconfig = { readonly ok: true; readonly entry: KubeconfigEntry } | { readonly ok: false; readonly error: InputError };
 
+/** What a kubeconfig's YAML or JSON says. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Text, or what somebody has parsed it to. */
 export interface KubeconfigInput {
-  readonly text: string;
+  readonly text: string | Fields;
   readonly context: string | undefined;
   /** What relative file names are relative to; without it files are refused altogether, for texts that come from users. */
   readonly directory: string | undefined;
@@ -54,10 +58,8 @@ export function parseKubeconfig(input: KubeconfigInput): ParsedKubeconfig {
   }
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 function resolve(input: KubeconfigInput): KubeconfigEntry {
-  const root = parseYaml(input.text);
+  const root = typeof input.text === "string" ? parseYaml(input.text) : input.text;
   const contextName = input.context ?? text(root, "current-context", "");
   if (contextName === undefined) throw wrong("current-context", "name the context to use, here or in the configuration");
   const context = named(root, "contexts", contextName, "context");
@@ -75,10 +77,10 @@ interface Section {
 
 function parseYaml(source: string): Fields {
   try {
-    const root: unknown = parse(source, { maxAliasCount: 100 });
+    const root: unknown = parse(source, { maxAliasCount: 100, logLevel: "error" });
     if (isFields(root)) return root;
   } catch {
-    // The parser's message quotes the line, and kubeconfigs are full of secrets.
+    // The parser's message quotes the line, and kubeconfigs are full of secrets; so do its warnings, which it would print.
   }
   throw wrong("kubeconfig", "give a kubeconfig: YAML or JSON with clusters, users and contexts");
 }

@@ -28,6 +28,6 @@ describe("createLineSplitter", () => {
   it("refuses a line that would fill the memory", () => {
     const splitter = createLineSplitter(10);
     splitter.push("1234567890");
-    expect(() => splitter.push("1")).toThrow(expect.objectContaining({ code: "kube.lineTooLong" }));
+    expect(() => splitter.push("1")).toThrow(expect.objectContaining({ code: "kube.line-too-long" }));
   });
 });

@@ -21,7 +21,7 @@ export function createLineSplitter(longest: number = longestLine): LineSplitter 
       const parts = (carry + chunk).split("\n");
       carry = parts.pop() ?? "";
       if (carry.length > longest)
-        throw new UnavailableError("Splitting a stream into lines", { code: "kube.lineTooLong", context: { longest } });
+        throw new UnavailableError("Splitting a stream into lines", { code: "kube.line-too-long", context: { longest } });
       return parts.map(withoutCarriageReturn).filter((line) => line !== "");
     },
     rest: () => (carry === "" ? undefined : carry),

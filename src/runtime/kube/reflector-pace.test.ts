@@ -32,7 +32,7 @@ describe("paceAfterError", () => {
   });
 
   it("lists again after a 404 for the kind, resumes after everything else", () => {
-    const unknown = new UnavailableError("Testing", { code: "kube.unknownPath", context: { status: 404 } });
+    const unknown = new UnavailableError("Testing", { code: "kube.unknown-path", context: { status: 404 } });
     expect(paceAfterError(unknown, turn).mustRelist).toBe(true);
     for (const error of [away(), new DefectError("Testing", { code: "test" }), new TypeError("ours")])
       expect(paceAfterError(error, turn).mustRelist).toBe(false);

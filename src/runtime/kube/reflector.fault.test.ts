@@ -405,12 +405,12 @@ describe("stopping", () => {
     await expect(first).rejects.toBe("impatient");
     const second = reflector.synced(never);
     stop.abort(new Error("stop"));
-    await expect(second).rejects.toMatchObject({ code: "kube.reflectorStopped" });
+    await expect(second).rejects.toMatchObject({ code: "kube.reflector-stopped" });
     await reflector.stopped();
   });
 
   it("refuses to be started twice", () => {
     reflector.start(stop.signal);
-    expect(() => reflector.start(stop.signal)).toThrow(expect.objectContaining({ code: "kube.reflectorStarted" }));
+    expect(() => reflector.start(stop.signal)).toThrow(expect.objectContaining({ code: "kube.reflector-started" }));
   });
 });

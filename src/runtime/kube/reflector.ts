@@ -90,13 +90,13 @@ export function createReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
 
   async function run(signal: AbortSignal): Promise<void> {
     await followObjects({ ...options, cache, feed, meter, names, onContact, onListed }, signal);
-    firstList.reject(new UnavailableError("Waiting for the first list", { code: "kube.reflectorStopped", context: names }));
+    firstList.reject(new UnavailableError("Waiting for the first list", { code: "kube.reflector-stopped", context: names }));
     ended.resolve();
   }
 
   return {
     start(signal) {
-      if (isStarted) throw new DefectError("Starting a reflector", { code: "kube.reflectorStarted", context: names });
+      if (isStarted) throw new DefectError("Starting a reflector", { code: "kube.reflector-started", context: names });
       isStarted = true;
       void run(signal);
     },

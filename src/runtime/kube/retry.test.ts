@@ -20,6 +20,10 @@ describe("nextRetryMs", () => {
     expect(nextRetryMs(new TypeError("ours"), 0, 0)).toBeUndefined();
   });
 
+  it("leaves it to the caller's queue to wait for a server that is known to be away", () => {
+    expect(nextRetryMs(new UnavailableError("Testing", { code: "kube.away" }), 0, 0)).toBeUndefined();
+  });
+
   it("adds its own back-off to what the server asked for, up to its patience", () => {
     expect(nextRetryMs(unavailable(429, patienceMs), 0, 0)).toBe(patienceMs + 50);
     expect(nextRetryMs(unavailable(429, patienceMs + 1), 0, 0)).toBeUndefined();

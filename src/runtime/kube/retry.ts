@@ -14,13 +14,13 @@ const passing: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
 /**
  * How long to wait before sending an idempotent request again, in ms, or `undefined` if it should not be sent again: the failure
- * is not of the passing sort, attempts are used up, or the server asked for more than `patienceMs`.
+ * is not of the passing sort, the server is known to be away, attempts are used up, or the server asked for more than `patienceMs`.
  *
  * @param attempt how often it has been sent already, minus one
  * @param random uniform in [0, 1)
  */
 export function nextRetryMs(error: unknown, attempt: number, random: number): number | undefined {
-  if (!(error instanceof UnavailableError) || attempt + 1 >= maxAttempts) return undefined;
+  if (!(error instanceof UnavailableError) || error.code === "kube.away" || attempt + 1 >= maxAttempts) return undefined;
   const status = error.context["status"];
   if (typeof status === "number" && !passing.has(status)) return undefined;
   const asked = error.retryAfterMs ?? 0;

@@ -17,7 +17,11 @@ export function linkSignal(parent: AbortSignal): LinkedSignal {
 /** The outcome of `promise`, or the signal's reason as soon as it is aborted; the promise itself goes on for whoever shares it. */
 export function abandonable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
+    if (signal.aborted) {
+      // Somebody has to hear how it ends.
+      promise.catch(() => {});
+      return reject(signal.reason);
+    }
     const onAbort = () => reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { errorForAnswer, errorForStatus, parseRetryAfter, readStatus } from "./status.ts";
+import { errorForAnswer, errorForStatus, longestRetryAfterMs, parseRetryAfter, readStatus } from "./status.ts";
 
 const options = { context: { cluster: "c" }, nowMs: 1_000_000 };
 const body = (fields: object) => JSON.stringify({ kind: "Status", ...fields });
@@ -11,8 +11,8 @@ describe("errorForAnswer", () => {
     [400, {}, "RefusedError", "kube.refused"],
     [401, { reason: "Unauthorized" }, "RefusedError", "kube.refused"],
     [403, { reason: "Forbidden" }, "RefusedError", "kube.refused"],
-    [404, { reason: "NotFound", details: { name: "a" } }, "GoneError", "kube.notFound"],
-    [404, { reason: "NotFound", details: {} }, "UnavailableError", "kube.unknownPath"],
+    [404, { reason: "NotFound", details: { name: "a" } }, "GoneError", "kube.not-found"],
+    [404, { reason: "NotFound", details: {} }, "UnavailableError", "kube.unknown-path"],
     [405, {}, "RefusedError", "kube.refused"],
     [408, {}, "UnavailableError", "kube.unavailable"],
     [409, { reason: "Conflict" }, "StaleError", "kube.conflict"],
@@ -70,6 +70,13 @@ describe("readStatus", () => {
 });
 
 describe("parseRetryAfter", () => {
+  it("lets nobody send us away for hours, be it by a clock that differs from ours", () => {
+    expect(parseRetryAfter("Thu, 01 Jan 1970 01:00:10 GMT", 10_000)).toBe(longestRetryAfterMs);
+    expect(parseRetryAfter("999999", 0)).toBe(longestRetryAfterMs);
+    expect(answer(429, { details: { retryAfterSeconds: 1e9 } })).toMatchObject({ retryAfterMs: longestRetryAfterMs });
+    expect(answer(429, { details: { retryAfterSeconds: -5 } })).toMatchObject({ retryAfterMs: 0 });
+  });
+
   it("reads seconds and dates, and nothing else", () => {
     expect(parseRetryAfter("2", 0)).toBe(2_000);
     expect(parseRetryAfter("Thu, 01 Jan 1970 00:00:10 GMT", 4_000)).toBe(6_000);

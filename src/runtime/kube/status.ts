@@ -23,12 +23,22 @@ export interface KubeStatus {
 /** Servers put whole objects into validation messages; logs and conditions need the beginning only. */
 const longestMessage = 1_000;
 
+/**
+ * Nobody sends us away for longer than this, in ms: by a date that is an hour ahead the server may mean now, its clock and ours need not
+ * agree.
+ */
+export const longestRetryAfterMs = 300_000;
+
 /** Parses `Retry-After` (whole seconds or an HTTP date) into ms from now; `undefined` if it is neither. */
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
-  if (/^\d{1,6}$/.test(value.trim())) return Number(value.trim()) * 1_000;
+  if (/^\d{1,6}$/.test(value.trim())) return bounded(Number(value.trim()) * 1_000);
   const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+  return Number.isNaN(at) ? undefined : bounded(at - nowMs);
+}
+
+function bounded(askedMs: number): number {
+  return Math.min(longestRetryAfterMs, Math.max(0, askedMs));
 }
 
 /** Reads a `Status` from decoded JSON; `undefined` if it is something else. Nothing in it is believed to have the right type. */
@@ -70,7 +80,7 @@ export function errorForAnswer(
   const status = readStatus(decode(answer.body)) ?? { message: answer.body };
   const error = errorForStatus(doing, { ...status, code: answer.status }, options.context);
   if (answer.status === 404 && status.name === undefined)
-    return new UnavailableError(doing, { ...optionsOf(error), code: "kube.unknownPath" });
+    return new UnavailableError(doing, { ...optionsOf(error), code: "kube.unknown-path" });
   if (!(error instanceof UnavailableError)) return error;
   return new UnavailableError(doing, {
     ...optionsOf(error),
@@ -85,11 +95,11 @@ export function errorForStatus(doing: string, status: KubeStatus, context: Error
     context: { ...context, status: code, ...(reason === undefined ? {} : { reason }), ...(field === undefined ? {} : { field }) },
     ...(message === undefined ? {} : { cause: new Error(message.slice(0, longestMessage)) }),
   };
-  if (code === 404) return new GoneError(doing, { ...options, code: "kube.notFound" });
+  if (code === 404) return new GoneError(doing, { ...options, code: "kube.not-found" });
   if (code === 410) return new GoneError(doing, { ...options, code: "kube.expired" });
   if (code === 409) return new StaleError(doing, { ...options, code: reason === "AlreadyExists" ? "kube.exists" : "kube.conflict" });
   if (code >= 400 && code < 500 && code !== 408 && code !== 429) return new RefusedError(doing, { ...options, code: "kube.refused" });
-  const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;
+  const retryAfterMs = retryAfterSeconds === undefined ? undefined : bounded(retryAfterSeconds * 1_000);
   return new UnavailableError(doing, { ...options, code: "kube.unavailable", retryAfterMs });
 }
 

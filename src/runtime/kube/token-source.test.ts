@@ -60,7 +60,7 @@ describe("createTokenSource", () => {
     await clock.advance(1);
     await expect(source.token(never)).rejects.toMatchObject({
       name: "UnavailableError",
-      code: "kube.tokenUnavailable",
+      code: "kube.token-unavailable",
       cause: { message: "away" },
     });
     state.failing = false;

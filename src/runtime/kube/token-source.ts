@@ -43,7 +43,7 @@ export function createTokenSource(options: { readonly read: () => Promise<Token>
       return kept.value;
     } catch (cause) {
       if (kept !== undefined && now() < kept.expiresAtMs) return kept.value;
-      throw new UnavailableError("Getting a token for the API server", { code: "kube.tokenUnavailable", cause });
+      throw new UnavailableError("Getting a token for the API server", { code: "kube.token-unavailable", cause });
     } finally {
       reading = undefined;
     }

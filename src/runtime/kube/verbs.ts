@@ -114,7 +114,7 @@ async function unlessAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof GoneError && error.code === "kube.notFound") return undefined;
+    if (error instanceof GoneError && error.code === "kube.not-found") return undefined;
     throw error;
   }
 }
@@ -129,7 +129,7 @@ async function nameFailedTest<T>(patch: readonly JsonPatchOperation[], answer: P
   } catch (error) {
     const failed = error instanceof RefusedError && error.context["status"] === 422 && error.context["field"] === undefined;
     if (!failed || !patch.some((step) => step.op === "test")) throw error;
-    throw new RefusedError(error.message, { code: "kube.testFailed", context: error.context, cause: error.cause });
+    throw new RefusedError(error.message, { code: "kube.test-failed", context: error.context, cause: error.cause });
   }
 }
 

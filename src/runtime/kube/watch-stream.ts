@@ -17,7 +17,7 @@ export interface WatchStreamOptions {
 
 /**
  * Reads one watch until the server ends it, and then resolves. Throws the error the server sent in the stream or what became of the
- * connection; `UnavailableError` (`kube.watchSilent`) when nothing came for `idleMs`: API servers send a bookmark
+ * connection; `UnavailableError` (`kube.watch-silent`) when nothing came for `idleMs`: API servers send a bookmark
  * every minute, so such a connection is dead although nobody said so. Throws the signal's reason when aborted.
  */
 export async function readWatchStream(options: WatchStreamOptions, signal: AbortSignal): Promise<void> {
@@ -26,7 +26,7 @@ export async function readWatchStream(options: WatchStreamOptions, signal: Abort
   const watchdog = startWatchdog(options, () => {
     linked.abort(
       new UnavailableError("Waiting for a watch to say something", {
-        code: "kube.watchSilent",
+        code: "kube.watch-silent",
         context: { cluster: client.cluster, path, idleMs: options.idleMs },
       }),
     );

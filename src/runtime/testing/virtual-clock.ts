@@ -8,6 +8,8 @@ export interface VirtualClock extends Clock {
    * is ready go on, so that what these ask for is run in the same call when it is due too.
    */
   advance(ms: number): Promise<void>;
+  /** The wall clock is set, forward or back by `ms`, as administrators and time servers do. No time passes: nothing becomes due. */
+  set(ms: number): void;
   /** When the next timer is due, `undefined` when none is set. */
   nextAt(): Millis | undefined;
 }
@@ -19,8 +21,9 @@ const DEFAULT_START = 1_767_225_600_000;
 export function createVirtualClock(startAt: number = DEFAULT_START): VirtualClock {
   const timers = createHeap<() => void>();
   let nowMs = startAt;
+  let setByMs = 0;
   return {
-    now: () => millis(nowMs),
+    now: () => millis(nowMs + setByMs),
     monotonicMs: () => nowMs - startAt,
     after(delayMs, run) {
       const node = timers.push(nowMs + Math.max(0, delayMs), run);
@@ -37,9 +40,12 @@ export function createVirtualClock(startAt: number = DEFAULT_START): VirtualCloc
       }
       nowMs = until;
     },
+    set(ms) {
+      setByMs += ms;
+    },
     nextAt() {
       const next = timers.peek();
-      return next === undefined ? undefined : millis(next.at);
+      return next === undefined ? undefined : millis(next.at + setByMs);
     },
   };
 }

@@ -1,17 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { noMetrics } from "../../../telemetry/metrics.ts";
-import { systemClock } from "../../clock.ts";
-import { systemRng } from "../../rng.ts";
-import { loadKubeconfig } from "../auth.ts";
 import type { KubeClient } from "../client.ts";
-import { createKubeClient } from "../http.ts";
 import type { KubeObject, ResourceType } from "../resource.ts";
 import { resourcePath } from "../resource.ts";
-import { startFakeApiServer } from "./fake-api-server.ts";
-
-/** The administrator's kubeconfig of an API server nobody else uses; without it only the fake is tested. */
-const realKubeconfig = process.env["ARGOSY_TEST_KUBECONFIG"];
+import { describeOnApiServers, type Subject } from "./api-servers.ts";
 
 const widgets: ResourceType = { group: "contract.argosy.test", version: "v1", plural: "widgets", kind: "Widget", namespaced: true };
 const configMaps: ResourceType = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true };
@@ -30,24 +22,7 @@ interface Widget extends KubeObject {
   readonly status?: unknown;
 }
 
-interface Subject {
-  readonly client: KubeClient;
-  close(): Promise<void>;
-}
-
-async function startFake(): Promise<Subject> {
-  const server = await startFakeApiServer({ types: [widgets, configMaps, namespaces] });
-  return { client: server.client(), close: () => server.close() };
-}
-
-async function connectReal(file: string): Promise<Subject> {
-  const client = createKubeClient({
-    cluster: "real",
-    credentials: loadKubeconfig({ file }),
-    clock: systemClock,
-    rng: systemRng,
-    metrics: noMetrics,
-  });
+async function prepare(client: KubeClient): Promise<void> {
   const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   const version = {
     name: "v1",
@@ -67,15 +42,9 @@ async function connectReal(file: string): Promise<Subject> {
   await client.apply(definitions, definition, { fieldManager: "contract" }, never);
   // A new definition is served a moment after it was accepted.
   await vi.waitFor(() => client.listPage(widgets, {}, never), { timeout: 30_000 });
-  return { client, close: () => client.close() };
 }
 
-const subjects: readonly (readonly [string, () => Promise<Subject>])[] = [
-  ["the fake", startFake],
-  ...(realKubeconfig === undefined ? [] : [["a real API server", () => connectReal(realKubeconfig)] as const]),
-];
-
-describe.each(subjects)("%s", (_, start) => {
+const suite = (_: string, start: () => Promise<Subject>): void => {
   let subject: Subject;
   let client: KubeClient;
   let namespace: string;
@@ -168,7 +137,7 @@ describe.each(subjects)("%s", (_, start) => {
       await expect(patch({ resourceVersion: "1" })).rejects.toMatchObject({ code: "kube.conflict" });
       await expect(patch({ uid: randomUUID() })).rejects.toMatchObject({ context: { status: 422, field: "metadata.uid" } });
       await expect(patch({ name: "other" })).rejects.toEqual(refused(400));
-      await expect(client.mergePatch(widgets, at("none"), {}, never)).rejects.toMatchObject({ code: "kube.notFound" });
+      await expect(client.mergePatch(widgets, at("none"), {}, never)).rejects.toMatchObject({ code: "kube.not-found" });
     });
 
     it("replaces only what it names by version", async () => {
@@ -177,7 +146,7 @@ describe.each(subjects)("%s", (_, start) => {
       await expect(put(widget({ name }), name)).rejects.toMatchObject({ context: { status: 422, field: "metadata.resourceVersion" } });
       await expect(put(widget({ name, resourceVersion: "1" }), name)).rejects.toMatchObject({ code: "kube.conflict" });
       await expect(put(widget({ name, resourceVersion, uid: randomUUID() }), name)).rejects.toMatchObject({ code: "kube.conflict" });
-      await expect(put(widget({ name: "none", resourceVersion }), "none")).rejects.toMatchObject({ code: "kube.notFound" });
+      await expect(put(widget({ name: "none", resourceVersion }), "none")).rejects.toMatchObject({ code: "kube.not-found" });
       await expect(put(widget({ name: "other", resourceVersion }), name)).rejects.toEqual(refused(400));
       const replaced = await put(widget({ name, resourceVersion }, { spec: { b: 2 } }), name);
       expect(replaced).toMatchObject({ metadata: { generation: 2, uid: created.metadata.uid }, spec: { b: 2 } });
@@ -219,7 +188,7 @@ describe.each(subjects)("%s", (_, start) => {
         client.jsonPatch(widgets, at(metadata.name), [{ op: "replace", path: "/metadata/resourceVersion", value: "1" }], never),
       ).rejects.toMatchObject({ code: "kube.conflict" });
       await expect(client.jsonPatch(widgets, at("none"), [{ op: "test", path: "/a", value: 1 }], never)).rejects.toMatchObject({
-        code: "kube.notFound",
+        code: "kube.not-found",
       });
     });
 
@@ -284,7 +253,7 @@ describe.each(subjects)("%s", (_, start) => {
       await client.apply(widgets, widget({ name: "status" }, { status: { s: 1 } }), options, never);
       expect(await apply("status", { a: 1 })).toMatchObject({ spec: { a: 1 }, status: { s: 1 } });
       await expect(client.apply(widgets, widget({ name: "none" }, { status: {} }), options, never)).rejects.toMatchObject({
-        code: "kube.notFound",
+        code: "kube.not-found",
       });
     });
 
@@ -398,7 +367,7 @@ describe.each(subjects)("%s", (_, start) => {
     it("does not know other kinds", async () => {
       await expect(client.listPage({ ...widgets, plural: "gadgets" }, {}, never)).rejects.toMatchObject({
         name: "UnavailableError",
-        code: "kube.unknownPath",
+        code: "kube.unknown-path",
       });
     });
   });
@@ -444,4 +413,6 @@ describe.each(subjects)("%s", (_, start) => {
       expect(await watched({ labelSelector: "nobody=y", timeoutSeconds: 1 }, 1)).toEqual([]);
     });
   });
-});
+};
+
+describeOnApiServers("%s", suite, { fake: { types: [widgets, configMaps, namespaces] }, prepare });

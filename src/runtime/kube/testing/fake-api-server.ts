@@ -24,6 +24,11 @@ export interface SeenRequest {
   readonly body: string;
 }
 
+export interface FakeApiServerOptions {
+  /** The kinds it knows; any if undefined. */
+  readonly types?: readonly ResourceType[];
+}
+
 export interface FakeApiServer {
   readonly url: string;
   /** A client of this server with its own connections; closed with the server. `name` is the cluster's name, default `fake`. */
@@ -46,10 +51,8 @@ export interface FakeApiServer {
  *
  * It does not have: authentication, admission, schemas and defaults, `managedFields`, garbage collection and propagation policies, the
  * existence of namespaces, discovery, lists merged by key under server-side apply, subresources other than `status`.
- *
- * @param options.types the kinds it knows; any if undefined
  */
-export async function startFakeApiServer(options: { readonly types?: readonly ResourceType[] } = {}): Promise<FakeApiServer> {
+export async function startFakeApiServer(options: FakeApiServerOptions = {}): Promise<FakeApiServer> {
   const seen: SeenRequest[] = [];
   const clients: KubeClient[] = [];
   const sockets = new Set<Socket>();

@@ -14,6 +14,8 @@ export interface Faults {
   loseReply(fault: FaultMatch): void;
   /** Breaks the connection without doing anything. */
   breakConnection(fault: FaultMatch): void;
+  /** Breaks every connection, whatever is asked, until the returned function is called. */
+  breakAll(): () => void;
   /** Lets matching requests wait until the returned function is called. */
   hold(fault: FaultMatch): () => void;
   /** Ends all open watches as the server does under load: no error, no bookmark. */
@@ -55,8 +57,19 @@ export function createFaultQueue() {
     breakConnection: (fault: FaultMatch) => add(fault, { kind: "break" }),
     hold(fault: FaultMatch): () => void {
       const { promise, resolve } = Promise.withResolvers<void>();
-      add(fault, { kind: "hold", released: promise });
-      return resolve;
+      const held: Pending = { match: fault, verdict: { kind: "hold", released: promise }, left: fault.times ?? 1 };
+      pending.push(held);
+      return () => {
+        held.left = 0;
+        resolve();
+      };
+    },
+    breakAll(): () => void {
+      const all: Pending = { match: {}, verdict: { kind: "break" }, left: Number.POSITIVE_INFINITY };
+      pending.push(all);
+      return () => {
+        all.left = 0;
+      };
     },
     next(method: string, url: string): Verdict {
       const hit = pending.find(({ match, left }) => left > 0 && (match.method ?? method) === method && (match.path?.test(url) ?? true));
