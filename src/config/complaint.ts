@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { nearest } from "./did-you-mean.ts";
+import { nearest } from "../domain/nearest.ts";
 import { fieldAt, fields, pathText } from "./field.ts";
 
 /** What is wrong in a configuration. Never repeats a value: it may be a secret. */

@@ -34,5 +34,18 @@ function page(): string {
 \`argosy serve --config FILE\` reads one YAML file; everything has a default. DATABASE_URL wins over \`database.url\`. What the
 fleet looks like is not in here but declared with \`argosy apply -f fleet.yaml\`. This page is generated from the schema.
 
-${renderConfigReference()}`;
+${renderConfigReference()}
+## Where DATABASE_URL may lead
+
+To PostgreSQL itself, or to a proxy that passes whole connections on (a load balancer, a tunnel). A connection of Argosy's is a session:
+hints of changes arrive on it (LISTEN), statements are prepared once in it, settings without which large tables are read from end to
+end are given when it is made (\`options\`), and migrations hold a lock in it.
+
+| In between | |
+|---|---|
+| PgBouncer and the like, transaction or statement mode | does not work: hints are lost, so that everything waits for the next sweep, and statements fail that another session has prepared |
+| PgBouncer, session mode | works if it passes \`options\` on; with \`ignore_startup_parameters = options\` statements are slow. It saves nothing: \`limits.databaseConnections\` bounds the connections of each process |
+
+\`argosy doctor\` tells the difference (check \`database sessions\`).
+`;
 }

@@ -64,7 +64,7 @@ export const sections = {
       url: databaseUrl
         .optional()
         .describe(
-          "PostgreSQL 15 to 18, as postgres://user:password@host:port/name. The environment variable DATABASE_URL wins over it. Without either an embedded server is started: one node, for evaluation only.",
+          "PostgreSQL 15 to 18, as postgres://user:password@host:port/name; the server itself, not a pooler like PgBouncer in transaction mode (see below). The environment variable DATABASE_URL wins over it. Without either an embedded server is started: one node, for evaluation only.",
         ),
     })
     .prefault({}),
@@ -113,6 +113,14 @@ export const sections = {
   limits: z
     .strictObject({
       provisionerConcurrency: concurrency.default(4).describe("Instances that are built or changed at once."),
+      repositoryLooks: z
+        .int()
+        .min(1)
+        .max(64)
+        .default(4)
+        .describe(
+          "Looks at users' repositories at once, each a child process of git with up to 384 MiB of addresses; one workspace has two of them at most.",
+        ),
       databaseConnections: z.int().min(2).max(200).default(20).describe("Connections to PostgreSQL of one process."),
       writeConnections: z.int().min(1).max(128).default(16).describe("Connections for writes to one Kubernetes cluster."),
       writesPerSecond: z
@@ -129,6 +137,19 @@ export const sections = {
       renewMs: milliseconds(200, 300_000)
         .default(5_000)
         .describe("How often a process says that it lives, in ms; at most half of `ttlMs`."),
+    })
+    .prefault({}),
+  retention: z
+    .strictObject({
+      operationDays: z.int().min(1).max(3650).default(1).describe("How long completed operations are kept, in days."),
+      decisionDays: z
+        .int()
+        .min(1)
+        .max(3650)
+        .default(30)
+        .describe(
+          "How long the journal of decisions, and plans that have expired, are kept, in days. The newest decision about each unit, instance and declaration that is still there stays, so `argosy explain` always has an answer.",
+        ),
     })
     .prefault({}),
 } as const;
