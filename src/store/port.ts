@@ -1,13 +1,20 @@
 import type { Change } from "../domain/change.ts";
 import type { CredentialStore } from "./credential/port.ts";
 import type { DecisionStore } from "./decision/port.ts";
+import type { DirectiveStore } from "./directive/port.ts";
+import type { EnvironmentStore } from "./environment/port.ts";
 import type { FleetStore } from "./fleet/port.ts";
 import type { IntentStore } from "./intent/port.ts";
+import type { LoadStore } from "./load/port.ts";
 import type { MemberStore } from "./member/port.ts";
 import type { OperationStore } from "./operation/port.ts";
 import type { PlacementStore } from "./placement/port.ts";
+import type { PlanStore } from "./plan/port.ts";
+import type { RepositoryCredentialStore } from "./repository-credential/port.ts";
+import type { RetentionStore } from "./retention/port.ts";
 import type { ShardStore } from "./shard/port.ts";
 import type { StatusStore } from "./status/port.ts";
+import type { SyncRunStore } from "./sync-run/port.ts";
 import type { TokenStore } from "./token/port.ts";
 
 /**
@@ -20,15 +27,25 @@ export interface Store {
   readonly placements: PlacementStore;
   readonly shards: ShardStore;
   readonly statuses: StatusStore;
+  readonly syncRuns: SyncRunStore;
   readonly fleet: FleetStore;
   readonly operations: OperationStore;
   readonly decisions: DecisionStore;
+  readonly directives: DirectiveStore;
   readonly credentials: CredentialStore;
+  readonly environments: EnvironmentStore;
+  readonly repositoryCredentials: RepositoryCredentialStore;
+  readonly loads: LoadStore;
   readonly members: MemberStore;
+  readonly plans: PlanStore;
+  readonly retention: RetentionStore;
   readonly tokens: TokenStore;
   readonly changes: ChangeFeed;
-  /** Resolves when the database answers a query; throws `UnavailableError` otherwise. */
-  ping(signal: AbortSignal): Promise<{ readonly version: string; readonly schema: number }>;
+  /**
+   * Resolves when the database answers a query; throws `UnavailableError` otherwise. `isDirect`: the settings that each connection
+   * asks for are in force, which they are not behind a pooler that hands connections around.
+   */
+  ping(signal: AbortSignal): Promise<{ readonly version: string; readonly schema: number; readonly isDirect: boolean }>;
   close(): Promise<void>;
 }
 
@@ -39,6 +56,8 @@ export interface ChangeFeed {
    * included): the listener then sweeps. The returned function ends the subscription.
    */
   subscribe(listener: (changes: readonly Change[] | "missed") => void): () => void;
+  /** Sends a hint to itself; whether it arrived before the signal aborted. */
+  hears(signal: AbortSignal): Promise<boolean>;
   /** True while the connection that hints arrive on is up. */
   isConnected(): boolean;
 }

@@ -8,3 +8,8 @@ export function changedPools(before: FleetSpec | undefined, after: FleetSpec): r
   const [old, now] = [declared(before), declared(after)];
   return [...new Set([...old.keys(), ...now.keys()])].filter((name) => old.get(name) !== now.get(name)).sort();
 }
+
+/** Of some pools' names those a declaration does not have. */
+export function stillUndeclared(names: readonly string[], spec: FleetSpec): readonly string[] {
+  return names.filter((name) => !spec.pools.some((pool) => pool.name === name));
+}

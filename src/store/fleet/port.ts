@@ -6,6 +6,8 @@ import type { LoadVector } from "../../domain/load.ts";
 
 export interface StoredFleet {
   readonly spec: FleetSpec;
+  /** Pools that are not declared any more and whose instances are to leave; sorted. */
+  readonly pruned: readonly string[];
   /** Rises with every change. */
   readonly revision: number;
 }
@@ -22,6 +24,8 @@ export interface InstanceChange {
   readonly appliedHash?: string;
   readonly capacity?: LoadVector;
   readonly weight?: number;
+  /** Only while it holds no unit, whoever may be placing one at this moment. */
+  readonly onlyIfEmpty?: true;
   readonly decision: Decision | undefined;
 }
 
@@ -30,11 +34,19 @@ export interface FleetStore {
   readFleet(signal: AbortSignal): Promise<StoredFleet | undefined>;
   /** Replaces the declared fleet if it differs; notifies `fleet` and each changed `pool`. Returns the revision in force. */
   applyFleet(spec: FleetSpec, actor: string, signal: AbortSignal): Promise<number>;
+  /**
+   * Lets the instances of every pool leave that is not declared, until a pool of that name is declared again; notifies each
+   * such `pool`. Returns their names, sorted.
+   */
+  prunePools(actor: string, signal: AbortSignal): Promise<readonly string[]>;
   listInstances(signal: AbortSignal): Promise<readonly Instance[]>;
   readInstance(id: InstanceId, signal: AbortSignal): Promise<Instance | undefined>;
   /** Adds an instance unless one of its name exists; notifies `instance`. Returns whether it was added. */
   insertInstance(instance: Instance, decision: Decision, signal: AbortSignal): Promise<boolean>;
-  /** Conditional on `revision`; throws `StaleError` when the row has moved on. Notifies `instance`. Returns the new row. */
+  /**
+   * Conditional on `revision`; throws `StaleError` when the row has moved on, or with `onlyIfEmpty` when it holds a unit: a
+   * first placement on it has then been made before, or is refused after. Notifies `instance`. Returns the new row.
+   */
   changeInstance(change: InstanceChange, signal: AbortSignal): Promise<Instance>;
   /** Number of units each instance holds; instances without units are left out. */
   countUnits(signal: AbortSignal): Promise<ReadonlyMap<InstanceId, number>>;

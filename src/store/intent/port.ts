@@ -1,7 +1,10 @@
+import type { Blockage } from "../../domain/blockage.ts";
 import type { Millis } from "../../domain/clock.ts";
+import type { Environment } from "../../domain/environment.ts";
 import type { ApplicationId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { RecordedStatus } from "../../domain/status.ts";
 import type { Application, ApplicationSpec, Deletion, PlacementUnit, Workspace } from "../../domain/workspace.ts";
+import type { Page } from "../operation/port.ts";
 
 /** What one GitOpsDeployment asks for. The ids are used only where the row does not exist yet. */
 export interface DeploymentIntent {
@@ -39,7 +42,13 @@ export interface UserView {
   readonly unit: Pick<PlacementUnit, "owner" | "epoch" | "phase">;
   /** True once the scheduler has found no room for the unit. */
   readonly isUnplaceable: boolean;
+  /** What its destination names; of several of that name the one that is connected. */
+  readonly environment: Environment | undefined;
   readonly status: RecordedStatus | undefined;
+  /** Of a deletion that hangs. */
+  readonly blockage: Blockage | undefined;
+  /** What its open operation says beside what every new one does: why it is not completed yet. */
+  readonly trouble: string | undefined;
   /** Hash of the user's status last written, to skip writing the same again; empty before the first. */
   readonly publishedHash: string;
   /** Rises with each change of status or placement; given back by `recordPublished`, so that a change meanwhile stays unpublished. */
@@ -72,7 +81,7 @@ export interface KnownApplication {
 export interface IntentStore {
   /**
    * Records intents in one transaction. A change of spec raises the application's `desiredRevision` (and the unit's, when
-   * its set of repositories changes), writes an operation and notifies `application` or, for a unit without owner, `unit`.
+   * its set of repositories or its use of environments changes), writes an operation and notifies `application` or, for a unit without owner, `unit`.
    * An intent whose generation is older than the row's is `unchanged`. One for a workspace that was being deleted makes it
    * active again.
    */
@@ -87,8 +96,8 @@ export interface IntentStore {
   readByIds(ids: readonly ApplicationId[], signal: AbortSignal): Promise<readonly UserView[]>;
   /** Every application row of one API cluster, for the sweep that compares them with the resources that exist. */
   listKnown(apiCluster: string, signal: AbortSignal): Promise<readonly KnownApplication[]>;
-  /** Ids whose recorded status or placement has changed since `publishedHash` was written. */
-  listUnpublished(apiCluster: string, limit: number, signal: AbortSignal): Promise<readonly ApplicationId[]>;
+  /** Ids whose recorded status or placement has changed since `publishedHash` was written, sorted. */
+  listUnpublished(apiCluster: string, page: Page, signal: AbortSignal): Promise<readonly ApplicationId[]>;
   recordPublished(entries: readonly Publication[], signal: AbortSignal): Promise<void>;
   /** Every workspace of one API cluster, sorted by id, for the sweep that compares them with the namespaces that exist. */
   listKnownWorkspaces(apiCluster: string, signal: AbortSignal): Promise<readonly KnownWorkspace[]>;

@@ -1,4 +1,5 @@
 import type { Decision } from "../../domain/decision.ts";
+import type { Directive } from "../../domain/directive.ts";
 import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
@@ -27,6 +28,13 @@ export interface FirstPlacement {
   readonly decision: Decision;
 }
 
+/** That no instance takes a unit. */
+export interface PlacementRefusal {
+  readonly decision: Decision;
+  /** What it comes down to, without the numbers, which are others with each look. */
+  readonly reason: string;
+}
+
 export type PlacementOutcome =
   | { readonly kind: "placed"; readonly epoch: number }
   /** The instance filled up, or stopped being ACTIVE, since the snapshot: decide again. */
@@ -37,6 +45,8 @@ export type PlacementOutcome =
 export interface UnitWithWorkspace {
   readonly unit: PlacementUnit;
   readonly workspace: Workspace;
+  /** What people have ordered about the workspace. */
+  readonly directive: Directive;
 }
 
 /** Written by the scheduler only: where each unit lives. */
@@ -51,6 +61,6 @@ export interface PlacementStore {
    * owner, a new epoch, phase IDLE and a decision row, and notifies `unit` and each of its applications.
    */
   commitFirstPlacement(placement: FirstPlacement, signal: AbortSignal): Promise<PlacementOutcome>;
-  /** Journals that no instance has room; notifies the unit's applications the first time. */
-  recordUnplaceable(unitId: UnitId, decision: Decision, signal: AbortSignal): Promise<void>;
+  /** Journals that no instance has room, once for each reason in a row; notifies the unit's applications the first time. */
+  recordUnplaceable(unitId: UnitId, refusal: PlacementRefusal, signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,8 @@
+import type { Blockage } from "../../domain/blockage.ts";
+import type { Environment } from "../../domain/environment.ts";
 import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { OperationState } from "../../domain/operation.ts";
+import type { RepositoryCredential } from "../../domain/repository-credential.ts";
 import type { ShardObject } from "../../domain/shard-object.ts";
 import type { Application, PlacementUnit, Workspace } from "../../domain/workspace.ts";
 
@@ -9,6 +13,8 @@ export interface DesiredApplication {
   readonly unit: PlacementUnit;
   /** Revision of the unit's objects (project, account, register) that the owner has acknowledged; 0 for none. */
   readonly unitAppliedRevision: number;
+  /** What its destination names; of several of that name the one that is connected. */
+  readonly environment: Environment | undefined;
   /** What the owner has acknowledged for this application. */
   readonly acknowledged: ShardObject | undefined;
 }
@@ -19,6 +25,12 @@ export interface DesiredUnit {
   /** Repositories of the unit's applications that are wanted or still being deleted, sorted, without duplicates. */
   readonly repoUrls: readonly string[];
   readonly applications: number;
+  /** Those its applications deploy to, or are being deleted from, sorted by id. */
+  readonly environments: readonly Environment[];
+  /** Whether an environment of the workspace may have an account of ours on its cluster: until none has, the workspace stays. */
+  readonly hasAccountsElsewhere: boolean;
+  /** All credentials of the workspace for repositories, sorted by id. */
+  readonly repositoryCredentials: readonly RepositoryCredential[];
   readonly acknowledged: readonly ShardObject[];
 }
 
@@ -31,6 +43,17 @@ export interface OwnedUnit {
 export interface Lagging {
   readonly applications: readonly ApplicationId[];
   readonly units: readonly UnitId[];
+}
+
+/** How far an application's open operation has come, for people. */
+export interface ProgressNote {
+  readonly applicationId: ApplicationId;
+  readonly state: Exclude<OperationState, "Completed">;
+  /** Attempts since the last note. */
+  readonly attempts: number;
+  readonly message: string;
+  /** Of a deletion that hangs; absent: none does. */
+  readonly blockage: Blockage | undefined;
 }
 
 /** Read by the reconciler; written by it as acknowledgements and as the end of deletions. */
@@ -51,7 +74,17 @@ export interface ShardStore {
    * operations they answer and returns how many were taken.
    */
   acknowledge(objects: readonly ShardObject[], signal: AbortSignal): Promise<number>;
-  /** Ends deletions: removes the rows of applications that are marked deleted and confirmed gone; notifies `status`. */
+  /**
+   * Notes on operations that are still open; others are left alone. A message that is another than the last one, and a blockage that is
+   * another than the one recorded, change what the user sees and notify `status`.
+   */
+  recordProgress(notes: readonly ProgressNote[], signal: AbortSignal): Promise<void>;
+  /** Takes back what was recorded of objects that do not stand any more. */
+  forgetObjects(objects: readonly Pick<ShardObject, "instanceId" | "kind" | "subject">[], signal: AbortSignal): Promise<void>;
+  /**
+   * Ends deletions: removes the rows of applications that are marked deleted and confirmed gone; notifies `status`, and `sync-run` for
+   * each of their runs that has not ended: no instance will say anything of these any more.
+   */
   forgetApplications(ids: readonly ApplicationId[], signal: AbortSignal): Promise<void>;
   /** Removes a workspace that is being deleted and has no application left; false while it has some. */
   forgetWorkspace(id: WorkspaceId, signal: AbortSignal): Promise<boolean>;

@@ -1,13 +1,15 @@
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { FleetSpec, PoolSpec } from "../../domain/fleet.ts";
-import type { ApplicationId, InstanceId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { ApplicationId, EnvironmentId, InstanceId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { ShardObject } from "../../domain/shard-object.ts";
 import type { EngineStatus, RecordedStatus } from "../../domain/status.ts";
 import type { ApplicationSpec } from "../../domain/workspace.ts";
+import type { Connection, EnvironmentClaim } from "../environment/port.ts";
 import type { DeploymentIntent } from "../intent/port.ts";
+import type { RunIntent } from "../sync-run/port.ts";
 
 let count = 0;
 const next = <Id extends string>(what: string): Id => {
@@ -49,6 +51,18 @@ export function anIntent(over: Partial<DeploymentIntent> & { readonly namespace?
     argoName: `${namespace}-${uid}`,
     ...rest,
   };
+}
+
+/** Somebody's environment `prod`, in the workspace of a namespace `team` unless it says otherwise. */
+export function aClaim(over: Partial<EnvironmentClaim> = {}): EnvironmentClaim {
+  const { workspace } = anIntent();
+  const newIds = { workspaceId: next<WorkspaceId>("workspace"), environmentId: next<EnvironmentId>("environment") };
+  return { workspace, newIds, name: "prod", uid: next<string>("environment-uid"), ...over };
+}
+
+export function aConnection(id: EnvironmentId, over: Partial<Connection> = {}): Connection {
+  const access = { apiUrl: "https://prod.example:6443", namespaces: ["web"], fingerprint: "fingerprint-1" };
+  return { id, generation: 1, ...access, clusterResources: false, isInsecure: false, createsAccount: false, ...over };
 }
 
 export function anInstance(over: Partial<Instance> = {}): Instance {
@@ -102,6 +116,13 @@ export function aStatus(
   over: Partial<RecordedStatus> = {},
 ): RecordedStatus {
   return { status: anEngineStatus(), reconciledAt: AT, hash: "hash-1", ...at, ...over };
+}
+
+/** The wish for a run of a deployment, the later the more of them were made before. */
+export function aRun(over: Partial<RunIntent> = {}): RunIntent {
+  const uid = next<string>("run");
+  const where = { apiCluster: "main", namespace: "team", name: uid };
+  return { uid, ...where, deploymentUid: undefined, revision: "", prune: false, createdAt: millis(AT + count * 1000), ...over };
 }
 
 export function anObject(at: Pick<ShardObject, "instanceId" | "subject" | "epoch">, over: Partial<ShardObject> = {}): ShardObject {

@@ -34,12 +34,16 @@ const TABLES = [
   "instance",
   "shard_object",
   "decision",
+  "freeze_window",
+  "class_load",
+  "plan",
   "fleet",
   "setting",
   "member",
   "lease",
   "api_token",
   "credential",
+  "sync_run",
 ];
 const CLEAR = [...TABLES.map((table) => `delete from ${table}`), "alter sequence epoch_seq restart"].join(";");
 

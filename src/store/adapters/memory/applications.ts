@@ -1,5 +1,6 @@
 import { DefectError } from "../../../domain/errors.ts";
 import type { UnitId, WorkspaceId } from "../../../domain/ids.ts";
+import { isFinished } from "../../../domain/sync-run.ts";
 import type { Application, Workspace } from "../../../domain/workspace.ts";
 import { LOAD_PER_APPLICATION } from "../../placement/planning-load.ts";
 import { completeOperations } from "./operations-log.ts";
@@ -30,19 +31,25 @@ export function putUnit(tables: Tables, row: UnitRow): void {
   tables.units.put(row.unit.id, row);
 }
 
+/** What a unit's objects are made from: a change of it raises the unit. */
+function surroundingsOf(tables: Tables, unitId: UnitId): string {
+  const environments = applicationsOf(tables, unitId).map(({ application: { id, spec } }) => `${id} ${spec.destination.environment ?? ""}`);
+  return [...repoUrlsOf(tables, unitId), ...environments.filter((use) => !use.endsWith(" "))].join("\n");
+}
+
 /**
- * Runs `work` and raises the desired revision of each of the units whose set of repositories it changed, once; returns those
- * units. Their load follows the number of their applications.
+ * Runs `work` and raises the desired revision of each of the units whose set of repositories, or use of environments, it
+ * changed, once; returns those units. Their load follows the number of their applications.
  */
 export function withUnits(transaction: Transaction, unitIds: Iterable<UnitId>, work: () => void): ReadonlySet<UnitId> {
   const { tables, notify } = transaction;
-  const before = new Map([...new Set(unitIds)].map((id) => [id, repoUrlsOf(tables, id).join("\n")]));
+  const before = new Map([...new Set(unitIds)].map((id) => [id, surroundingsOf(tables, id)]));
   work();
   const raised = new Set<UnitId>();
-  for (const [id, urls] of before) {
+  for (const [id, surroundings] of before) {
     const row = unitRow(tables, id);
     const { unit } = row;
-    const isRaised = repoUrlsOf(tables, id).join("\n") !== urls;
+    const isRaised = surroundingsOf(tables, id) !== surroundings;
     const load = { ...unit.load, applications: applicationsOf(tables, id).length * LOAD_PER_APPLICATION };
     putUnit(tables, { ...row, unit: { ...unit, load, desiredRevision: unit.desiredRevision + (isRaised ? 1 : 0) } });
     if (!isRaised) continue;
@@ -65,6 +72,7 @@ export function dropApplications(transaction: Transaction, applications: readonl
         for (const object of tables.objects.where("subject", id)) tables.objects.drop(objectKey(object));
         completeOperations(transaction, id, { kind: "delete-application" });
         notify("status", id);
+        for (const { run } of tables.syncRuns.where("application", id)) if (!isFinished(run.progress.phase)) notify("sync-run", run.uid);
       }
     },
   );

@@ -25,6 +25,7 @@ export function createChangeFeed(): MemoryChangeFeed {
       tell(own, "missed");
       return () => void listeners.delete(own);
     },
+    hears: async () => !isAway,
     isConnected: () => !isAway,
     send(changes) {
       if (changes.length > 0) for (const listener of listeners) tell(listener, changes);

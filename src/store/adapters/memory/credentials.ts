@@ -6,10 +6,10 @@ import type { CredentialRow, Tables, Transact } from "./tables.ts";
 /** Secrets of a process's own memory: nothing is at rest, so nothing is encrypted and there is nothing to re-wrap. */
 export function createCredentialStore(transact: Transact): CredentialStore {
   return {
-    put: (key, plaintext, signal) => transact(signal, ({ tables }) => put(tables, key, plaintext)),
+    put: (key, plaintext, signal) => transact(signal, ({ tables }) => putCredential(tables, key, plaintext)),
     putIfAbsent: (key, plaintext, signal) =>
       transact(signal, ({ tables }) => {
-        if (rowOf(tables, key) === undefined) put(tables, key, plaintext);
+        if (rowOf(tables, key) === undefined) putCredential(tables, key, plaintext);
         return rowOf(tables, key)?.plaintext ?? plaintext;
       }),
     read: (key, signal) => transact(signal, ({ tables }) => rowOf(tables, key)?.plaintext),
@@ -18,7 +18,7 @@ export function createCredentialStore(transact: Transact): CredentialStore {
   };
 }
 
-function put(tables: Tables, key: CredentialKey, plaintext: string): string {
+export function putCredential(tables: Tables, key: CredentialKey, plaintext: string): string {
   rowOf(tables, key);
   tables.credentials.set(key.id, { owner: key.owner, purpose: key.purpose, plaintext });
   return contentHash(["fingerprint", plaintext]);

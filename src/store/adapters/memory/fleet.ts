@@ -3,7 +3,7 @@ import { GoneError, StaleError } from "../../../domain/errors.ts";
 import type { FleetSpec } from "../../../domain/fleet.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { Instance } from "../../../domain/instance.ts";
-import { changedPools } from "../../fleet/changed-pools.ts";
+import { changedPools, stillUndeclared } from "../../fleet/changed-pools.ts";
 import { FLEET, fleetDecision } from "../../fleet/fleet-decision.ts";
 import type { FleetStore, InstanceChange } from "../../fleet/port.ts";
 import type { Transact, Transaction } from "./tables.ts";
@@ -12,6 +12,7 @@ export function createFleetStore(transact: Transact): FleetStore {
   return {
     readFleet: (signal) => transact(signal, ({ tables }) => tables.fleet),
     applyFleet: (spec, actor, signal) => transact(signal, (transaction) => applyFleet(transaction, spec, actor)),
+    prunePools: (actor, signal) => transact(signal, (transaction) => prunePools(transaction, actor)),
     listInstances: (signal) => transact(signal, ({ tables }) => [...tables.instances.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
     readInstance: (id, signal) => transact(signal, ({ tables }) => tables.instances.get(id)),
     insertInstance: (instance, decision, signal) => transact(signal, (transaction) => insertInstance(transaction, instance, decision)),
@@ -29,11 +30,24 @@ function applyFleet({ tables, notify, now }: Transaction, spec: FleetSpec, actor
   if (before !== undefined && canonicalJson(before.spec) === canonicalJson(spec)) return before.revision;
   const revision = (before?.revision ?? 0) + 1;
   const pools = changedPools(before?.spec, spec);
-  tables.fleet = { spec, revision };
+  tables.fleet = { spec, revision, pruned: stillUndeclared(before?.pruned ?? [], spec) };
   tables.decisions.push(fleetDecision({ at: now(), actor, revision, pools }));
   notify("fleet", FLEET);
   for (const pool of pools) notify("pool", pool);
   return revision;
+}
+
+function prunePools({ tables, notify, now }: Transaction, actor: string): readonly string[] {
+  const before = tables.fleet;
+  if (before === undefined) return [];
+  const peopled = [...tables.instances.values()].filter(({ state }) => state !== "RETIRED").map(({ pool }) => pool);
+  const pruned = stillUndeclared([...new Set(peopled)].sort(), before.spec);
+  if (canonicalJson(pruned) === canonicalJson(before.pruned)) return pruned;
+  const revision = before.revision + 1;
+  tables.fleet = { ...before, revision, pruned };
+  tables.decisions.push(fleetDecision({ at: now(), actor, revision, pools: pruned, verdict: "PRUNED" }));
+  for (const pool of pruned) notify("pool", pool);
+  return pruned;
 }
 
 function insertInstance({ tables, notify }: Transaction, instance: Instance, decision: Decision): boolean {
@@ -49,13 +63,18 @@ function insertInstance({ tables, notify }: Transaction, instance: Instance, dec
 }
 
 function changeInstance({ tables, notify, now }: Transaction, change: InstanceChange): Instance {
-  const { id, revision, decision, ...fields } = change;
+  const { id, revision, decision, onlyIfEmpty, ...fields } = change;
   const before = tables.instances.get(id);
   if (before === undefined)
     throw new GoneError("changing an instance that is not there", { code: "store.instance-gone", context: { instance: id } });
   if (before.revision !== revision)
     throw new StaleError("changing an instance that has changed meanwhile", {
       code: "store.instance-stale",
+      context: { instance: id, revision },
+    });
+  if (onlyIfEmpty === true && tables.units.where("owner", id).length > 0)
+    throw new StaleError("sending an instance away that was given a unit meanwhile", {
+      code: "store.instance-held",
       context: { instance: id, revision },
     });
   const after: Instance = {

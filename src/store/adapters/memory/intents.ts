@@ -44,7 +44,12 @@ function recordDeployments(transaction: Transaction, intents: readonly Deploymen
   return intents.flatMap(({ uid }) => outcomes.get(uid) ?? []);
 }
 
-function ensureUnit({ tables, notify, now }: Transaction, intent: DeploymentIntent): PlacementUnit {
+/** What a workspace and its unit are made from where they do not exist yet. */
+type UnitWish = Pick<DeploymentIntent, "workspace" | "class"> & {
+  readonly newIds: Pick<DeploymentIntent["newIds"], "workspaceId" | "unitId">;
+};
+
+export function ensureUnit({ tables, notify, now }: Transaction, intent: UnitWish): PlacementUnit {
   const [known] = tables.workspaces.where("identity", workspaceIdentity(intent.workspace));
   const workspaceId = known?.id ?? intent.newIds.workspaceId;
   if (known?.state !== "active")
@@ -78,7 +83,7 @@ function recordDeployment(transaction: Transaction, intent: DeploymentIntent, un
   const { uid, name, generation, spec, argoName, newIds } = intent;
   const [row] = tables.applications.where("uid", uid);
   if (row === undefined) {
-    const wanted = { environmentId: undefined, desiredRevision: 1, deletion: "none", deletedAt: undefined } as const;
+    const wanted = { desiredRevision: 1, deletion: "none", deletedAt: undefined } as const;
     const application: Application = {
       id: newIds.applicationId,
       workspaceId: unit.workspaceId,
@@ -90,7 +95,14 @@ function recordDeployment(transaction: Transaction, intent: DeploymentIntent, un
       argoName,
       ...wanted,
     };
-    tables.applications.put(application.id, { application, status: undefined, viewRevision: 1, publishedRevision: 0, publishedHash: "" });
+    tables.applications.put(application.id, {
+      application,
+      status: undefined,
+      blockage: undefined,
+      viewRevision: 1,
+      publishedRevision: 0,
+      publishedHash: "",
+    });
     openOperation(transaction, application, { id: newIds.operationId, kind: "apply-application" });
     return { kind: "created", applicationId: application.id };
   }
@@ -142,7 +154,8 @@ function endWorkspace({ tables, notify }: Transaction, id: WorkspaceId): void {
   if (workspace === undefined) return;
   const units = tables.units.where("workspace", id).map(({ unit }) => unit);
   const isNowhere = units.every((unit) => unit.epoch === 0 && applicationsOf(tables, unit.id).length === 0);
-  if (isNowhere) return dropWorkspace(tables, id);
+  const leavesNothing = tables.environments.where("workspace", id).every(({ hasAccount }) => !hasAccount);
+  if (isNowhere && leavesNothing) return dropWorkspace(tables, id);
   if (workspace.state === "deleting") return;
   tables.workspaces.put(id, { ...workspace, state: "deleting" });
   for (const unit of units) notify("unit", unit.id);

@@ -5,13 +5,20 @@ import type { Store } from "../../port.ts";
 import { createChangeFeed, type MemoryChangeFeed } from "./change-feed.ts";
 import { createCredentialStore } from "./credentials.ts";
 import { createDecisionStore } from "./decisions.ts";
+import { createDirectiveStore } from "./directives.ts";
+import { createEnvironmentStore } from "./environments.ts";
 import { createFleetStore } from "./fleet.ts";
 import { createIntentStore } from "./intents.ts";
+import { createLoadStore } from "./loads.ts";
 import { createMemberStore } from "./members.ts";
 import { createOperationStore } from "./operations.ts";
 import { createPlacementStore } from "./placements.ts";
+import { createPlanStore } from "./plans.ts";
+import { createRepositoryCredentialStore } from "./repository-credentials.ts";
+import { createRetentionStore } from "./retention.ts";
 import { createShardStore } from "./shards.ts";
 import { createStatusStore } from "./statuses.ts";
+import { createSyncRunStore } from "./sync-runs.ts";
 import { createTables, type Transact } from "./tables.ts";
 import { createTokenStore } from "./tokens.ts";
 
@@ -33,14 +40,21 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     placements: createPlacementStore(transact),
     shards: createShardStore(transact),
     statuses: createStatusStore(transact),
+    syncRuns: createSyncRunStore(transact),
     fleet: createFleetStore(transact),
     operations: createOperationStore(transact),
     decisions: createDecisionStore(transact),
+    directives: createDirectiveStore(transact),
     credentials: createCredentialStore(transact),
+    environments: createEnvironmentStore(transact),
+    repositoryCredentials: createRepositoryCredentialStore(transact),
+    loads: createLoadStore(transact),
     members: createMemberStore(transact),
+    plans: createPlanStore(transact),
+    retention: createRetentionStore(transact),
     tokens: createTokenStore(transact),
     changes: feed,
-    ping: (signal) => transact(signal, () => ({ version: "memory", schema: 0 })),
+    ping: (signal) => transact(signal, () => ({ version: "memory", schema: 0, isDirect: true })),
     async close() {
       isAway = true;
       feed.setAway(true);

@@ -1,18 +1,17 @@
+import { millis } from "../../../domain/clock.ts";
 import type { ApplicationId, OperationId } from "../../../domain/ids.ts";
-import type { Operation, OperationKind } from "../../../domain/operation.ts";
+import { OPERATION_DUE_MS, type Operation, type OperationKind } from "../../../domain/operation.ts";
 import type { Application } from "../../../domain/workspace.ts";
+import { WAITING_FOR_INSTANCE, WAITING_FOR_PLACE } from "../../operation/messages.ts";
 import type { OperationRow, Tables, Transaction } from "./tables.ts";
 
-/** How long an operation that ended is kept, in ms. */
-const KEPT_MS = 24 * 60 * 60_000;
-
-const hasEnded = ({ operation }: OperationRow): boolean => operation.state === "Completed" || operation.state === "Failed";
+const isOpen = ({ operation }: OperationRow): boolean => operation.state !== "Completed";
 
 function put(tables: Tables, operation: Operation, revision: number): void {
   tables.operations.put(operation.id, { operation, revision });
 }
 
-/** Records that an application changed, together with a change of the same kind that still waits. */
+/** Records that an application changed, together with a change of the same kind that is still open. */
 export function openOperation(
   { tables, now }: Transaction,
   application: Application,
@@ -20,32 +19,28 @@ export function openOperation(
 ): void {
   const at = now();
   const { id: subject, workspaceId, desiredRevision } = application;
-  forgetEnded(tables, subject, at);
   const instanceId = tables.units.get(application.unitId)?.unit.owner;
-  const waiting = tables.operations
-    .where("subject", subject)
-    .find(({ operation }) => operation.kind === kind && operation.state === "Waiting")?.operation;
+  const open = tables.operations.where("subject", subject).find((row) => row.operation.kind === kind && isOpen(row))?.operation;
+  const anew = {
+    instanceId,
+    state: "Waiting",
+    updatedAt: at,
+    deadline: millis(at + OPERATION_DUE_MS),
+    message: instanceId === undefined ? WAITING_FOR_PLACE : WAITING_FOR_INSTANCE,
+  } as const;
   const fresh: Operation = {
     id,
     workspaceId,
-    instanceId,
     subject,
     kind,
-    state: "Waiting",
     attempts: 0,
     createdAt: at,
-    updatedAt: at,
-    message: "",
+    ...anew,
   };
-  put(tables, waiting === undefined ? fresh : { ...waiting, instanceId, updatedAt: at }, desiredRevision);
+  put(tables, open === undefined ? fresh : { ...open, ...anew }, desiredRevision);
 }
 
-function forgetEnded(tables: Tables, subject: string, at: number): void {
-  for (const row of tables.operations.where("subject", subject))
-    if (hasEnded(row) && row.operation.updatedAt < at - KEPT_MS) tables.operations.drop(row.operation.id);
-}
-
-/** Completes what waits of one kind for an application, up to a revision. */
+/** Completes what is open of one kind for an application, up to a revision. */
 export function completeOperations(
   { tables, now }: Transaction,
   subject: ApplicationId,
@@ -53,7 +48,7 @@ export function completeOperations(
 ): void {
   for (const row of tables.operations.where("subject", subject)) {
     const { operation, revision } = row;
-    if (operation.state !== "Waiting" || operation.kind !== answer.kind || revision > (answer.revision ?? revision)) continue;
+    if (operation.state === "Completed" || operation.kind !== answer.kind || revision > (answer.revision ?? revision)) continue;
     put(
       tables,
       { ...operation, state: "Completed", attempts: operation.attempts + 1, updatedAt: now(), message: answer.message ?? "" },
@@ -62,13 +57,15 @@ export function completeOperations(
   }
 }
 
-/** Changes what waits for an application: where it is to be carried out, or why it still waits. */
-export function amendWaiting(
+/** Changes what is open for an application: where it is to be carried out, or why it is not yet. */
+export function amendOpen(
   { tables, now }: Transaction,
   subject: ApplicationId,
-  change: Partial<Pick<Operation, "instanceId" | "message">>,
+  change: Partial<Pick<Operation, "instanceId" | "message" | "state">>,
+  attempts = 0,
 ): void {
-  for (const { operation, revision } of tables.operations.where("subject", subject)) {
-    if (operation.state === "Waiting") put(tables, { ...operation, ...change, updatedAt: now() }, revision);
+  for (const row of tables.operations.where("subject", subject).filter(isOpen)) {
+    const { operation, revision } = row;
+    put(tables, { ...operation, ...change, attempts: operation.attempts + attempts, updatedAt: now() }, revision);
   }
 }

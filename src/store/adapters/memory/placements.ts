@@ -1,11 +1,11 @@
-import type { Decision } from "../../../domain/decision.ts";
+import { NO_DIRECTIVE } from "../../../domain/directive.ts";
 import { contentHash } from "../../../domain/hash.ts";
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../../domain/load.ts";
-import { WAITING_FOR_ROOM } from "../../operation/messages.ts";
-import type { FirstPlacement, FleetSnapshot, PlacementOutcome, PlacementStore } from "../../placement/port.ts";
+import { WAITING_FOR_INSTANCE, WAITING_FOR_ROOM } from "../../operation/messages.ts";
+import type { FirstPlacement, FleetSnapshot, PlacementOutcome, PlacementRefusal, PlacementStore } from "../../placement/port.ts";
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
-import { amendWaiting } from "./operations-log.ts";
+import { amendOpen } from "./operations-log.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
 export function createPlacementStore(transact: Transact): PlacementStore {
@@ -13,18 +13,20 @@ export function createPlacementStore(transact: Transact): PlacementStore {
     readUnit: (id, signal) =>
       transact(signal, ({ tables }) => {
         const unit = tables.units.get(id)?.unit;
-        return unit === undefined ? undefined : { unit, workspace: workspaceOf(tables, unit.workspaceId) };
+        if (unit === undefined) return undefined;
+        const directive = tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE;
+        return { unit, workspace: workspaceOf(tables, unit.workspaceId), directive };
       }),
     readUnitsOf: (workspaceId, signal) =>
       transact(signal, ({ tables }) => tables.units.where("workspace", workspaceId).map(({ unit }) => unit)),
     readFleet: (className, signal) => transact(signal, ({ tables }) => readFleet(tables, className)),
     listUnplaced: (limit, signal) => transact(signal, ({ tables }) => listUnplaced(tables).slice(0, limit)),
     commitFirstPlacement: (placement, signal) => transact(signal, (transaction) => commit(transaction, placement)),
-    recordUnplaceable: (unitId, decision, signal) => transact(signal, (transaction) => recordUnplaceable(transaction, unitId, decision)),
+    recordUnplaceable: (unitId, refusal, signal) => transact(signal, (transaction) => recordUnplaceable(transaction, unitId, refusal)),
   };
 }
 
-function loadOf(tables: Tables, instanceId: InstanceId): LoadVector {
+export function loadOf(tables: Tables, instanceId: InstanceId): LoadVector {
   return tables.units.where("owner", instanceId).reduce((sum, { unit }) => addLoad(sum, unit.load), ZERO_LOAD);
 }
 
@@ -57,15 +59,15 @@ function commit(transaction: Transaction, { unitId, rowVersion, instanceId, ceil
   });
   tables.decisions.push(decision);
   notify("unit", unitId);
-  changeViews(transaction, unitId, { instanceId, message: "" });
+  changeViews(transaction, unitId, { instanceId, message: WAITING_FOR_INSTANCE });
   return { kind: "placed", epoch };
 }
 
-function recordUnplaceable(transaction: Transaction, unitId: UnitId, decision: Decision): void {
+function recordUnplaceable(transaction: Transaction, unitId: UnitId, { decision, reason }: PlacementRefusal): void {
   const { tables } = transaction;
   const row = tables.units.get(unitId);
   if (row === undefined || row.unit.owner !== undefined) return;
-  const facts = contentHash({ verdict: decision.verdict, rule: decision.rule, details: decision.details });
+  const facts = contentHash({ verdict: decision.verdict, rule: decision.rule, reason });
   if (row.unplaceable !== facts) tables.decisions.push(decision);
   putUnit(tables, { ...row, unplaceable: facts });
   if (row.unplaceable !== undefined) return;
@@ -73,7 +75,7 @@ function recordUnplaceable(transaction: Transaction, unitId: UnitId, decision: D
 }
 
 /** What users see of the unit's applications changed: hint at each. */
-function changeViews(
+export function changeViews(
   transaction: Transaction,
   unitId: UnitId,
   change: { readonly instanceId?: InstanceId; readonly message: string },
@@ -82,7 +84,7 @@ function changeViews(
   for (const row of applicationsOf(tables, unitId)) {
     const { id } = row.application;
     tables.applications.put(id, { ...row, viewRevision: row.viewRevision + 1 });
-    amendWaiting(transaction, id, change);
+    amendOpen(transaction, id, change);
     notify("application", id);
   }
 }

@@ -1,10 +1,13 @@
+import type { Environment } from "../../../domain/environment.ts";
+import { canonicalJson } from "../../../domain/hash.ts";
 import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
-import type { DesiredApplication, DesiredUnit, Lagging, ShardStore } from "../../shard/port.ts";
+import type { DesiredApplication, DesiredUnit, Lagging, ProgressNote, ShardStore } from "../../shard/port.ts";
 import { UNIT_OBJECT_KINDS } from "../../shard/unit-object-kinds.ts";
 import { applicationsOf, dropApplications, objectKey, repoUrlsOf, unitRow, workspaceOf } from "./applications.ts";
-import { completeOperations } from "./operations-log.ts";
+import { environmentNamed } from "./environments.ts";
+import { amendOpen, completeOperations } from "./operations-log.ts";
 import type { ApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
 import { dropWorkspace } from "./workspaces.ts";
 
@@ -26,6 +29,11 @@ export function createShardStore(transact: Transact): ShardStore {
     listLagging: (instanceId, limit, signal) => transact(signal, ({ tables }) => listLagging(tables, instanceId, limit)),
     acknowledge: (objects, signal) =>
       transact(signal, (transaction) => objects.filter((object) => acknowledge(transaction, object)).length),
+    recordProgress: (notes, signal) => transact(signal, (transaction) => notes.forEach((note) => recordProgress(transaction, note))),
+    forgetObjects: (objects, signal) =>
+      transact(signal, ({ tables }) => {
+        for (const object of objects) tables.objects.drop(objectKey(object));
+      }),
     forgetApplications: (ids, signal) =>
       transact(signal, (transaction) =>
         dropApplications(
@@ -52,7 +60,7 @@ function acknowledged(
   return object?.epoch === unit.epoch ? object : undefined;
 }
 
-function unitAppliedRevision(tables: Tables, unit: PlacementUnit): number {
+export function unitAppliedRevision(tables: Tables, unit: PlacementUnit): number {
   return Math.min(...UNIT_OBJECT_KINDS.map((kind) => acknowledged(tables, unit, { kind, subject: unit.id })?.appliedRevision ?? 0));
 }
 
@@ -65,6 +73,7 @@ function readApplication(tables: Tables, id: ApplicationId): DesiredApplication 
     unit,
     workspace: workspaceOf(tables, application.workspaceId),
     unitAppliedRevision: unitAppliedRevision(tables, unit),
+    environment: environmentNamed(tables, application.workspaceId, application.spec.destination.environment),
     acknowledged: acknowledged(tables, unit, { kind: "application", subject: id }),
   };
 }
@@ -77,8 +86,29 @@ function readUnit(tables: Tables, id: UnitId): DesiredUnit | undefined {
     workspace: workspaceOf(tables, unit.workspaceId),
     repoUrls: repoUrlsOf(tables, id),
     applications: applicationsOf(tables, id).length,
-    acknowledged: tables.objects.where("subject", id),
+    repositoryCredentials: tables.repositoryCredentials.where("workspace", unit.workspaceId),
+    environments: environmentsOf(tables, unit),
+    hasAccountsElsewhere: hasAccounts(tables, unit.workspaceId),
+    acknowledged: [id, ...tables.environments.where("workspace", unit.workspaceId).map((environment) => environment.id)].flatMap(
+      (subject) => tables.objects.where("subject", subject),
+    ),
   };
+}
+
+function hasAccounts(tables: Tables, id: WorkspaceId): boolean {
+  return tables.environments.where("workspace", id).some(({ hasAccount }) => hasAccount);
+}
+
+function environmentsOf(tables: Tables, { id, workspaceId }: PlacementUnit): readonly Environment[] {
+  const users = applicationsOf(tables, id).map(({ application }) => application);
+  return tables.environments
+    .where("workspace", workspaceId)
+    .filter(({ name, state }) =>
+      users.some(
+        ({ spec, deletion }) =>
+          spec.destination.environment === name && (deletion === "cascade" || (state === "connected" && deletion === "none")),
+      ),
+    );
 }
 
 function listLagging(tables: Tables, instanceId: InstanceId, limit: number): Lagging {
@@ -115,6 +145,18 @@ function acknowledge(transaction: Transaction, object: ShardObject): boolean {
   return true;
 }
 
+function recordProgress(transaction: Transaction, { applicationId, blockage, attempts, state, message }: ProgressNote): void {
+  const { tables, notify } = transaction;
+  const open = tables.operations.where("subject", applicationId).filter(({ operation }) => operation.state !== "Completed");
+  const isNews = open.some(({ operation }) => operation.message !== message);
+  amendOpen(transaction, applicationId, { state, message }, attempts);
+  const row = tables.applications.get(applicationId);
+  const isSameBlockage = canonicalJson(row?.blockage ?? null) === canonicalJson(blockage ?? null);
+  if (row === undefined || (isSameBlockage && !isNews)) return;
+  tables.applications.put(applicationId, { ...row, blockage, viewRevision: row.viewRevision + 1 });
+  notify("status", applicationId);
+}
+
 function unitOf(tables: Tables, { kind, subject }: ShardObject): PlacementUnit | undefined {
   const unitId = kind === "application" ? tables.applications.get(subject as ApplicationId)?.application.unitId : (subject as UnitId);
   return unitId === undefined ? undefined : tables.units.get(unitId)?.unit;
@@ -124,7 +166,7 @@ function forgetWorkspace(tables: Tables, id: WorkspaceId): boolean {
   const workspace = tables.workspaces.get(id);
   if (workspace === undefined) return true;
   const isEmpty = tables.units.where("workspace", id).every(({ unit }) => applicationsOf(tables, unit.id).length === 0);
-  if (workspace.state !== "deleting" || !isEmpty) return false;
+  if (workspace.state !== "deleting" || !isEmpty || hasAccounts(tables, id)) return false;
   dropWorkspace(tables, id);
   return true;
 }

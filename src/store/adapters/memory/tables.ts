@@ -1,14 +1,33 @@
+import type { Blockage } from "../../../domain/blockage.ts";
 import type { Change } from "../../../domain/change.ts";
 import type { Millis } from "../../../domain/clock.ts";
 import type { Decision } from "../../../domain/decision.ts";
-import type { ApplicationId, CredentialId, InstanceId, MemberId, OperationId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
+import type { Directive, Freeze } from "../../../domain/directive.ts";
+import type { Environment } from "../../../domain/environment.ts";
+import type {
+  ApplicationId,
+  CredentialId,
+  EnvironmentId,
+  InstanceId,
+  MemberId,
+  OperationId,
+  PlanId,
+  RepositoryCredentialId,
+  UnitId,
+  WorkspaceId,
+} from "../../../domain/ids.ts";
 import type { Instance } from "../../../domain/instance.ts";
 import type { Operation } from "../../../domain/operation.ts";
+import type { StoredPlan } from "../../../domain/plan.ts";
+import type { RepositoryCredential } from "../../../domain/repository-credential.ts";
 import type { ShardObject } from "../../../domain/shard-object.ts";
 import type { RecordedStatus } from "../../../domain/status.ts";
+import type { SyncRun } from "../../../domain/sync-run.ts";
 import type { Application, PlacementUnit, Workspace } from "../../../domain/workspace.ts";
 import type { StoredFleet } from "../../fleet/port.ts";
+import type { ClassLoadState, InstanceLoad, KnownLoad } from "../../load/port.ts";
 import type { Lease } from "../../member/port.ts";
+import type { DoneMove } from "../../plan/port.ts";
 import type { ApiToken } from "../../token/port.ts";
 import { createIndexedTable, type IndexedTable } from "./indexed-table.ts";
 
@@ -16,12 +35,15 @@ export interface UnitRow {
   readonly unit: PlacementUnit;
   /** Hash of the facts on which no room was found for it last; absent while nobody looked in vain. */
   readonly unplaceable: string | undefined;
+  /** Absent while it was not measured. */
+  readonly load?: KnownLoad | undefined;
   readonly createdAt: Millis;
 }
 
 export interface ApplicationRow {
   readonly application: Application;
   readonly status: RecordedStatus | undefined;
+  readonly blockage: Blockage | undefined;
   readonly viewRevision: number;
   readonly publishedRevision: number;
   readonly publishedHash: string;
@@ -31,6 +53,16 @@ export interface OperationRow {
   readonly operation: Operation;
   /** Revision of the application whose acknowledgement completes it. */
   readonly revision: number;
+}
+
+export interface SyncRunRow {
+  readonly run: SyncRun;
+  readonly apiCluster: string;
+  /** Order of recording. */
+  readonly place: number;
+  readonly viewRevision: number;
+  readonly publishedRevision: number;
+  readonly publishedHash: string;
 }
 
 export interface CredentialRow {
@@ -46,15 +78,27 @@ export interface Tables {
   readonly applications: IndexedTable<ApplicationId, ApplicationRow, "unit" | "uid">;
   readonly objects: IndexedTable<string, ShardObject, "subject">;
   readonly operations: IndexedTable<OperationId, OperationRow, "subject">;
+  readonly syncRuns: IndexedTable<string, SyncRunRow, "application">;
+  readonly environments: IndexedTable<EnvironmentId, Environment, "workspace" | "uid">;
   readonly instances: Map<InstanceId, Instance>;
   readonly decisions: Decision[];
+  readonly directives: Map<WorkspaceId, Directive>;
+  readonly instanceLoads: Map<InstanceId, InstanceLoad>;
+  readonly classLoads: Map<string, ClassLoadState>;
+  readonly plans: Map<PlanId, StoredPlan>;
+  /** Oldest first. */
+  readonly unitMoves: (DoneMove & { readonly class: string })[];
+  readonly freezes: Map<string, Freeze>;
   readonly credentials: Map<CredentialId, CredentialRow>;
+  readonly repositoryCredentials: IndexedTable<RepositoryCredentialId, RepositoryCredential, "workspace" | "uid">;
   readonly members: Map<MemberId, { readonly roles: readonly string[]; readonly expires: Millis }>;
   readonly leases: Map<string, { readonly lease: Lease; readonly expires: Millis }>;
   readonly tokens: Map<string, ApiToken & { readonly hash: string }>;
   fleet: StoredFleet | undefined;
   /** The global sequence of epochs: survives the deletion of what was numbered. */
   lastEpoch: number;
+  /** Counts recorded runs of syncs. */
+  lastPlace: number;
 }
 
 /** What makes two mentions of a namespace the same workspace. */
@@ -69,14 +113,24 @@ export function createTables(): Tables {
     applications: createIndexedTable({ unit: ({ application }) => application.unitId, uid: ({ application }) => application.uid }),
     objects: createIndexedTable({ subject: (object) => object.subject }),
     operations: createIndexedTable({ subject: ({ operation }) => operation.subject }),
+    syncRuns: createIndexedTable({ application: ({ run }) => run.applicationId ?? "" }),
+    environments: createIndexedTable({ workspace: ({ workspaceId }) => workspaceId, uid: ({ uid }) => uid }),
     instances: new Map(),
     decisions: [],
+    directives: new Map(),
+    instanceLoads: new Map(),
+    classLoads: new Map(),
+    plans: new Map(),
+    unitMoves: [],
+    freezes: new Map(),
     credentials: new Map(),
+    repositoryCredentials: createIndexedTable({ workspace: ({ workspaceId }) => workspaceId, uid: ({ uid }) => uid }),
     members: new Map(),
     leases: new Map(),
     tokens: new Map(),
     fleet: undefined,
     lastEpoch: 0,
+    lastPlace: 0,
   };
 }
 

@@ -1,6 +1,8 @@
 import type { ApplicationId } from "../../../domain/ids.ts";
 import type { IntentStore, KnownApplication, Publication, UserView } from "../../intent/port.ts";
+import { UNTROUBLED } from "../../operation/messages.ts";
 import { unitRow, workspaceOf } from "./applications.ts";
+import { environmentNamed } from "./environments.ts";
 import type { ApplicationRow, Tables, Transact } from "./tables.ts";
 
 type Views = Pick<IntentStore, "readByUids" | "readByIds" | "listKnown" | "listUnpublished" | "recordPublished" | "listKnownWorkspaces">;
@@ -13,10 +15,11 @@ export function createUserViews(transact: Transact): Views {
     readByIds: (ids, signal) =>
       transact(signal, ({ tables }) => ids.flatMap((id) => tables.applications.get(id) ?? []).map((row) => view(tables, row))),
     listKnown: (apiCluster, signal) => transact(signal, ({ tables }) => rowsOf(tables, apiCluster).map((row) => known(tables, row))),
-    listUnpublished: (apiCluster, limit, signal) =>
+    listUnpublished: (apiCluster, { limit, after }, signal) =>
       transact(signal, ({ tables }) => {
         const unpublished = rowsOf(tables, apiCluster).filter((row) => row.viewRevision > row.publishedRevision);
-        return unpublished.map(({ application }) => application.id).slice(0, limit);
+        const ids = unpublished.map(({ application }) => application.id);
+        return ids.filter((id) => id > after).slice(0, limit);
       }),
     recordPublished: (entries, signal) => transact(signal, ({ tables }) => entries.forEach((entry) => recordPublished(tables, entry))),
     listKnownWorkspaces: (apiCluster, signal) =>
@@ -36,7 +39,7 @@ function rowsOf(tables: Tables, apiCluster: string): readonly ApplicationRow[] {
   return own.sort((a, b) => (a.application.id < b.application.id ? -1 : 1));
 }
 
-function view(tables: Tables, { application, status, publishedHash, viewRevision }: ApplicationRow): UserView {
+function view(tables: Tables, { application, status, blockage, publishedHash, viewRevision }: ApplicationRow): UserView {
   const { unit, unplaceable } = unitRow(tables, application.unitId);
   const { owner, epoch, phase } = unit;
   const workspace = workspaceOf(tables, application.workspaceId);
@@ -45,7 +48,13 @@ function view(tables: Tables, { application, status, publishedHash, viewRevision
     workspace,
     unit: { owner, epoch, phase },
     isUnplaceable: unplaceable !== undefined,
+    environment: environmentNamed(tables, application.workspaceId, application.spec.destination.environment),
     status,
+    blockage,
+    trouble: tables.operations
+      .where("subject", application.id)
+      .map(({ operation }) => operation)
+      .find(({ state, message }) => state !== "Completed" && !UNTROUBLED.includes(message))?.message,
     publishedHash,
     viewRevision,
   };

@@ -5,6 +5,7 @@ import { backoffMs } from "../../../runtime/backoff.ts";
 import { sleep } from "../../../runtime/clock.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { ChangeFeed } from "../../port.ts";
+import { type ChangeProbeOptions, createChangeProbe } from "./change-probe.ts";
 import { connectionSettings } from "./connection-settings.ts";
 
 export interface PostgresChangeFeed extends ChangeFeed {
@@ -15,6 +16,8 @@ export interface ChangeFeedOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly log: Log;
+  readonly ids: ChangeProbeOptions["ids"];
+  readonly send: ChangeProbeOptions["send"];
 }
 
 type Listener = (changes: readonly Change[] | "missed") => void;
@@ -27,7 +30,7 @@ const ASK_EVERY_MS = 15_000;
  * Hints by LISTEN on a connection of its own, which is made when somebody subscribes first and made again, with growing
  * pauses, whenever it breaks. What was sent meanwhile is lost: after each connection subscribers are told so.
  */
-export function createChangeFeed({ url, clock, log }: ChangeFeedOptions): PostgresChangeFeed {
+export function createChangeFeed({ url, clock, log, ids, send }: ChangeFeedOptions): PostgresChangeFeed {
   const listeners = new Set<Listener>();
   const ending = new AbortController();
   const gathered = new Map<string, Change>();
@@ -49,6 +52,7 @@ export function createChangeFeed({ url, clock, log }: ChangeFeedOptions): Postgr
     if (changes.length > 0) tellAll(changes);
   };
   const gather = (payload: string): void => {
+    if (probe.isProbe(payload)) return;
     const change = parseHint(payload);
     if (change === undefined) return log.warn({ payload }, "Passing over a hint of an unknown kind");
     // All that one read of the socket brought is one batch.
@@ -88,15 +92,19 @@ export function createChangeFeed({ url, clock, log }: ChangeFeedOptions): Postgr
     }
   };
 
+  const subscribe = (listener: Listener): (() => void) => {
+    // A function of its own, so that one that subscribes twice is told twice and leaves once.
+    const own: Listener = (news) => listener(news);
+    listeners.add(own);
+    if (isConnected) setImmediate(tell, own, "missed");
+    if (!ending.signal.aborted) running ??= run(ending.signal);
+    return () => void listeners.delete(own);
+  };
+
+  const probe = createChangeProbe({ ids, send, subscribe });
   return {
-    subscribe(listener) {
-      // A function of its own, so that one that subscribes twice is told twice and leaves once.
-      const own: Listener = (news) => listener(news);
-      listeners.add(own);
-      if (isConnected) setImmediate(tell, own, "missed");
-      if (!ending.signal.aborted) running ??= run(ending.signal);
-      return () => void listeners.delete(own);
-    },
+    subscribe,
+    hears: probe.hears,
     isConnected: () => isConnected,
     async close() {
       listeners.clear();

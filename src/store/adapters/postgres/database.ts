@@ -10,7 +10,8 @@ import { isCollision, isConnectionLost, translate } from "./sql-state.ts";
  *
  * How they are written: a batch comes as arrays, sorted by key, and each row is looked up by `cross join lateral (… offset 0)`
  * or `(… for no key update)`. Neither is flattened, so that the plan is one index probe per row of the batch in the batch's
- * order whatever the planner believes about sizes: rows are locked in that order by everybody, and a plan made on young tables
+ * order whatever the planner believes about sizes: rows are locked in that order by everybody (an `exists` stands within the
+ * parentheses: outside, the planner may join it to the batch first, by a hash that turns its order round), and a plan made on young tables
  * stays a good one (joins written plainly took 500 × 10,000 comparisons then). For the same reason hot statements change rows
  * that are there, and locked, by `insert … on conflict do update`: it never reads a whole table to find them.
  */

@@ -12,6 +12,8 @@ import type { ShardStore } from "../../shard/port.ts";
 import { createChangeFeed } from "./change-feed.ts";
 import { createCredentialStore } from "./credentials/credentials.ts";
 import { createDatabase, type Database, type Statement } from "./database.ts";
+import { createDirectiveStore } from "./directives/directives.ts";
+import { createEnvironmentStore } from "./environments/environments.ts";
 import { createDeclaredFleet } from "./fleet/declared-fleet.ts";
 import { createInstances } from "./fleet/instances.ts";
 import { listKnown, listKnownWorkspaces } from "./intents/known.ts";
@@ -20,20 +22,27 @@ import { readByIds, readByUids } from "./intents/read-views.ts";
 import { recordDeletions } from "./intents/record-deletions.ts";
 import { recordDeployments } from "./intents/record-deployments.ts";
 import { recordWorkspaceEnds } from "./intents/record-workspace-ends.ts";
+import { createLoadStore } from "./loads/loads.ts";
 import { MIGRATIONS } from "./migrations/source.ts";
 import { commitFirstPlacement } from "./placements/commit-first-placement.ts";
 import { readFleetOfClass } from "./placements/read-fleet.ts";
 import { listUnplaced, readUnitsOf, readUnitWithWorkspace } from "./placements/read-units.ts";
 import { recordUnplaceable } from "./placements/record-unplaceable.ts";
+import { createPlanStore } from "./plans/plans.ts";
+import { createRepositoryCredentialStore } from "./repository-credentials/repository-credentials.ts";
+import { createRetentionStore } from "./retention/retention.ts";
 import { MIGRATION_TABLE } from "./schema-checks.ts";
 import { acknowledge } from "./shards/acknowledge.ts";
 import { forgetApplications } from "./shards/forget-applications.ts";
+import { forgetObjects } from "./shards/forget-objects.ts";
 import { forgetWorkspace } from "./shards/forget-workspace.ts";
 import { listApplications, listLagging, listOwned } from "./shards/list-by-instance.ts";
 import { readApplications } from "./shards/read-applications.ts";
 import { readUnit } from "./shards/read-unit.ts";
+import { recordProgress } from "./shards/record-progress.ts";
 import { sqlState } from "./sql-state.ts";
 import { recordStatuses } from "./statuses/record-statuses.ts";
+import { createSyncRunStore } from "./sync-runs/sync-runs.ts";
 import { createDecisionStore } from "./views/decisions.ts";
 import { createMemberStore } from "./views/members.ts";
 import { createOperationStore } from "./views/operations.ts";
@@ -54,8 +63,10 @@ export interface PostgresStoreOptions {
 
 const PING: Statement = {
   name: "ping",
-  text: `select current_setting('server_version') as version, (select count(*) from ${MIGRATION_TABLE}) as schema`,
+  text: `select current_setting('server_version') as version, current_setting('plan_cache_mode') = 'force_generic_plan' as "isDirect", (select count(*) from ${MIGRATION_TABLE}) as schema`,
 };
+
+const SEND: Statement = { name: "send_hint", text: "select pg_notify('argosy', $1)" };
 
 const FIRST_ANSWER_MS = 15_000;
 
@@ -67,8 +78,8 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
   const { url, clock, log } = options;
   const database = createDatabase(options);
   const ping = async (signal: AbortSignal): Promise<Awaited<ReturnType<Store["ping"]>>> => {
-    const [row] = await database.run<{ readonly version: string; readonly schema: number }>(PING, [], signal);
-    return { version: row?.version ?? "", schema: row?.schema ?? 0 };
+    const [row] = await database.run<Awaited<ReturnType<Store["ping"]>>>(PING, [], signal);
+    return row ?? { version: "", schema: 0, isDirect: false };
   };
   try {
     await checkVersion(ping);
@@ -76,7 +87,8 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
     await database.close();
     throw error;
   }
-  const feed = createChangeFeed({ url, clock, log });
+  const send = (payload: string, signal: AbortSignal) => database.run(SEND, [payload], signal);
+  const feed = createChangeFeed({ url, clock, log, ids: options.ids ?? createUuidIds(clock), send });
   return {
     ...storesOn(database, options),
     changes: feed,
@@ -114,11 +126,18 @@ function storesOn(
     placements: placementsOn(database, ids),
     shards: shardsOn(database, clock),
     statuses: { recordStatuses: (statuses, signal) => recordStatuses(database, statuses, signal) },
+    syncRuns: createSyncRunStore(database, clock),
     fleet: { ...createDeclaredFleet(database, clock, ids), ...createInstances(database, clock, ids) },
     operations: createOperationStore(database),
     decisions: createDecisionStore(database, ids),
+    directives: createDirectiveStore(database, ids),
     credentials: createCredentialStore(database, keyRing),
+    environments: createEnvironmentStore(database, keyRing),
+    repositoryCredentials: createRepositoryCredentialStore(database, clock, keyRing),
+    loads: createLoadStore(database),
     members: createMemberStore(database),
+    plans: createPlanStore(database, ids),
+    retention: createRetentionStore(database),
     tokens: createTokenStore(database, clock),
   };
 }
@@ -130,7 +149,7 @@ function intentsOn(database: Database, clock: Clock): IntentStore {
     readByUids: (uids, signal) => readByUids(database, uids, signal),
     readByIds: (ids, signal) => readByIds(database, ids, signal),
     listKnown: (apiCluster, signal) => listKnown(database, apiCluster, signal),
-    listUnpublished: (apiCluster, limit, signal) => listUnpublished(database, apiCluster, limit, signal),
+    listUnpublished: (apiCluster, page, signal) => listUnpublished(database, apiCluster, page, signal),
     recordPublished: (entries, signal) => recordPublished(database, entries, signal),
     listKnownWorkspaces: (apiCluster, signal) => listKnownWorkspaces(database, apiCluster, signal),
     recordWorkspaceEnds: (ids, signal) => recordWorkspaceEnds(database, ids, signal),
@@ -144,7 +163,7 @@ function placementsOn(database: Database, ids: Ids): PlacementStore {
     readFleet: (className, signal) => readFleetOfClass(database, className, signal),
     listUnplaced: (limit, signal) => listUnplaced(database, limit, signal),
     commitFirstPlacement: (placement, signal) => commitFirstPlacement(database, ids, placement, signal),
-    recordUnplaceable: (unitId, decision, signal) => recordUnplaceable(database, ids, { unitId, decision }, signal),
+    recordUnplaceable: (unitId, refusal, signal) => recordUnplaceable(database, ids, { unitId, refusal }, signal),
   };
 }
 
@@ -156,6 +175,8 @@ function shardsOn(database: Database, clock: Clock): ShardStore {
     listApplications: (instanceId, signal) => listApplications(database, instanceId, signal),
     listLagging: (instanceId, limit, signal) => listLagging(database, instanceId, limit, signal),
     acknowledge: (objects, signal) => acknowledge(database, clock, objects, signal),
+    recordProgress: (notes, signal) => recordProgress(database, clock, notes, signal),
+    forgetObjects: (objects, signal) => forgetObjects(database, objects, signal),
     forgetApplications: (ids, signal) => forgetApplications(database, clock, ids, signal),
     forgetWorkspace: (id, signal) => forgetWorkspace(database, id, signal),
   };

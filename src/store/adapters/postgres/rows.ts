@@ -1,5 +1,5 @@
 import type { Millis } from "../../../domain/clock.ts";
-import type { ApplicationId, EnvironmentId, InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
+import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import { LOAD_DIMENSIONS, type LoadVector } from "../../../domain/load.ts";
 import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
 import type { EngineStatus, RecordedStatus } from "../../../domain/status.ts";
@@ -65,7 +65,7 @@ export function unitOf(row: UnitRow): PlacementUnit {
 
 /** Columns of an application `a`, as {@link applicationOf} reads them. */
 export const APPLICATION = `a.id as a_id, a.workspace as a_workspace, a.unit as a_unit, a.name as a_name, a.uid as a_uid, a.generation as a_generation,
-       a.spec as a_spec, a.environment as a_environment, a.argo_name as a_argo_name, a.desired_revision as a_desired_revision,
+       a.spec as a_spec, a.argo_name as a_argo_name, a.desired_revision as a_desired_revision,
        a.deletion as a_deletion, a.deleted_at as a_deleted_at`;
 
 export interface ApplicationRow {
@@ -76,7 +76,6 @@ export interface ApplicationRow {
   readonly a_uid: string;
   readonly a_generation: number;
   readonly a_spec: ApplicationSpec;
-  readonly a_environment: EnvironmentId | null;
   readonly a_argo_name: string;
   readonly a_desired_revision: number;
   readonly a_deletion: Deletion;
@@ -92,7 +91,6 @@ export function applicationOf(row: ApplicationRow): Application {
     uid: row.a_uid,
     generation: row.a_generation,
     spec: row.a_spec,
-    environmentId: row.a_environment ?? undefined,
     argoName: row.a_argo_name,
     desiredRevision: row.a_desired_revision,
     deletion: row.a_deletion,
@@ -169,3 +167,7 @@ export function loadOf(values: readonly number[]): LoadVector {
 export function loadValues(load: LoadVector): readonly number[] {
   return LOAD_DIMENSIONS.map((dimension) => load[dimension]);
 }
+
+/** Expression: a credential for a repository `r` as JSON, which is read as it stands. */
+export const REPOSITORY_CREDENTIAL = `json_build_object('id', r.id, 'workspaceId', r.workspace, 'name', r.name, 'uid', r.uid, 'generation', r.generation,
+         'createdAt', r.resource_created_at, 'url', r.url, 'urlKey', r.url_key, 'credentialId', r.credential, 'secretVersion', r.secret_version)`;

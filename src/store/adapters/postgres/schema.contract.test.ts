@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DECISION_KINDS } from "../../../domain/decision.ts";
+import { ENVIRONMENT_STATES } from "../../../domain/environment.ts";
 import { INSTANCE_STATES } from "../../../domain/instance.ts";
 import { OPERATION_KINDS, OPERATION_STATES } from "../../../domain/operation.ts";
+import { MOVE_REASONS, PLAN_GOALS } from "../../../domain/plan.ts";
 import { SHARD_KINDS } from "../../../domain/shard-object.ts";
 import { HEALTH_STATES, SYNC_STATES } from "../../../domain/status.ts";
+import { RUN_PHASES } from "../../../domain/sync-run.ts";
 import { DELETIONS, UNIT_PHASES } from "../../../domain/workspace.ts";
 import { startTestServer, type TestDatabase, type TestServer } from "../../testing/test-server.ts";
 import { TOKEN_ROLES } from "../../token/port.ts";
@@ -15,21 +19,28 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
+/** Every constraint that lists values, with the values its type has. */
+const LISTS: readonly (readonly [constraint: string, values: readonly string[]])[] = [
+  ["instance_state", INSTANCE_STATES],
+  ["decision_kind", DECISION_KINDS],
+  ["workspace_plane", ["kubernetes"]],
+  ["workspace_state", ["active", "deleting"]],
+  ["unit_phase", UNIT_PHASES],
+  ["application_deletion", DELETIONS],
+  ["status_sync", SYNC_STATES],
+  ["status_health", HEALTH_STATES],
+  ["environment_state", ENVIRONMENT_STATES],
+  ["shard_kind", SHARD_KINDS],
+  ["operation_kind", OPERATION_KINDS],
+  ["operation_state", OPERATION_STATES],
+  ["token_role", TOKEN_ROLES],
+  ["run_phase", RUN_PHASES],
+  ["plan_goal", PLAN_GOALS],
+  ["move_reason", MOVE_REASONS],
+];
+
 describe("values the schema allows", () => {
-  it.each([
-    ["instance_state", INSTANCE_STATES],
-    ["decision_kind", ["placement", "instance", "fleet"]],
-    ["workspace_plane", ["kubernetes"]],
-    ["workspace_state", ["active", "deleting"]],
-    ["unit_phase", UNIT_PHASES],
-    ["application_deletion", DELETIONS],
-    ["status_sync", SYNC_STATES],
-    ["status_health", HEALTH_STATES],
-    ["shard_kind", SHARD_KINDS],
-    ["operation_kind", OPERATION_KINDS],
-    ["operation_state", OPERATION_STATES],
-    ["token_role", TOKEN_ROLES],
-  ])("of %s are those of the type", async (constraint, values) => {
+  it.each(LISTS)("of %s are those of the type", async (constraint, values) => {
     const [row] = await server.query<{ readonly definition: string }>(
       `select pg_get_constraintdef(oid) as definition from pg_constraint where conname = '${constraint}'`,
       database.url,
@@ -43,7 +54,8 @@ describe("values the schema allows", () => {
       "select conname as name from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace and pg_get_constraintdef(oid) ~ 'ARRAY\\['",
       database.url,
     );
-    expect(rows.map(({ name }) => name).toSorted()).toHaveLength(11);
+    const several = LISTS.filter(([, values]) => values.length > 1).map(([constraint]) => constraint);
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(several.toSorted());
   });
 
   it("compare keys byte by byte, as sorted batches do, whatever the database's collation", async () => {

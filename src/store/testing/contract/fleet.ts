@@ -11,7 +11,7 @@ export function describeFleet(world: () => World): void {
       const { store } = world();
       expect(await store.fleet.readFleet(soon())).toBeUndefined();
       expect(await store.fleet.applyFleet(aFleet(), "ada", soon())).toBe(1);
-      expect(await store.fleet.readFleet(soon())).toEqual({ spec: aFleet(), revision: 1 });
+      expect(await store.fleet.readFleet(soon())).toEqual({ spec: aFleet(), revision: 1, pruned: [] });
     });
 
     it("keeps its revision when nothing changed, and says so to nobody", async () => {
@@ -45,6 +45,27 @@ export function describeFleet(world: () => World): void {
       );
       expect(revisions.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
       expect((await store.fleet.readFleet(soon()))?.revision).toBe(8);
+    });
+  });
+
+  describe("pools that are not declared", () => {
+    it("are left alone until somebody prunes them, and no longer once they are declared again", async () => {
+      const { store, addInstance, hintsOf } = world();
+      expect(await store.fleet.prunePools("ada", soon())).toEqual([]);
+      await store.fleet.applyFleet(aFleet({ pools: [aPool("kept")] }), "ada", soon());
+      for (const pool of ["old", "kept", "gone", "old"]) await addInstance({ pool });
+      await addInstance({ pool: "over", state: "RETIRED" });
+      expect((await store.fleet.readFleet(soon()))?.pruned).toEqual([]);
+      expect(await hintsOf(async () => expect(await store.fleet.prunePools("bob", soon())).toEqual(["gone", "old"]))).toEqual([
+        "pool:gone",
+        "pool:old",
+      ]);
+      expect(await store.fleet.readFleet(soon())).toMatchObject({ revision: 2, pruned: ["gone", "old"] });
+      const [entry] = await store.decisions.list({ kind: "fleet" }, 1, soon());
+      expect(entry).toMatchObject({ verdict: "PRUNED", details: { actor: "bob", revision: 2, pools: ["gone", "old"] } });
+      expect(await hintsOf(() => store.fleet.prunePools("bob", soon()))).toEqual([]);
+      await store.fleet.applyFleet(aFleet({ pools: [aPool("kept"), aPool("old")] }), "ada", soon());
+      expect(await store.fleet.readFleet(soon())).toMatchObject({ revision: 3, pruned: ["gone"] });
     });
   });
 
@@ -90,6 +111,8 @@ export function describeFleet(world: () => World): void {
         attempt: 0,
         version: "3.6.0",
         appliedHash: "abc",
+        capacity: { applications: 1, clusterEntries: 2, cachedResources: 3, milliCpu: 4, gitPerMinute: 5 },
+        weight: 7,
         decision,
       } as const;
       expect(await hintsOf(() => store.fleet.changeInstance(change, soon()))).toEqual([`instance:${instance.id}`]);
@@ -101,6 +124,8 @@ export function describeFleet(world: () => World): void {
         attempt: 0,
         version: "3.6.0",
         appliedHash: "abc",
+        capacity: change.capacity,
+        weight: 7,
         revision: 2,
         stateSince: expect.any(Number),
       });

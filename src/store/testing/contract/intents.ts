@@ -16,7 +16,6 @@ export function describeIntents(world: () => World): void {
         uid: intent.uid,
         generation: 1,
         spec: intent.spec,
-        environmentId: undefined,
         argoName: intent.argoName,
         desiredRevision: 1,
         deletion: "none",

@@ -123,6 +123,48 @@ export function describePlacements(world: () => World): void {
       expect(await store.placements.readFleet(CLASS, soon())).toMatchObject({ instances: [{ units: 20, load: { applications: 20_000 } }] });
     });
 
+    it("never go to an instance that is sent away as empty at the same moment, in whatever order they come", async () => {
+      const { store, record, addInstance } = world();
+      const outcomes: string[] = [];
+      for (let round = 0; round < 20; round += 1) {
+        const { id } = await addInstance();
+        const placement = await placementOf((await record({ namespace: `team-${round}` })).applicationId, id);
+        const leave = {
+          id,
+          revision: 1,
+          state: "DRAINING",
+          reason: "surplus",
+          attempt: 0,
+          onlyIfEmpty: true,
+          decision: undefined,
+        } as const;
+        const send = () =>
+          store.fleet.changeInstance(leave, soon()).then(
+            () => "left",
+            (error: { readonly code?: string }) => error.code,
+          );
+        const place = () => store.placements.commitFirstPlacement(placement, soon()).then(({ kind }) => kind);
+        const [left, placed] = round % 2 === 0 ? await Promise.all([send(), place()]) : (await Promise.all([place(), send()])).toReversed();
+        outcomes.push(`${left} ${placed}`);
+        expect(["left full", "store.instance-held placed"]).toContain(outcomes.at(-1));
+        expect((await store.fleet.countUnits(soon())).has(id)).toBe(placed === "placed");
+      }
+    });
+
+    it("are awaited by whoever sends the instance away", async () => {
+      const { store, seat, addInstance } = world();
+      const { instanceId } = await seat();
+      const leave = { revision: 1, state: "DRAINING", reason: "", attempt: 0, onlyIfEmpty: true, decision: undefined } as const;
+      await expect(store.fleet.changeInstance({ ...leave, id: instanceId }, soon())).rejects.toMatchObject({ code: "store.instance-held" });
+      expect(await store.fleet.readInstance(instanceId, soon())).toMatchObject({ state: "ACTIVE", revision: 1 });
+      const { id } = await addInstance();
+      expect(await store.fleet.changeInstance({ ...leave, id }, soon())).toMatchObject({ state: "DRAINING", revision: 2 });
+      await expect(store.fleet.changeInstance({ ...leave, id }, soon())).rejects.toMatchObject({ code: "store.instance-stale" });
+      await expect(store.fleet.changeInstance({ ...leave, id: "nobody" as InstanceId }, soon())).rejects.toMatchObject({
+        code: "store.instance-gone",
+      });
+    });
+
     it("leave no application behind that came at the same moment", async () => {
       const { store, record, addInstance } = world();
       for (let round = 0; round < 10; round += 1) {
@@ -140,17 +182,19 @@ export function describePlacements(world: () => World): void {
   });
 
   describe("units without room", () => {
-    it("are journaled when the facts are new, and their users told the first time", async () => {
+    it("are journaled when the reason is new, whatever else has changed, and their users told the first time", async () => {
       const { store, record, unit, hintsOf } = world();
       const { applicationId, uid } = await record();
       const { id } = await unit(applicationId);
       const decision = aDecision({ subject: id, verdict: "UNPLACEABLE", details: { refusals: 3 } });
-      expect(await hintsOf(() => store.placements.recordUnplaceable(id, decision, soon()))).toEqual([`application:${applicationId}`]);
+      const again = (over: Parameters<typeof aDecision>[0], reason: string) =>
+        hintsOf(() => store.placements.recordUnplaceable(id, { decision: { ...decision, ...over }, reason }, soon()));
+      expect(await again({}, "full")).toEqual([`application:${applicationId}`]);
       expect((await store.intents.readByUids([uid], soon()))[0]?.isUnplaceable).toBe(true);
-      expect(await hintsOf(() => store.placements.recordUnplaceable(id, { ...decision, at: millis(AT + 15_000) }, soon()))).toEqual([]);
+      expect(await again({ at: millis(AT + 15_000), details: { refusals: 4 } }, "full")).toEqual([]);
       expect(await store.decisions.list({ subject: id }, 10, soon())).toEqual([decision]);
-      const news = { ...decision, at: millis(AT + 30_000), details: { refusals: 4 } };
-      expect(await hintsOf(() => store.placements.recordUnplaceable(id, news, soon()))).toEqual([]);
+      const news = { ...decision, at: millis(AT + 30_000), details: { refusals: 5 } };
+      expect(await again(news, "draining")).toEqual([]);
       expect(await store.decisions.list({ subject: id }, 10, soon())).toEqual([news, decision]);
       const [operation] = await store.operations.listOperations({}, { limit: 1, after: "" }, soon());
       expect(operation).toMatchObject({ state: "Waiting", message: expect.stringContaining("no instance has room") });
@@ -160,12 +204,14 @@ export function describePlacements(world: () => World): void {
       const { store, record, unit, addInstance, place } = world();
       const { applicationId, uid } = await record();
       const { id } = await unit(applicationId);
-      await store.placements.recordUnplaceable(id, aDecision(), soon());
+      await store.placements.recordUnplaceable(id, { decision: aDecision(), reason: "full" }, soon());
       await place(id, (await addInstance()).id);
       expect((await store.intents.readByUids([uid], soon()))[0]).toMatchObject({ isUnplaceable: false, unit: { phase: "IDLE" } });
-      await store.placements.recordUnplaceable(id, aDecision({ details: { late: true } }), soon());
+      await store.placements.recordUnplaceable(id, { decision: aDecision(), reason: "late" }, soon());
       expect((await store.intents.readByUids([uid], soon()))[0]?.isUnplaceable).toBe(false);
-      expect((await store.operations.listOperations({}, { limit: 1, after: "" }, soon()))[0]?.message).toBe("");
+      expect((await store.operations.listOperations({}, { limit: 1, after: "" }, soon()))[0]?.message).toBe(
+        "Waiting: for its instance to take it",
+      );
     });
 
     it("are listed oldest first", async () => {
@@ -202,6 +248,7 @@ export function describePlacements(world: () => World): void {
       expect(await store.placements.readUnit(found.id, soon())).toEqual({
         unit: found,
         workspace: { id: found.workspaceId, state: "active", ...intent.workspace },
+        directive: { pin: undefined, hold: undefined },
       });
       expect(await store.placements.readUnitsOf(found.workspaceId, soon())).toEqual([found]);
       expect(await store.placements.readUnit("nobody" as UnitId, soon())).toBeUndefined();

@@ -37,6 +37,16 @@ export function describeStoreItself(world: () => World): void {
       stops.forEach((stop) => stop());
     });
 
+    it("are heard by whoever asks whether they are, subscribed or not", async () => {
+      const { changes } = world().store;
+      expect(await changes.hears(soon())).toBe(true);
+      const heard: unknown[] = [];
+      const stop = changes.subscribe((news) => void heard.push(news));
+      expect(await changes.hears(soon())).toBe(true);
+      expect(heard).toEqual(["missed"]);
+      stop();
+    });
+
     it("come after the commit: whoever hears of a row can read it", async () => {
       const { store, addInstance } = world();
       const found: unknown[] = [];
@@ -56,7 +66,7 @@ export function describeStoreItself(world: () => World): void {
 
   describe("the store", () => {
     it("answers a ping with its version", async () => {
-      expect(await world().store.ping(soon())).toEqual({ version: expect.any(String), schema: expect.any(Number) });
+      expect(await world().store.ping(soon())).toEqual({ version: expect.any(String), schema: expect.any(Number), isDirect: true });
     });
 
     it("does nothing for a signal that aborted before", async () => {

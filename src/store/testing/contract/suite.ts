@@ -2,13 +2,21 @@ import { afterEach, beforeEach, describe } from "vitest";
 import { createWorld, type OpenStore, type World } from "../world.ts";
 import { describeCredentials } from "./credentials.ts";
 import { describeDeletions } from "./deletions.ts";
+import { describeDirectives } from "./directives.ts";
+import { describeEnvironments } from "./environments.ts";
 import { describeFleet } from "./fleet.ts";
 import { describeIntents } from "./intents.ts";
+import { describeLoads } from "./loads.ts";
 import { describeMembers } from "./members.ts";
 import { describePlacements } from "./placements.ts";
+import { describePlans } from "./plans.ts";
+import { describeProgress } from "./progress.ts";
+import { describeRepositoryCredentials } from "./repository-credentials.ts";
+import { describeRetention } from "./retention.ts";
 import { describeShards } from "./shards.ts";
 import { describeStatuses } from "./statuses.ts";
 import { describeStoreItself } from "./store.ts";
+import { describeSyncRuns } from "./sync-runs.ts";
 import { describeViews } from "./views.ts";
 
 const PARTS = [
@@ -17,10 +25,18 @@ const PARTS = [
   describeViews,
   describePlacements,
   describeShards,
+  describeProgress,
   describeStatuses,
+  describeSyncRuns,
+  describeDirectives,
+  describeEnvironments,
   describeFleet,
+  describeLoads,
   describeMembers,
+  describePlans,
+  describeRetention,
   describeCredentials,
+  describeRepositoryCredentials,
   describeStoreItself,
 ];
 

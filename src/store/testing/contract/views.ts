@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { millis } from "../../../domain/clock.ts";
 import type { ApplicationId } from "../../../domain/ids.ts";
-import { aDecision, anEngineStatus, aStatus } from "../builders.ts";
+import { AT, aDecision, anEngineStatus, aStatus } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
 export function describeViews(world: () => World): void {
@@ -68,10 +69,10 @@ export function describeViews(world: () => World): void {
     it("lists a new application until its status was published first", async () => {
       const { store, record } = world();
       const { applicationId, uid } = await record();
-      expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([applicationId]);
-      expect(await store.intents.listUnpublished("second", 10, soon())).toEqual([]);
+      expect(await store.intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([applicationId]);
+      expect(await store.intents.listUnpublished("second", { limit: 10, after: "" }, soon())).toEqual([]);
       await store.intents.recordPublished([{ applicationId, hash: "h1", viewRevision: 1 }], soon());
-      expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([]);
+      expect(await store.intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([]);
       expect((await store.intents.readByUids([uid], soon()))[0]?.publishedHash).toBe("h1");
     });
 
@@ -79,12 +80,13 @@ export function describeViews(world: () => World): void {
       const { store, record, addInstance, place, unit } = world();
       const { applicationId } = await record();
       const publish = async (): Promise<void> => {
-        expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([applicationId]);
+        expect(await store.intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([applicationId]);
         await store.intents.recordPublished([{ applicationId, hash: "h" }], soon());
-        expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([]);
+        expect(await store.intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([]);
       };
       await publish();
-      await store.placements.recordUnplaceable((await unit(applicationId)).id, aDecision({ verdict: "UNPLACEABLE" }), soon());
+      const unplaceable = { decision: aDecision({ verdict: "UNPLACEABLE" }), reason: "full" };
+      await store.placements.recordUnplaceable((await unit(applicationId)).id, unplaceable, soon());
       await publish();
       const { id: instanceId } = await addInstance();
       const epoch = await place((await unit(applicationId)).id, instanceId);
@@ -92,7 +94,7 @@ export function describeViews(world: () => World): void {
       await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch })], soon());
       await publish();
       await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch }, { reconciledAt: undefined })], soon());
-      expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([]);
+      expect(await store.intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([]);
     });
 
     it("keeps it listed when the status changed between reading and publishing", async () => {
@@ -101,7 +103,7 @@ export function describeViews(world: () => World): void {
       const [view] = await store.intents.readByIds([applicationId], soon());
       await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch })], soon());
       await store.intents.recordPublished([{ applicationId, hash: "old", viewRevision: view!.viewRevision }], soon());
-      expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([applicationId]);
+      expect(await store.intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([applicationId]);
     });
 
     it("never takes back what was published later, and ignores what is gone", async () => {
@@ -115,14 +117,41 @@ export function describeViews(world: () => World): void {
         soon(),
       );
       await store.intents.recordPublished([{ applicationId, hash: "a", viewRevision: 0 }], soon());
-      expect(await store.intents.listUnpublished("main", 10, soon())).toEqual([]);
+      expect(await store.intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([]);
       await store.intents.recordPublished([], soon());
     });
 
-    it("lists no more than it is asked for", async () => {
+    it("pages by key", async () => {
       const { store, record } = world();
-      for (let index = 0; index < 5; index += 1) await record();
-      expect(await store.intents.listUnpublished("main", 3, soon())).toHaveLength(3);
+      const made: string[] = [];
+      for (let index = 0; index < 5; index += 1) made.push((await record()).applicationId);
+      const page = await store.intents.listUnpublished("main", { limit: 3, after: "" }, soon());
+      expect(page).toHaveLength(3);
+      const rest = await store.intents.listUnpublished("main", { limit: 3, after: page.at(-1)! }, soon());
+      expect([...page, ...rest]).toEqual(made.toSorted());
+    });
+  });
+
+  describe("the journal", () => {
+    it("is read newest first, by subjects, kind, verdict and age", async () => {
+      const { decisions } = world().store;
+      const entry = (subject: string, over: Parameters<typeof aDecision>[0], minutes: number) =>
+        aDecision({ subject, at: millis(AT + minutes * 60_000), ...over });
+      const [a, b, c] = [
+        entry("a", { kind: "plan", verdict: "PROPOSED" }, 1),
+        entry("b", { kind: "plan", verdict: "APPLIED" }, 2),
+        entry("c", { kind: "directive", verdict: "PINNED" }, 3),
+      ];
+      await decisions.append([a, b, c], soon());
+      expect(await decisions.list({}, 10, soon())).toEqual([c, b, a]);
+      expect(await decisions.list({}, 2, soon())).toEqual([c, b]);
+      expect(await decisions.list({ subject: "a" }, 10, soon())).toEqual([a]);
+      expect(await decisions.list({ subjects: ["c", "a", 'no"body'] }, 10, soon())).toEqual([c, a]);
+      expect(await decisions.list({ subjects: [] }, 10, soon())).toEqual([]);
+      expect(await decisions.list({ kind: "plan" }, 10, soon())).toEqual([b, a]);
+      expect(await decisions.list({ kind: "plan", verdict: "APPLIED" }, 10, soon())).toEqual([b]);
+      expect(await decisions.list({ since: b.at }, 10, soon())).toEqual([c, b]);
+      expect(await decisions.list({ subjects: ["a", "b"], since: b.at, verdict: "APPLIED" }, 10, soon())).toEqual([b]);
     });
   });
 

@@ -1,7 +1,7 @@
 import { DefectError, InputError } from "../../../../domain/errors.ts";
 import type { CredentialId } from "../../../../domain/ids.ts";
 import type { CredentialKey, CredentialStore, KeyRing } from "../../../credential/port.ts";
-import type { Database, Statement } from "../database.ts";
+import type { Database, Run, Statement } from "../database.ts";
 import { createEnvelope, type Envelope, type Sealed } from "./envelope.ts";
 
 const COLUMNS = `key_id as "keyId", data_key as "dataKey", ciphertext, fingerprint`;
@@ -40,7 +40,7 @@ const REWRAP_BATCH = 100;
 type CredentialRow = CredentialKey & Sealed;
 
 export function createCredentialStore(database: Database, ring: KeyRing | undefined): CredentialStore {
-  const envelope = (): Envelope => createEnvelope(ring ?? noRing());
+  const envelope = (): Envelope => envelopeOf(ring);
   const rowOf = async (key: CredentialKey, signal: AbortSignal): Promise<CredentialRow | undefined> => {
     const [row] = await database.run<CredentialRow>(READ, [key.id], signal);
     if (row !== undefined && (row.owner !== key.owner || row.purpose !== key.purpose)) throw misused(key);
@@ -70,6 +70,16 @@ export function createCredentialStore(database: Database, ring: KeyRing | undefi
     },
     rewrap: (signal) => rewrap(database, { envelope: envelope(), current: (ring ?? noRing()).current }, signal),
   };
+}
+
+/** Raises `InputError` when this process was given no keys. */
+export function envelopeOf(ring: KeyRing | undefined): Envelope {
+  return createEnvelope(ring ?? noRing());
+}
+
+/** Stores or replaces a sealed credential, as a part of the caller's transaction. */
+export async function putSealed(run: Run, key: CredentialKey, sealed: Sealed): Promise<void> {
+  if ((await run(PUT, values(key, sealed))).length === 0) throw misused(key);
 }
 
 function values(key: CredentialKey, sealed: Sealed): readonly unknown[] {

@@ -1,14 +1,14 @@
 import type { Clock } from "../../../../domain/clock.ts";
 import type { FleetSpec } from "../../../../domain/fleet.ts";
 import { canonicalJson } from "../../../../domain/hash.ts";
-import { changedPools } from "../../../fleet/changed-pools.ts";
+import { changedPools, stillUndeclared } from "../../../fleet/changed-pools.ts";
 import { FLEET, fleetDecision } from "../../../fleet/fleet-decision.ts";
 import type { FleetStore, StoredFleet } from "../../../fleet/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { instant, texts } from "../sql-values.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
 
-const READ: Statement = { name: "read_fleet", text: "select spec, revision from fleet where revision > 0" };
+const READ: Statement = { name: "read_fleet", text: "select spec, revision, pruned from fleet where revision > 0" };
 
 /** The first to declare anything needs a row to lock, too. */
 const ENSURE: Statement = {
@@ -16,25 +16,47 @@ const ENSURE: Statement = {
   text: "insert into fleet (spec, revision, declared_at) values ('null', 0, $1) on conflict do nothing",
 };
 
-const LOCK: Statement = { name: "lock_fleet", text: "select spec, revision from fleet for update" };
+const LOCK: Statement = { name: "lock_fleet", text: "select spec, revision, pruned from fleet for update" };
 
 const REPLACE: Statement = {
   name: "apply_fleet",
   text: `
 with replaced as (
-  update fleet set spec = $1::json, revision = $2, declared_at = $3
+  update fleet set spec = $1::json, revision = $2, declared_at = $3, pruned = $12::text[]
 ), journal as (
   insert into decision (${DECISION_COLUMNS}) values ($5, $6, $7, $8, $9, $10, $11::json)
 )
 select count(pg_notify('argosy', hint)) as sent from unnest($4::text[]) as h (hint)`,
 };
 
+/** Byte by byte, as everywhere: the order of names does not depend on the database. */
+const POOLS: Statement = {
+  name: "list_peopled_pools",
+  text: "select distinct pool from instance where state <> 'RETIRED' order by pool",
+};
+
+const PRUNE: Statement = {
+  name: "prune_pools",
+  text: `
+with pruned as (
+  update fleet set pruned = $1::text[], revision = revision + 1
+), journal as (
+  insert into decision (${DECISION_COLUMNS}) values ($3, $4, $5, $6, $7, $8, $9::json)
+)
+select count(pg_notify('argosy', hint)) as sent from unnest($2::text[]) as h (hint)`,
+};
+
 interface Row {
   readonly spec: FleetSpec | null;
   readonly revision: number;
+  readonly pruned: readonly string[];
 }
 
-export function createDeclaredFleet(database: Database, clock: Clock, ids: DecisionIds): Pick<FleetStore, "readFleet" | "applyFleet"> {
+export function createDeclaredFleet(
+  database: Database,
+  clock: Clock,
+  ids: DecisionIds,
+): Pick<FleetStore, "readFleet" | "applyFleet" | "prunePools"> {
   return {
     async readFleet(signal) {
       const [row] = await database.run<Row>(READ, [], signal);
@@ -52,8 +74,30 @@ export function createDeclaredFleet(database: Database, clock: Clock, ids: Decis
           const pools = changedPools(before?.spec, spec);
           const decision = fleetDecision({ at: clock.now(), actor, revision, pools });
           const hints = texts([`fleet:${FLEET}`, ...pools.map((pool) => `pool:${pool}`)]);
-          await run(REPLACE, [canonicalJson(spec), revision, instant(clock.now()), hints, ...decisionValues(ids, decision)]);
+          const pruned = stillUndeclared(before?.pruned ?? [], spec);
+          const values = [canonicalJson(spec), revision, instant(clock.now()), hints, ...decisionValues(ids, decision), texts(pruned)];
+          await run(REPLACE, values);
           return revision;
+        },
+        signal,
+      ),
+    prunePools: (actor, signal) =>
+      database.transaction(
+        "prune_pools",
+        async (run) => {
+          const [row] = await run<Row>(LOCK, []);
+          const before = row === undefined ? undefined : storedFleet(row);
+          if (before === undefined) return [];
+          const rows = await run<{ readonly pool: string }>(POOLS, []);
+          const pruned = stillUndeclared(
+            rows.map(({ pool }) => pool),
+            before.spec,
+          );
+          if (canonicalJson(pruned) === canonicalJson(before.pruned)) return pruned;
+          const decision = fleetDecision({ at: clock.now(), actor, revision: before.revision + 1, pools: pruned, verdict: "PRUNED" });
+          const hints = texts(pruned.map((pool) => `pool:${pool}`));
+          await run(PRUNE, [texts(pruned), hints, ...decisionValues(ids, decision)]);
+          return pruned;
         },
         signal,
       ),
@@ -61,7 +105,7 @@ export function createDeclaredFleet(database: Database, clock: Clock, ids: Decis
 }
 
 /** JSON has no `undefined`: a pool without a version of its own lacks the field there. */
-function storedFleet({ spec, revision }: Row): StoredFleet | undefined {
+function storedFleet({ spec, revision, pruned }: Row): StoredFleet | undefined {
   if (spec === null) return undefined;
-  return { spec: { ...spec, pools: spec.pools.map((pool) => ({ ...pool, version: pool.version })) }, revision };
+  return { spec: { ...spec, pools: spec.pools.map((pool) => ({ ...pool, version: pool.version })) }, revision, pruned };
 }

@@ -35,7 +35,8 @@ const CHANGE: Statement = {
 with changed as (
   update instance i
      set state = $3, state_since = case when i.state = $3 then i.state_since else $4 end, reason = $5, attempt = $6,
-         version = coalesce($7, i.version), applied_hash = coalesce($8, i.applied_hash), revision = i.revision + 1
+         version = coalesce($7, i.version), applied_hash = coalesce($8, i.applied_hash),
+         capacity = coalesce($16::bigint[], i.capacity), weight = coalesce($17::integer, i.weight), revision = i.revision + 1
    where i.id = $1 and i.revision = $2
   returning ${INSTANCE}
 ), journal as (
@@ -45,6 +46,11 @@ with changed as (
 )
 select changed.* from changed cross join hints`,
 };
+
+/** Waits for first placements that hold the row. The next statement then sees what they have done, and they what it does. */
+const LOCK: Statement = { name: "lock_instance", text: "select i.id from instance i where i.id = $1 for no key update" };
+
+const HOLDS: Statement = { name: "holds_unit", text: "select exists (select from placement_unit where owner = $1) as holds" };
 
 const COUNT_UNITS: Statement = {
   name: "count_units",
@@ -64,7 +70,10 @@ export function createInstances(database: Database, clock: Clock, ids: DecisionI
     },
     insertInstance: async (instance, decision, signal) =>
       (await database.run(INSERT, insertValues(instance, ids, decision), signal)).length > 0,
-    changeInstance: (change, signal) => changeInstance(database, changeValues(change, clock, ids), signal),
+    changeInstance: (change, signal) => {
+      const values = changeValues(change, clock, ids);
+      return change.onlyIfEmpty === true ? changeEmpty(database, values, signal) : changeInstance(database, values, signal);
+    },
     async countUnits(signal) {
       const rows = await database.run<{ readonly owner: InstanceId; readonly units: number }>(COUNT_UNITS, [], signal);
       return new Map(rows.map(({ owner, units }) => [owner, units]));
@@ -95,14 +104,38 @@ function insertValues(instance: Instance, ids: DecisionIds, decision: Decision):
 }
 
 function changeValues(change: InstanceChange, clock: Clock, ids: DecisionIds): readonly unknown[] {
-  const { id, revision, state, reason, attempt, version, appliedHash, decision } = change;
+  const { id, revision, state, reason, attempt, version, appliedHash, capacity, weight, decision } = change;
   const journal = decision === undefined ? NO_DECISION : decisionValues(ids, decision);
-  return [id, revision, state, instant(clock.now()), text(reason), attempt, version ?? null, appliedHash ?? null, ...journal];
+  const size = [capacity === undefined ? null : numbers(loadValues(capacity)), weight ?? null];
+  return [id, revision, state, instant(clock.now()), text(reason), attempt, version ?? null, appliedHash ?? null, ...journal, ...size];
 }
 
 async function changeInstance(database: Database, values: readonly unknown[], signal: AbortSignal): Promise<Instance> {
   const [row] = await database.run<InstanceRow>(CHANGE, values, signal);
-  if (row !== undefined) return instanceOf(row);
+  return row === undefined ? whyUnchanged(database, values, signal) : instanceOf(row);
+}
+
+/** The check stands between lock and change: asked in the change itself it would be answered by what was there before the lock. */
+async function changeEmpty(database: Database, values: readonly unknown[], signal: AbortSignal): Promise<Instance> {
+  const [id, revision] = values as readonly [InstanceId, number];
+  const outcome = await database.transaction<InstanceRow | "held" | undefined>(
+    "change_empty_instance",
+    async (run) => {
+      await run(LOCK, [id]);
+      const [unit] = await run<{ readonly holds: boolean }>(HOLDS, [id]);
+      return unit?.holds === true ? "held" : (await run<InstanceRow>(CHANGE, values))[0];
+    },
+    signal,
+  );
+  if (outcome === undefined) return whyUnchanged(database, values, signal);
+  if (outcome !== "held") return instanceOf(outcome);
+  throw new StaleError("sending an instance away that was given a unit meanwhile", {
+    code: "store.instance-held",
+    context: { instance: id, revision },
+  });
+}
+
+async function whyUnchanged(database: Database, values: readonly unknown[], signal: AbortSignal): Promise<never> {
   const [id, revision] = values as readonly [InstanceId, number];
   const isThere = (await database.run(READ, [id], signal)).length > 0;
   if (!isThere) throw new GoneError("changing an instance that is not there", { code: "store.instance-gone", context: { instance: id } });

@@ -1,15 +1,20 @@
 import type { ApplicationId } from "../../../../domain/ids.ts";
 import type { Publication } from "../../../intent/port.ts";
+import type { Page } from "../../../operation/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { numbers, sortedBy, texts } from "../sql-values.ts";
 
+/**
+ * No index says which these are: each would be written anew with every status. The condition on `ctid` makes it one pass over
+ * the table in the order of its pages, 20 ms of a processor for 25,000 rows; only what it finds is looked up elsewhere.
+ */
 const LIST_UNPUBLISHED: Statement = {
   name: "list_unpublished",
   text: `
-select s.application from application_status s
-  join application a on a.id = s.application
-  join workspace w on w.id = a.workspace
- where s.view_revision > s.published_revision and w.api_cluster = $1
+select s.application
+  from (select application from application_status where ctid >= '(0,0)' and view_revision > published_revision and application > $3 offset 0) as s
+ cross join lateral (select workspace from application where id = s.application offset 0) as a
+ cross join lateral (select id from workspace where id = a.workspace and api_cluster = $1 offset 0) as w
  order by s.application
  limit $2`,
 };
@@ -28,10 +33,10 @@ on conflict (application) do update
 export async function listUnpublished(
   database: Database,
   apiCluster: string,
-  limit: number,
+  { limit, after }: Page,
   signal: AbortSignal,
 ): Promise<readonly ApplicationId[]> {
-  return (await database.run<{ readonly application: ApplicationId }>(LIST_UNPUBLISHED, [apiCluster, limit], signal)).map(
+  return (await database.run<{ readonly application: ApplicationId }>(LIST_UNPUBLISHED, [apiCluster, limit, after], signal)).map(
     (row) => row.application,
   );
 }

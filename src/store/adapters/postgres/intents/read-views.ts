@@ -1,6 +1,9 @@
+import type { Blockage } from "../../../../domain/blockage.ts";
 import type { ApplicationId } from "../../../../domain/ids.ts";
 import type { UserView } from "../../../intent/port.ts";
+import { UNTROUBLED } from "../../../operation/messages.ts";
 import type { Database, Statement } from "../database.ts";
+import { environmentOf, JOIN_ENVIRONMENT, type WithEnvironment } from "../environments/environment-row.ts";
 import {
   APPLICATION,
   type ApplicationRow,
@@ -20,12 +23,16 @@ const readBy = (column: "uid" | "id"): Statement => ({
 select ${APPLICATION},
        ${WORKSPACE},
        ${STATUS},
-       u.owner, u.epoch, u.phase, u.unplaceable is not null as is_unplaceable, s.published_hash, s.view_revision
+       u.owner, u.epoch, u.phase, u.unplaceable is not null as is_unplaceable, s.blockage, o.message as trouble, s.published_hash, s.view_revision,
+       e.environment
   from unnest($1::text[]) with ordinality as i (wanted, place)
  cross join lateral (select * from application where ${column} = i.wanted offset 0) as a
  cross join lateral (select * from workspace where id = a.workspace offset 0) as w
  cross join lateral (select * from placement_unit where id = a.unit offset 0) as u
  cross join lateral (select * from application_status where application = a.id offset 0) as s
+  left join lateral (
+    select message from operation where subject = a.id and state <> 'Completed' and message not in (${UNTROUBLED.map((text) => `'${text}'`).join(", ")}) limit 1) as o on true
+ ${JOIN_ENVIRONMENT}
  order by i.place`,
 });
 
@@ -34,11 +41,14 @@ const BY_ID = readBy("id");
 
 type ViewRow = ApplicationRow &
   WorkspaceRow &
-  StatusRow & {
+  StatusRow &
+  WithEnvironment & {
     readonly owner: UserView["unit"]["owner"] | null;
     readonly epoch: number;
     readonly phase: UserView["unit"]["phase"];
     readonly is_unplaceable: boolean;
+    readonly blockage: Blockage | null;
+    readonly trouble: string | null;
     readonly published_hash: string;
     readonly view_revision: number;
   };
@@ -49,7 +59,10 @@ function viewOf(row: ViewRow): UserView {
     workspace: workspaceOf(row),
     unit: { owner: row.owner ?? undefined, epoch: row.epoch, phase: row.phase },
     isUnplaceable: row.is_unplaceable,
+    environment: row.environment === null ? undefined : environmentOf(row.environment),
     status: statusOf(row),
+    blockage: row.blockage ?? undefined,
+    trouble: row.trouble ?? undefined,
     publishedHash: row.published_hash,
     viewRevision: row.view_revision,
   };

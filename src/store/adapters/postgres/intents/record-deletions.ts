@@ -3,8 +3,9 @@ import type { ApplicationId } from "../../../../domain/ids.ts";
 import type { DeletionIntent } from "../../../intent/port.ts";
 import { SUPERSEDED_BY_DELETION } from "../../../operation/messages.ts";
 import type { Database, Statement } from "../database.ts";
+import { openingOf } from "../opening.ts";
 import { forgetLocked } from "../shards/forget-applications.ts";
-import { instant, sortedBy, texts } from "../sql-values.ts";
+import { sortedBy, texts } from "../sql-values.ts";
 
 const LOCK_UNITS: Statement = {
   name: "lock_units_of_uids",
@@ -27,15 +28,15 @@ with known as materialized (
   update application a set deletion = k.deletion, deleted_at = coalesce(a.deleted_at, $4) from known k where a.id = k.id and k.is_news
 ), waiting as (
   select o.id from (select id from known where is_first order by id) as k
-   cross join lateral (select id from operation where subject = k.id and kind = 'apply-application' and state = 'Waiting' for no key update) as o
+   cross join lateral (select id from operation where subject = k.id and kind = 'apply-application' and state <> 'Completed' for no key update) as o
 ), superseded as (
-  update operation o set state = 'Completed', attempts = o.attempts + 1, updated_at = $4, message = $5 from waiting w where o.id = w.id
+  update operation o set state = 'Completed', attempts = o.attempts + 1, updated_at = $4, message = $8 from waiting w where o.id = w.id
 ), opened as (
-  insert into operation (id, workspace, instance, subject, kind, state, revision, created_at, updated_at)
-  select operation, workspace, owner, id, 'delete-application', 'Waiting', desired_revision, $4, $4 from known
+  insert into operation (id, workspace, instance, subject, kind, state, revision, created_at, updated_at, deadline, message)
+  select operation, workspace, owner, id, 'delete-application', 'Waiting', desired_revision, $4, $4, $5, case when owner is null then $6 else $7 end from known
    where is_first and (select count(*) from waiting) >= 0
    order by id
-  on conflict (subject, kind) where state = 'Waiting' do nothing
+  on conflict (subject, kind) where state <> 'Completed' do nothing
 ), hints as materialized (
   select count(pg_notify('argosy', 'application:' || id)) as sent from known where is_news
 )
@@ -60,13 +61,12 @@ export async function recordDeletions(
     "record_deletions",
     async (run) => {
       await run(LOCK_UNITS, [uids]);
-      const at = instant(clock.now());
       const kinds = texts(batch.map((deletion) => deletion.deletion));
       const marked = await run<Marked>(MARK, [
         uids,
         kinds,
         texts(batch.map((deletion) => deletion.operationId)),
-        at,
+        ...openingOf(clock.now()),
         SUPERSEDED_BY_DELETION,
       ]);
       await forgetLocked(

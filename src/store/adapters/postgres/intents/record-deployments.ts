@@ -5,6 +5,7 @@ import type { ApplicationId, UnitId, WorkspaceId } from "../../../../domain/ids.
 import type { DeploymentIntent, IntentOutcome } from "../../../intent/port.ts";
 import { LOAD_PER_APPLICATION } from "../../../placement/planning-load.ts";
 import type { Database, Run, Statement } from "../database.ts";
+import { openingOf } from "../opening.ts";
 import { instant, numbers, sortedBy, texts } from "../sql-values.ts";
 
 /**
@@ -26,7 +27,7 @@ select n.plane, n.api_cluster, n.namespace_uid, n.workspace, u.id as unit
  cross join lateral (select id from placement_unit where id = n.unit for no key update) as u`,
 };
 
-/** A workspace that was being deleted may have lost its objects already: its unit is wanted anew. */
+/** A workspace that was being deleted may have lost its objects already: its unit is wanted anew. One of environments alone has none. */
 const ENSURE_WORKSPACES: Statement = {
   name: "ensure_workspaces",
   text: `
@@ -36,7 +37,8 @@ with input as (
 ), ensured as (
   insert into workspace (id, plane, api_cluster, namespace, namespace_uid, trust_class, state)
   select workspace, plane, api_cluster, namespace, namespace_uid, trust_class, 'active' from input order by plane, api_cluster, namespace_uid
-  on conflict (plane, api_cluster, namespace_uid) do update set state = 'active' where workspace.state <> 'active'
+  on conflict (plane, api_cluster, namespace_uid) do update set state = 'active'
+   where workspace.state <> 'active' or not exists (select from placement_unit b where b.workspace = workspace.id and b.bucket = 0)
   returning id, plane, api_cluster, namespace_uid
 ), units as (
   insert into placement_unit as u (id, workspace, bucket, class, created_at)
@@ -50,7 +52,7 @@ select pg_notify('argosy', 'unit:' || id) from units`,
 /**
  * Everything follows from one picture that the units' locks keep true: nothing here joins what was just written. `changed`:
  * applications whose Argo CD Application should be another now. A unit is raised when its set of repositories is another
- * after the change than before. Rows that acknowledgements change too (shard_object, then operation) come last and in order of
+ * after the change than before, or an application goes to another environment. Rows that acknowledgements change too (shard_object, then operation) come last and in order of
  * their keys.
  */
 const RECORD: Statement = {
@@ -59,29 +61,29 @@ const RECORD: Statement = {
 with known as materialized (
   select i.*, u.class, u.bucket, u.created_at, u.owner, u.epoch, u.desired_revision as unit_revision,
          a.id is null as is_created, a.deleted_at is not null as is_deleted, coalesce(a.id, i.application) as id,
-         coalesce(a.desired_revision, 0) as known_revision, a.generation as known_generation, a.repo_url as known_repo_url,
+         coalesce(a.desired_revision, 0) as known_revision, a.generation as known_generation, a.repo_url as known_repo_url, a.environment as known_environment,
          a.deleted_at is null and (a.id is null or (i.generation >= a.generation and a.spec::text is distinct from i.spec::text)) as is_changed
-    from rows from (unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[]), json_array_elements($10::json))
-      as i (uid, workspace, unit, name, generation, repo_url, argo_name, application, operation, spec)
+    from rows from (unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $16::text[]), json_array_elements($10::json))
+      as i (uid, workspace, unit, name, generation, repo_url, argo_name, application, operation, environment, spec)
    cross join lateral (select class, bucket, created_at, owner, epoch, desired_revision from placement_unit where id = i.unit offset 0) as u
-    left join lateral (select id, deleted_at, desired_revision, generation, repo_url, spec from application where uid = i.uid offset 0) as a on true
+    left join lateral (select id, deleted_at, desired_revision, generation, repo_url, environment, spec from application where uid = i.uid offset 0) as a on true
 ), applications as (
-  insert into application as a (id, workspace, unit, name, uid, generation, spec, repo_url, argo_name, desired_revision)
-  select id, workspace, unit, name, uid, generation, spec, repo_url, argo_name, known_revision + is_changed::integer from known
+  insert into application as a (id, workspace, unit, name, uid, generation, spec, repo_url, environment, argo_name, desired_revision)
+  select id, workspace, unit, name, uid, generation, spec, repo_url, environment, argo_name, known_revision + is_changed::integer from known
    where is_changed or (not is_deleted and generation > known_generation)
    order by id
-  on conflict (id) do update set generation = excluded.generation, spec = excluded.spec, repo_url = excluded.repo_url, desired_revision = excluded.desired_revision
+  on conflict (id) do update set generation = excluded.generation, spec = excluded.spec, repo_url = excluded.repo_url, environment = excluded.environment, desired_revision = excluded.desired_revision
 ), statuses as (
   insert into application_status (application, unit) select id, unit from known where is_created order by id
 ), changed as materialized (
   select k.id, k.workspace, k.unit, k.class, k.bucket, k.created_at, k.owner, k.epoch, k.unit_revision, k.operation, k.repo_url, k.is_created, k.known_revision + 1 as revision,
          not exists (select from application b where b.unit = k.unit and b.repo_url = k.repo_url) as adds,
-         case when k.known_repo_url <> k.repo_url then k.known_repo_url end as left_url
+         case when k.known_repo_url <> k.repo_url then k.known_repo_url end as left_url, k.environment is distinct from k.known_environment as moves
     from known k
    where k.is_changed
 ), touched as materialized (
   select unit, workspace, class, bucket, created_at, owner, epoch, unit_revision, count(*) filter (where is_created) as added,
-         bool_or(adds or (left_url is not null
+         bool_or(adds or moves or (left_url is not null
            and not exists (select from application b where b.unit = c.unit and b.repo_url = c.left_url and b.id <> all (array(select id from changed where left_url is not null)))
            and not exists (select from changed d where d.unit = c.unit and d.repo_url = c.left_url))) as is_raised
     from changed c
@@ -103,18 +105,14 @@ with known as materialized (
    order by subject, kind, instance
   on conflict (subject, kind, instance) do update set desired_revision = excluded.desired_revision
   returning subject
-), purged as (
-  delete from operation where id in (
-    select e.id from (select distinct workspace from changed) as c
-     cross join lateral (
-       select id from operation where workspace = c.workspace and state in ('Completed', 'Failed') and updated_at < $12::timestamptz - interval '1 day' offset 0) as e)
 ), operations as (
-  insert into operation (id, workspace, instance, subject, kind, state, revision, created_at, updated_at)
-  select operation, workspace, owner, id, 'apply-application', 'Waiting', revision, $12, $12 from changed
+  insert into operation (id, workspace, instance, subject, kind, state, revision, created_at, updated_at, deadline, message)
+  select operation, workspace, owner, id, 'apply-application', 'Waiting', revision, $12, $12, $13, case when owner is null then $14 else $15 end from changed
    where (select count(*) from objects) >= 0
    order by id
-  on conflict (subject, kind) where state = 'Waiting'
-  do update set instance = excluded.instance, revision = excluded.revision, updated_at = excluded.updated_at
+  on conflict (subject, kind) where state <> 'Completed'
+  do update set instance = excluded.instance, state = excluded.state, revision = excluded.revision, updated_at = excluded.updated_at,
+                deadline = excluded.deadline, message = excluded.message
 ), hints as materialized (
   select count(pg_notify('argosy', h.hint)) as sent
     from (select 'application:' || id from changed where owner is not null
@@ -163,10 +161,16 @@ interface Home {
 
 type LockedRow = Home & { readonly plane: string; readonly api_cluster: string; readonly namespace_uid: string };
 
-const identity = ({ workspace: { plane, apiCluster, namespaceUid } }: DeploymentIntent): string =>
+/** What a workspace and its unit are made from where they do not exist yet. */
+type UnitWish = Pick<DeploymentIntent, "workspace" | "class"> & {
+  readonly newIds: Pick<DeploymentIntent["newIds"], "workspaceId" | "unitId">;
+};
+
+const identity = ({ workspace: { plane, apiCluster, namespaceUid } }: Pick<UnitWish, "workspace">): string =>
   [plane, apiCluster, namespaceUid].join("|");
 
-async function lockUnits(run: Run, clock: Clock, batch: readonly DeploymentIntent[]): Promise<ReadonlyMap<string, Home>> {
+/** Locks the units of the batch, made where there were none; returns them by the identity of their workspace. */
+export async function lockUnits(run: Run, clock: Clock, batch: readonly UnitWish[]): Promise<ReadonlyMap<string, Home>> {
   const wanted = [...new Map(batch.toReversed().map((intent) => [identity(intent), intent])).values()];
   const lock = async (): Promise<Map<string, Home>> => {
     const keys = [
@@ -213,7 +217,8 @@ function values(batch: readonly DeploymentIntent[], homes: ReadonlyMap<string, H
     texts(batch.map((intent) => intent.newIds.operationId)),
     canonicalJson(batch.map((intent) => intent.spec)),
     LOAD_PER_APPLICATION,
-    instant(clock.now()),
+    ...openingOf(clock.now()),
+    texts(batch.map((intent) => intent.spec.destination.environment)),
   ];
 }
 

@@ -8,6 +8,7 @@ const LIST_NOWHERE: Statement = {
   text: `
 select w.id from workspace w
  where w.id = any ($1::text[])
+   and not exists (select from environment e where e.workspace = w.id and e.has_account)
    and not exists (select from placement_unit u where u.workspace = w.id and (u.epoch > 0 or exists (select from application a where a.unit = u.id)))
  order by w.id`,
 };

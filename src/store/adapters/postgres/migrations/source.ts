@@ -2,6 +2,15 @@ import type { Knex } from "knex";
 import { fleet } from "./001-fleet.ts";
 import { tenancy } from "./002-tenancy.ts";
 import { processes } from "./003-processes.ts";
+import { pools } from "./004-pools.ts";
+import { ends } from "./005-ends.ts";
+import { syncRuns } from "./006-sync-runs.ts";
+import { environments } from "./007-environments.ts";
+import { repositoryCredentials } from "./008-repository-credentials.ts";
+import { hotStatuses } from "./009-hot-statuses.ts";
+import { directives } from "./012-directives.ts";
+import { loads } from "./013-loads.ts";
+import { plans } from "./014-plans.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -10,7 +19,20 @@ export interface Migration {
   readonly up: (knex: Knex) => Promise<void>;
 }
 
-export const MIGRATIONS: readonly Migration[] = [fleet, tenancy, processes];
+export const MIGRATIONS: readonly Migration[] = [
+  fleet,
+  tenancy,
+  processes,
+  pools,
+  ends,
+  syncRuns,
+  environments,
+  repositoryCredentials,
+  hotStatuses,
+  directives,
+  loads,
+  plans,
+];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */
 const LOCK_TIMEOUT = "10s";

@@ -2,11 +2,13 @@ import type { UnitId, WorkspaceId } from "../../../../domain/ids.ts";
 import type { PlacementUnit } from "../../../../domain/workspace.ts";
 import type { UnitWithWorkspace } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
+import { type DirectiveRow, directiveOf } from "../directives/directives.ts";
 import { UNIT, type UnitRow, unitOf, WORKSPACE, type WorkspaceRow, workspaceOf } from "../rows.ts";
 
 const READ: Statement = {
   name: "read_unit_with_workspace",
-  text: `select ${UNIT}, ${WORKSPACE} from placement_unit u join workspace w on w.id = u.workspace where u.id = $1`,
+  text: `select ${UNIT}, ${WORKSPACE}, d.pin as d_pin, d.hold as d_hold
+  from placement_unit u join workspace w on w.id = u.workspace left join directive d on d.workspace = u.workspace where u.id = $1`,
 };
 
 const OF_WORKSPACE: Statement = {
@@ -20,8 +22,8 @@ const UNPLACED: Statement = {
 };
 
 export async function readUnitWithWorkspace(database: Database, id: UnitId, signal: AbortSignal): Promise<UnitWithWorkspace | undefined> {
-  const [row] = await database.run<UnitRow & WorkspaceRow>(READ, [id], signal);
-  return row === undefined ? undefined : { unit: unitOf(row), workspace: workspaceOf(row) };
+  const [row] = await database.run<UnitRow & WorkspaceRow & DirectiveRow>(READ, [id], signal);
+  return row === undefined ? undefined : { unit: unitOf(row), workspace: workspaceOf(row), directive: directiveOf(row) };
 }
 
 export async function readUnitsOf(database: Database, workspaceId: WorkspaceId, signal: AbortSignal): Promise<readonly PlacementUnit[]> {

@@ -1,11 +1,11 @@
-import type { Decision } from "../../../../domain/decision.ts";
 import { contentHash } from "../../../../domain/hash.ts";
 import type { UnitId } from "../../../../domain/ids.ts";
 import { WAITING_FOR_ROOM } from "../../../operation/messages.ts";
+import type { PlacementRefusal } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
 
-/** The same facts twice in a row are journaled once: the scheduler looks for room at every sweep. */
+/** The same reason twice in a row is journaled once: the scheduler looks for room at every sweep and whenever an instance changes. */
 const RECORD: Statement = {
   name: "record_unplaceable",
   text: `
@@ -23,7 +23,7 @@ with unit as materialized (
 ), views as (
   update application_status s set view_revision = s.view_revision + 1 from seen n where s.application = n.application
 ), open as (
-  select o.id from waiting n cross join lateral (select id from operation where subject = n.id and state = 'Waiting' order by id for no key update) as o
+  select o.id from waiting n cross join lateral (select id from operation where subject = n.id and state <> 'Completed' order by id for no key update) as o
 ), operations as (
   update operation o set message = $3, updated_at = $5 from open n where o.id = n.id
 )
@@ -33,9 +33,9 @@ select count(pg_notify('argosy', 'application:' || id)) as sent from waiting`,
 export async function recordUnplaceable(
   database: Database,
   ids: DecisionIds,
-  { unitId, decision }: { readonly unitId: UnitId; readonly decision: Decision },
+  { unitId, refusal: { decision, reason } }: { readonly unitId: UnitId; readonly refusal: PlacementRefusal },
   signal: AbortSignal,
 ): Promise<void> {
-  const facts = contentHash({ verdict: decision.verdict, rule: decision.rule, details: decision.details });
+  const facts = contentHash({ verdict: decision.verdict, rule: decision.rule, reason });
   await database.run(RECORD, [unitId, facts, WAITING_FOR_ROOM, ...decisionValues(ids, decision)], signal);
 }

@@ -34,7 +34,7 @@ with input as materialized (
 ), answered as materialized (
   select o.id from (select subject, revision from taken where kind = 'application' order by subject) as t
    cross join lateral (
-     select id from operation where subject = t.subject and kind = 'apply-application' and state = 'Waiting' and revision <= t.revision for no key update) as o
+     select id from operation where subject = t.subject and kind = 'apply-application' and state <> 'Completed' and revision <= t.revision for no key update) as o
 ), completed as (
   update operation o set state = 'Completed', attempts = o.attempts + 1, updated_at = $8, message = '' from answered a where o.id = a.id
 )

@@ -3,6 +3,7 @@ import type { ApplicationId } from "../../../../domain/ids.ts";
 import { LOAD_PER_APPLICATION } from "../../../placement/planning-load.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { instant, texts } from "../sql-values.ts";
+import { UNFINISHED } from "../sync-runs/run-row.ts";
 
 const LOCK_UNITS: Statement = {
   name: "lock_units_of_applications",
@@ -17,11 +18,13 @@ const FORGET: Statement = {
   name: "forget_applications",
   text: `
 with doomed as materialized (
-  select id, workspace, unit, repo_url from application where id = any ($1::text[]) and deleted_at is not null
+  select id, unit, repo_url, environment from application where id = any ($1::text[]) and deleted_at is not null
 ), raised as materialized (
   select distinct d.unit
     from (select distinct unit, repo_url from doomed) as d
    where not exists (select from application b where b.unit = d.unit and b.repo_url = d.repo_url and b.id <> all (array(select id from doomed)))
+  union
+  select unit from doomed where environment is not null
 ), touched as materialized (
   select u.id, d.leaving, r.unit is not null as is_raised, u.desired_revision + (r.unit is not null)::integer as desired_revision
     from (select unit, count(*) as leaving from doomed group by unit) as d
@@ -41,19 +44,15 @@ with doomed as materialized (
    where o.subject = l.subject and o.kind = l.kind and o.instance = l.instance and t.id = l.subject and o.kind <> 'application'
 ), answered as (
   select o.id from (select id from doomed where (select count(*) from locked) >= 0 order by id) as d
-   cross join lateral (select id from operation where subject = d.id and kind = 'delete-application' and state = 'Waiting' for no key update) as o
+   cross join lateral (select id from operation where subject = d.id and kind = 'delete-application' and state <> 'Completed' for no key update) as o
 ), completed as (
   update operation o set state = 'Completed', attempts = o.attempts + 1, updated_at = $3, message = '' from answered a where o.id = a.id
-), purged as (
-  delete from operation where id in (
-    select e.id from (select distinct workspace from doomed) as d
-     cross join lateral (
-       select id from operation where workspace = d.workspace and state in ('Completed', 'Failed') and updated_at < $3::timestamptz - interval '1 day' offset 0) as e)
 ), gone as (
   delete from application a using doomed d where a.id = d.id
 )
 select count(pg_notify('argosy', h.hint)) as sent
-  from (select 'status:' || id from doomed union all select 'unit:' || unit from raised) as h (hint)`,
+  from (select 'status:' || id from doomed union all select 'unit:' || unit from raised
+        union all select 'sync-run:' || r.uid from doomed d join sync_run r on r.application = d.id where ${UNFINISHED}) as h (hint)`,
 };
 
 export async function forgetApplications(

@@ -13,7 +13,8 @@ const LOCK_UNITS: Statement = {
 
 const IS_EMPTY: Statement = {
   name: "is_workspace_empty",
-  text: "select not exists (select from application a join placement_unit u on u.id = a.unit where u.workspace = $1) as is_empty",
+  text: `select not exists (select from application a join placement_unit u on u.id = a.unit where u.workspace = $1)
+   and not exists (select from environment where workspace = $1 and has_account) as is_empty`,
 };
 
 /** Units and operations go with their workspace (on delete cascade). */
@@ -24,7 +25,7 @@ with units as materialized (
   select id from placement_unit where workspace = any ($1::text[])
 ), objects as (
   delete from shard_object o
-   using (select subject, kind, instance from shard_object where subject in (select id from units) order by subject, kind, instance for update) as l
+   using (select subject, kind, instance from shard_object where subject in (select id from units union all select id from environment where workspace = any ($1::text[])) order by subject, kind, instance for update) as l
    where o.subject = l.subject and o.kind = l.kind and o.instance = l.instance
 ), secrets as (
   delete from credential where owner = any ($1::text[])

@@ -1,6 +1,7 @@
 import type { ApplicationId } from "../../../../domain/ids.ts";
 import type { DesiredApplication } from "../../../shard/port.ts";
 import type { Database, Statement } from "../database.ts";
+import { environmentOf, JOIN_ENVIRONMENT, type WithEnvironment } from "../environments/environment-row.ts";
 import {
   APPLICATION,
   type ApplicationRow,
@@ -25,16 +26,18 @@ select ${APPLICATION},
        ${WORKSPACE},
        ${UNIT},
        ${OBJECT},
-       ${UNIT_APPLIED_REVISION} as unit_applied_revision
+       ${UNIT_APPLIED_REVISION} as unit_applied_revision,
+       e.environment
   from unnest($1::text[]) with ordinality as i (id, place)
  cross join lateral (select * from application where id = i.id offset 0) as a
  cross join lateral (select * from workspace where id = a.workspace offset 0) as w
  cross join lateral (select * from placement_unit where id = a.unit offset 0) as u
   left join lateral (select * from shard_object where subject = a.id and kind = 'application' and instance = u.owner and epoch = u.epoch offset 0) as o on true
+ ${JOIN_ENVIRONMENT}
  order by i.place`,
 };
 
-type Row = ApplicationRow & WorkspaceRow & UnitRow & ObjectRow & { readonly unit_applied_revision: number };
+type Row = ApplicationRow & WorkspaceRow & UnitRow & ObjectRow & WithEnvironment & { readonly unit_applied_revision: number };
 
 export async function readApplications(
   database: Database,
@@ -47,6 +50,7 @@ export async function readApplications(
     workspace: workspaceOf(row),
     unit: unitOf(row),
     unitAppliedRevision: row.unit_applied_revision,
+    environment: row.environment === null ? undefined : environmentOf(row.environment),
     acknowledged: objectOf(row),
   }));
 }

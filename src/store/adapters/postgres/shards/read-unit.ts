@@ -1,7 +1,20 @@
 import type { UnitId } from "../../../../domain/ids.ts";
+import type { RepositoryCredential } from "../../../../domain/repository-credential.ts";
 import type { DesiredUnit } from "../../../shard/port.ts";
 import type { Database, Statement } from "../database.ts";
-import { OBJECT, type ObjectRow, objectOf, UNIT, type UnitRow, unitOf, WORKSPACE, type WorkspaceRow, workspaceOf } from "../rows.ts";
+import { type EnvironmentRow, environmentOf } from "../environments/environment-row.ts";
+import {
+  OBJECT,
+  type ObjectRow,
+  objectOf,
+  REPOSITORY_CREDENTIAL,
+  UNIT,
+  type UnitRow,
+  unitOf,
+  WORKSPACE,
+  type WorkspaceRow,
+  workspaceOf,
+} from "../rows.ts";
 
 /** One picture of all three: the unit's row would not change with what others record meanwhile, the lists would. */
 const READ: Statement = {
@@ -11,26 +24,46 @@ select ${UNIT},
        ${WORKSPACE},
        array(select distinct a.repo_url from application a where a.unit = u.id order by a.repo_url)::text[] as repo_urls,
        (select count(*) from application a where a.unit = u.id) as applications,
+       (select coalesce(json_agg(row_to_json(e) order by e.id), '[]') from environment e
+         where e.workspace = u.workspace
+           and exists (select from application a
+                        where a.unit = u.id and a.environment = e.name
+                          and (a.deletion = 'cascade' or (a.deletion = 'none' and e.state = 'connected')))) as environments,
+       (select coalesce(json_agg(${REPOSITORY_CREDENTIAL} order by r.id), '[]'::json) from repository_credential r where r.workspace = u.workspace) as repository_credentials,
+       exists (select from environment e where e.workspace = u.workspace and e.has_account) as has_accounts_elsewhere,
        ${OBJECT}
   from placement_unit u
   join workspace w on w.id = u.workspace
-  left join lateral (select * from shard_object where subject = u.id and applied_revision > 0 offset 0) as o on true
+  left join lateral (
+    select * from shard_object
+     where subject in (select u.id union all select id from environment where workspace = u.workspace) and applied_revision > 0 offset 0) as o on true
  where u.id = $1
- order by o.kind, o.instance`,
+ order by o.subject = u.id desc, o.subject, o.kind, o.instance`,
 };
 
-type Row = UnitRow & WorkspaceRow & ObjectRow & { readonly repo_urls: readonly string[]; readonly applications: number };
+type Row = UnitRow &
+  WorkspaceRow &
+  ObjectRow & {
+    readonly repo_urls: readonly string[];
+    readonly applications: number;
+    readonly environments: readonly EnvironmentRow[];
+    readonly has_accounts_elsewhere: boolean;
+    readonly repository_credentials: readonly RepositoryCredential[];
+  };
 
 export async function readUnit(database: Database, id: UnitId, signal: AbortSignal): Promise<DesiredUnit | undefined> {
   const rows = await database.run<Row>(READ, [id], signal);
   const [first] = rows;
   if (first === undefined) return undefined;
-  const { repo_urls: repoUrls, applications } = first;
+  const { repo_urls: repoUrls, applications, environments, repository_credentials: repositoryCredentials } = first;
   return {
     unit: unitOf(first),
     workspace: workspaceOf(first),
     repoUrls,
     applications,
+    environments: environments.map(environmentOf),
+    hasAccountsElsewhere: first.has_accounts_elsewhere,
+    repositoryCredentials,
     acknowledged: rows.flatMap((row) => objectOf(row) ?? []),
   };
 }

@@ -46,14 +46,15 @@ export async function recordStatuses(
   if (statuses.length === 0) return [];
   const rows = await database.run<{ readonly application: ApplicationId }>(
     RECORD,
-    values(sortedBy(statuses, (status) => status.applicationId)),
+    statusValues(sortedBy(statuses, (status) => status.applicationId)),
     signal,
   );
   const changed = new Set(rows.map((row) => row.application));
   return statuses.map((status) => status.applicationId).filter((id) => changed.has(id));
 }
 
-function values(batch: readonly RecordedStatus[]): readonly unknown[] {
+/** A batch as arrays by column: ten of scalars, then four JSON arrays of documents. */
+export function statusValues(batch: readonly RecordedStatus[]): readonly unknown[] {
   return [
     texts(batch.map((entry) => entry.applicationId)),
     texts(batch.map((entry) => entry.instanceId)),

@@ -24,23 +24,27 @@ select id, at, subject, kind, verdict, rule, details::json
   from unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) as i (id, at, subject, kind, verdict, rule, details)`,
 };
 
+const MATCHES = "($1::text is null or kind = $1) and ($2::text is null or verdict = $2) and at >= $3::timestamptz";
+
 const LIST: Statement = {
   name: "list_decisions",
   text: `
 select at, subject, kind, verdict, rule, details from decision
- where ($1::text is null or subject = $1) and ($2::text is null or kind = $2)
+ where ${MATCHES}
  order by at desc, id desc
- limit $3`,
+ limit $4`,
 };
 
-const LIST_OF_SUBJECT: Statement = {
-  name: "list_decisions_of_subject",
+const LIST_OF_SUBJECTS: Statement = {
+  name: "list_decisions_of_subjects",
   text: `
 select at, subject, kind, verdict, rule, details from decision
- where subject = $1 and ($2::text is null or kind = $2)
+ where subject = any ($5::text[]) and ${MATCHES}
  order by at desc, id desc
- limit $3`,
+ limit $4`,
 };
+
+const BEGINNING = "-infinity";
 
 type Row = Omit<Decision, "at"> & { readonly at: Millis };
 
@@ -59,7 +63,11 @@ export function createDecisionStore(database: Database, ids: DecisionIds): Decis
       ];
       await database.run(APPEND, values, signal);
     },
-    list: ({ subject, kind }, limit, signal) =>
-      database.run<Row>(subject === undefined ? LIST : LIST_OF_SUBJECT, [subject ?? null, kind ?? null, limit], signal),
+    list: ({ subject, subjects = subject === undefined ? undefined : [subject], kind, verdict, since }, limit, signal) => {
+      const values = [kind ?? null, verdict === undefined ? null : text(verdict), since === undefined ? BEGINNING : instant(since), limit];
+      return subjects === undefined
+        ? database.run<Row>(LIST, values, signal)
+        : database.run<Row>(LIST_OF_SUBJECTS, [...values, texts(subjects)], signal);
+    },
   };
 }

@@ -21,7 +21,7 @@ import {
 const OPERATIONS: Statement = {
   name: "list_operations",
   text: `
-select id, workspace, instance, subject, kind, state, attempts, created_at, updated_at, message from operation
+select id, workspace, instance, subject, kind, state, attempts, created_at, updated_at, deadline, message from operation
  where ($1::text is null or state = $1) and ($2::text is null or workspace = $2) and id > $3
  order by id
  limit $4`,
@@ -74,6 +74,7 @@ interface OperationRow {
   readonly attempts: number;
   readonly created_at: Millis;
   readonly updated_at: Millis;
+  readonly deadline: Millis;
   readonly message: string;
 }
 

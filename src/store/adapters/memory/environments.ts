@@ -1,0 +1,126 @@
+import { type Environment, environmentCredentialKey, ownerCredentialId } from "../../../domain/environment.ts";
+import { GoneError } from "../../../domain/errors.ts";
+import { canonicalJson } from "../../../domain/hash.ts";
+import type { CredentialId, WorkspaceId } from "../../../domain/ids.ts";
+import type { Connection, EnvironmentClaim, EnvironmentEnd, EnvironmentStore, KnownEnvironment } from "../../environment/port.ts";
+import { putUnit, unitRow, workspaceOf } from "./applications.ts";
+import { putCredential } from "./credentials.ts";
+import { type ApplicationRow, type Tables, type Transact, type Transaction, workspaceIdentity } from "./tables.ts";
+
+export function createEnvironmentStore(transact: Transact): EnvironmentStore {
+  return {
+    claim: (claim, signal) => transact(signal, (transaction) => claimEnvironment(transaction, claim)),
+    connect: (connection, signal) => transact(signal, (transaction) => connect(transaction, connection)),
+    putCredential: ({ id, purpose, plaintext }, signal) =>
+      transact(signal, ({ tables }) => {
+        const environment = tables.environments.get(id);
+        if (environment === undefined)
+          throw new GoneError("storing a credential of an environment", { code: "store.environment-gone", context: { environment: id } });
+        return putCredential(tables, environmentCredentialKey(id, environment.workspaceId, purpose), plaintext);
+      }),
+    withdraw: (uid, signal) =>
+      transact(signal, (transaction) => {
+        for (const environment of transaction.tables.environments.where("uid", uid))
+          if (environment.state === "connected") put(transaction, { ...environment, state: "withdrawn" });
+      }),
+    recordEnd: (uid, signal) =>
+      transact(signal, (transaction) => {
+        const [environment] = transaction.tables.environments.where("uid", uid);
+        return environment === undefined ? "gone" : end(transaction, environment);
+      }),
+    noteAccount: (id, hasAccount, signal) =>
+      transact(signal, ({ tables, notify }) => {
+        const environment = tables.environments.get(id);
+        if (environment === undefined || environment.hasAccount === hasAccount) return;
+        tables.environments.put(id, { ...environment, hasAccount });
+        if (hasAccount || workspaceOf(tables, environment.workspaceId).state !== "deleting") return;
+        for (const { unit } of tables.units.where("workspace", environment.workspaceId)) notify("unit", unit.id);
+      }),
+    read: (uid, signal) => transact(signal, ({ tables }) => tables.environments.where("uid", uid)[0]),
+    listKnown: (apiCluster, signal) =>
+      transact(signal, ({ tables }) =>
+        [...tables.environments.values()]
+          .filter(({ workspaceId }) => workspaceOf(tables, workspaceId).apiCluster === apiCluster)
+          .map((environment) => known(tables, environment))
+          .sort((a, b) => (a.id < b.id ? -1 : 1)),
+      ),
+  };
+}
+
+/** What a name means: the connected environment of that name, else the newest. */
+export function environmentNamed(tables: Tables, workspaceId: WorkspaceId, name: string | undefined): Environment | undefined {
+  if (name === undefined) return undefined;
+  const named = tables.environments.where("workspace", workspaceId).filter((environment) => environment.name === name);
+  return named.find(({ state }) => state === "connected") ?? named.at(-1);
+}
+
+function known(tables: Tables, { id, uid, name, state, generation, workspaceId }: Environment): KnownEnvironment {
+  return { id, uid, name, state, generation, namespace: workspaceOf(tables, workspaceId).namespace };
+}
+
+function claimEnvironment(transaction: Transaction, { workspace, newIds, name, uid }: EnvironmentClaim) {
+  const { tables } = transaction;
+  const [row] = tables.environments.where("uid", uid);
+  if (row !== undefined) return { id: row.id, workspaceId: row.workspaceId, hasAccount: row.hasAccount };
+  const [owner] = tables.workspaces.where("identity", workspaceIdentity(workspace));
+  const workspaceId = owner?.id ?? newIds.workspaceId;
+  if (owner === undefined) tables.workspaces.put(workspaceId, { ...workspace, id: workspaceId, state: "active" });
+  for (const other of tables.environments.where("workspace", workspaceId))
+    if (other.name === name && other.state !== "leaving") put(transaction, { ...other, state: "leaving" });
+  const nothingYet = { generation: 0, state: "withdrawn", apiUrl: "", namespaces: [], fingerprint: "" } as const;
+  const flags = { clusterResources: false, isInsecure: false, createsAccount: false, hasAccount: false };
+  tables.environments.put(newIds.environmentId, { id: newIds.environmentId, workspaceId, name, uid, ...nothingYet, ...flags });
+  return { id: newIds.environmentId, workspaceId, hasAccount: false };
+}
+
+function connect(transaction: Transaction, connection: Connection): boolean {
+  const before = transaction.tables.environments.get(connection.id);
+  if (before === undefined || before.state === "leaving") return false;
+  const after: Environment = { ...before, ...connection, state: "connected" };
+  const isChanged = canonicalJson({ ...before, generation: 0 }) !== canonicalJson({ ...after, generation: 0 });
+  if (isChanged) put(transaction, after);
+  else transaction.tables.environments.put(after.id, after);
+  return isChanged;
+}
+
+function end(transaction: Transaction, environment: Environment): EnvironmentEnd {
+  const { tables } = transaction;
+  const stands = tables.objects.where("subject", environment.id).length > 0;
+  const isNeeded = usersOf(tables, environment).some(({ application }) => application.deletion === "cascade");
+  if (stands || isNeeded || environment.hasAccount) {
+    if (environment.state !== "leaving") put(transaction, { ...environment, state: "leaving" });
+    return stands || isNeeded ? "in-use" : "account-left";
+  }
+  tables.environments.drop(environment.id);
+  tables.credentials.delete(environment.id as string as CredentialId);
+  tables.credentials.delete(ownerCredentialId(environment.id));
+  if (environment.state !== "leaving") raise(transaction, environment);
+  return "gone";
+}
+
+function usersOf(tables: Tables, { workspaceId, name }: Environment): readonly ApplicationRow[] {
+  return [...tables.applications.values()].filter(
+    ({ application }) => application.workspaceId === workspaceId && application.spec.destination.environment === name,
+  );
+}
+
+function put(transaction: Transaction, environment: Environment): void {
+  transaction.tables.environments.put(environment.id, environment);
+  raise(transaction, environment);
+}
+
+/** Everything that follows from the environment is wanted anew, and its users should hear of it. */
+function raise({ tables, notify }: Transaction, environment: Environment): void {
+  const users = usersOf(tables, environment);
+  for (const unitId of new Set(users.map(({ application }) => application.unitId))) {
+    const row = unitRow(tables, unitId);
+    putUnit(tables, { ...row, unit: { ...row.unit, desiredRevision: row.unit.desiredRevision + 1 } });
+    notify("unit", unitId);
+  }
+  for (const row of users) {
+    const { id, deletedAt, desiredRevision } = row.application;
+    const application = { ...row.application, desiredRevision: desiredRevision + (deletedAt === undefined ? 1 : 0) };
+    tables.applications.put(id, { ...row, application, viewRevision: row.viewRevision + 1 });
+    notify("application", id);
+  }
+}

@@ -1,0 +1,63 @@
+import { LOAD_DIMENSIONS } from "../../../domain/load.ts";
+import type { CountedUnit, HeavyUnit, LoadSample, LoadStore } from "../../load/port.ts";
+import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
+import type { Tables, Transact, UnitRow } from "./tables.ts";
+
+export function createLoadStore(transact: Transact): LoadStore {
+  return {
+    countUnits: (instanceId, signal) =>
+      transact(signal, ({ tables }) => tables.units.where("owner", instanceId).map((row) => countedOf(tables, row))),
+    recordSample: (sample, signal) => transact(signal, ({ tables }) => recordSample(tables, sample)),
+    listInstanceLoads: (className, signal) =>
+      transact(signal, ({ tables }) => {
+        const own = [...tables.instances.values()].filter((one) => one.class === className && one.state !== "RETIRED");
+        return own.toSorted((a, b) => (a.id < b.id ? -1 : 1)).flatMap(({ id }) => tables.instanceLoads.get(id) ?? []);
+      }),
+    readState: (className, signal) =>
+      transact(signal, ({ tables }) => tables.classLoads.get(className) ?? { aboveSince: {}, overloadedSince: {} }),
+    recordState: (className, state, signal) => transact(signal, ({ tables }) => void tables.classLoads.set(className, state)),
+    listHeaviest: (limit, signal) => transact(signal, ({ tables }) => heaviest(tables).slice(0, limit)),
+  };
+}
+
+function countedOf(tables: Tables, { unit, load }: UnitRow): CountedUnit {
+  const rows = applicationsOf(tables, unit.id);
+  const environments = new Set(rows.flatMap(({ application }) => application.spec.destination.environment ?? []));
+  return {
+    unitId: unit.id,
+    epoch: unit.epoch,
+    applications: rows.length,
+    resources: rows.reduce((sum, { status }) => sum + (status?.status.resourceCount ?? 0), 0),
+    clusterEntries: environments.size,
+    known: load,
+  };
+}
+
+function recordSample(tables: Tables, { units, ...instance }: LoadSample): void {
+  const { instanceId, at } = instance;
+  if (!tables.instances.has(instanceId)) return;
+  const before = tables.instanceLoads.get(instanceId);
+  if (before === undefined || before.at < at) tables.instanceLoads.set(instanceId, instance);
+  for (const { unitId, epoch, load, whole } of units) {
+    const row = tables.units.get(unitId);
+    if (row === undefined || row.unit.owner !== instanceId || row.unit.epoch !== epoch) continue;
+    if (row.load !== undefined && row.load.at >= at) continue;
+    putUnit(tables, { ...row, load, unit: { ...row.unit, load: { ...whole, applications: row.unit.load.applications } } });
+  }
+}
+
+function heaviest(tables: Tables): readonly HeavyUnit[] {
+  const held = [...tables.units.values()].flatMap(({ unit, load }): readonly HeavyUnit[] => {
+    const instance = unit.owner === undefined ? undefined : tables.instances.get(unit.owner);
+    if (instance === undefined) return [];
+    const { namespace } = workspaceOf(tables, unit.workspaceId);
+    const { bucket, load: planning } = unit;
+    return [{ unitId: unit.id, namespace, bucket, instanceId: instance.id, planning, capacity: instance.capacity, known: load }];
+  });
+  return held.sort((a, b) => shareOf(b) - shareOf(a) || (a.unitId < b.unitId ? -1 : 1));
+}
+
+function shareOf({ planning, capacity }: HeavyUnit): number {
+  const shares = LOAD_DIMENSIONS.flatMap((dimension) => (capacity[dimension] > 0 ? planning[dimension] / capacity[dimension] : []));
+  return Math.max(-1, ...shares);
+}

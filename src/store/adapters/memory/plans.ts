@@ -1,0 +1,110 @@
+import { NO_DIRECTIVE } from "../../../domain/directive.ts";
+import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
+import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
+import type { MoveOutcome, PlanFacts, PlanStore, UnitFacts, UnitMove } from "../../plan/port.ts";
+import { applicationsOf, objectKey, putUnit, workspaceOf } from "./applications.ts";
+import { environmentNamed } from "./environments.ts";
+import { changeViews, loadOf } from "./placements.ts";
+import type { Tables, Transact, Transaction, UnitRow } from "./tables.ts";
+
+export function createPlanStore(transact: Transact): PlanStore {
+  return {
+    listClasses: (signal) =>
+      transact(signal, ({ tables }) => {
+        const instances = [...tables.instances.values()].filter(({ state }) => state !== "RETIRED");
+        const units = [...tables.units.values()].map(({ unit }) => unit);
+        return [...new Set([...instances, ...units].map((one) => one.class))].sort();
+      }),
+    readFacts: (className, movesSince, signal) => transact(signal, ({ tables }) => readFacts(tables, className, movesSince)),
+    record: (plan, decision, signal) =>
+      transact(signal, ({ tables }) => {
+        tables.plans.set(plan.id, structuredClone(plan));
+        tables.decisions.push(decision);
+      }),
+    read: (id, signal) => transact(signal, ({ tables }) => tables.plans.get(id)),
+    list: (filter, limit, signal) =>
+      transact(signal, ({ tables }) => {
+        const wanted = [...tables.plans.values()].filter((plan) => filter.class === undefined || plan.class === filter.class);
+        return wanted.sort((a, b) => b.createdAt - a.createdAt || (a.id > b.id ? -1 : 1)).slice(0, limit);
+      }),
+    recordApplied: (id, decision, signal) =>
+      transact(signal, ({ tables }) => {
+        const plan = tables.plans.get(id);
+        if (plan === undefined) return;
+        tables.plans.set(id, { ...plan, appliedAt: decision.at });
+        tables.decisions.push(decision);
+      }),
+    commitMove: (move, signal) => transact(signal, (transaction) => commitMove(transaction, move)),
+  };
+}
+
+function readFacts(tables: Tables, className: string, movesSince: number): PlanFacts {
+  const instances = [...tables.instances.values()].filter((one) => one.class === className && one.state !== "RETIRED");
+  const units = [...tables.units.values()].filter(({ unit }) => unit.class === className);
+  return {
+    class: className,
+    instances: instances.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    units: units.toSorted((a, b) => (a.unit.id < b.unit.id ? -1 : 1)).map((row) => unitFacts(tables, row)),
+    instanceLoads: instances
+      .map(({ id }) => id)
+      .sort()
+      .flatMap((id) => tables.instanceLoads.get(id) ?? []),
+    freezes: [...tables.freezes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    state: tables.classLoads.get(className) ?? { aboveSince: {}, overloadedSince: {} },
+    moves: tables.unitMoves
+      .filter((move) => move.class === className && move.at >= movesSince)
+      .map(({ unit, from, to, reason, at }) => ({ unit, from, to, reason, at }))
+      .toReversed(),
+  };
+}
+
+function unitFacts(tables: Tables, row: UnitRow): UnitFacts {
+  const { unit, load } = row;
+  const clusters = applicationsOf(tables, unit.id).flatMap(({ application }) => {
+    const name = application.spec.destination.environment;
+    return (name === undefined ? undefined : environmentNamed(tables, unit.workspaceId, name)?.apiUrl) ?? [];
+  });
+  return {
+    unit,
+    namespace: workspaceOf(tables, unit.workspaceId).namespace,
+    known: load,
+    directive: tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE,
+    clusters: [...new Set(clusters)].filter((url) => url !== "").sort(),
+    movedAt: tables.unitMoves.findLast((move) => move.unit === unit.id)?.at,
+    isDeployed: isDeployed(tables, row),
+  };
+}
+
+function isDeployed(tables: Tables, { unit }: UnitRow): boolean {
+  const stands = (subject: string): boolean => tables.objects.where("subject", subject).some(({ instanceId }) => instanceId === unit.owner);
+  const applications = applicationsOf(tables, unit.id);
+  const isHeld = applications.some(
+    ({ application, status }) => status !== undefined || application.deletedAt !== undefined || stands(application.id),
+  );
+  if (isHeld || (applications.length > 0 && stands(unit.id))) return true;
+  return tables.environments.where("workspace", unit.workspaceId).some(({ id }) => stands(id));
+}
+
+function commitMove(transaction: Transaction, move: UnitMove): MoveOutcome {
+  const { tables, notify } = transaction;
+  const row = tables.units.get(move.unitId);
+  const target = tables.instances.get(move.to);
+  if (row === undefined) return { kind: "stale" };
+  if (target === undefined) return { kind: "full" };
+  const { unit } = row;
+  if (unit.owner !== move.from || unit.epoch !== move.epoch) return { kind: "stale" };
+  if (isDeployed(tables, row)) return { kind: "deployed" };
+  const load = addLoad(loadOf(tables, move.to), unit.load);
+  const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= move.ceiling[dimension]);
+  if (target.state !== "ACTIVE" || !fits) return { kind: "full" };
+  const epoch = ++tables.lastEpoch;
+  for (const object of tables.objects.where("subject", unit.id))
+    if (object.instanceId === move.from) tables.objects.drop(objectKey(object));
+  putUnit(tables, { ...row, unit: { ...unit, owner: move.to, epoch, phase: "IDLE", rowVersion: unit.rowVersion + 1 } });
+  const { from, to, reason, decision } = move;
+  tables.unitMoves.push({ unit: unit.id, class: unit.class, from, to, reason, at: decision.at });
+  tables.decisions.push(decision);
+  notify("unit", unit.id);
+  changeViews(transaction, unit.id, { instanceId: to, message: WAITING_FOR_INSTANCE });
+  return { kind: "moved", epoch };
+}

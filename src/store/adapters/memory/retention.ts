@@ -1,0 +1,68 @@
+import type { Decision } from "../../../domain/decision.ts";
+import { ENVIRONMENT_PURPOSE, OWNER_PURPOSE, ownerCredentialId } from "../../../domain/environment.ts";
+import type { CredentialId, EnvironmentId, InstanceId, PlanId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
+import { REPOSITORY_PURPOSE } from "../../../domain/repository-credential.ts";
+import type { RetentionStore } from "../../retention/port.ts";
+import type { CredentialRow, Tables, Transact } from "./tables.ts";
+
+export function createRetentionStore(transact: Transact): RetentionStore {
+  return {
+    forgetOperations: (before, limit, signal) =>
+      transact(signal, ({ tables }) => {
+        const old = [...tables.operations.values()].filter(
+          ({ operation }) => operation.state === "Completed" && operation.updatedAt < before,
+        );
+        const doomed = old.slice(0, limit);
+        for (const { operation } of doomed) tables.operations.drop(operation.id);
+        return doomed.length;
+      }),
+    forgetCredentials: (limit, signal) =>
+      transact(signal, ({ tables }) => {
+        const doomed = [...tables.credentials].filter(([id, row]) => isOrphan(tables, id, row)).slice(0, limit);
+        for (const [id] of doomed) tables.credentials.delete(id);
+        return doomed.length;
+      }),
+    forgetPlans: (before, limit, signal) =>
+      transact(signal, ({ tables }) => {
+        const doomed = [...tables.plans.values()].filter(({ expiresAt }) => expiresAt < before).slice(0, limit);
+        for (const { id } of doomed) tables.plans.delete(id);
+        const kept = tables.unitMoves.filter(({ at }) => at >= before);
+        if (doomed.length < limit) tables.unitMoves.splice(0, tables.unitMoves.length, ...kept);
+        return doomed.length;
+      }),
+    // There is no walk to be continued here: an array is looked through at once.
+    forgetDecisions: ({ before }, signal) =>
+      transact(signal, ({ tables }) => {
+        const kept = tables.decisions.filter((decision) => decision.at >= before || restsOn(tables, decision));
+        const forgotten = tables.decisions.length - kept.length;
+        tables.decisions.splice(0, tables.decisions.length, ...kept);
+        return { forgotten, next: undefined };
+      }),
+  };
+}
+
+/** Whether it is the newest of its kind about something that is still there. Later entries of the array are newer at the same time. */
+function restsOn(tables: Tables, decision: Decision): boolean {
+  const { subject, kind, at } = decision;
+  if (kind === "placement" && tables.units.get(subject as UnitId) === undefined) return false;
+  if (kind === "instance" && !tables.instances.has(subject as InstanceId)) return false;
+  if (kind === "directive" && !isDirected(tables, subject)) return false;
+  if (kind === "plan" && !tables.plans.has(subject as PlanId)) return false;
+  const index = tables.decisions.indexOf(decision);
+  return !tables.decisions.some(
+    (one, place) => one.subject === subject && one.kind === kind && (one.at > at || (one.at === at && place > index)),
+  );
+}
+
+function isOrphan(tables: Tables, id: CredentialId, { owner, purpose }: CredentialRow): boolean {
+  if (tables.workspaces.get(owner as WorkspaceId) === undefined && !tables.instances.has(owner as InstanceId)) return true;
+  if (purpose === ENVIRONMENT_PURPOSE) return tables.environments.get(id as string as EnvironmentId) === undefined;
+  if (purpose === OWNER_PURPOSE) return ![...tables.environments.values()].some((each) => ownerCredentialId(each.id) === id);
+  if (purpose === REPOSITORY_PURPOSE) return ![...tables.repositoryCredentials.values()].some(({ credentialId }) => credentialId === id);
+  return false;
+}
+
+/** Subjects of orders: a workspace, or a freeze by its name. */
+function isDirected(tables: Tables, subject: string): boolean {
+  return tables.workspaces.get(subject as WorkspaceId) !== undefined || tables.freezes.has(subject.replace(/^freeze\//, ""));
+}

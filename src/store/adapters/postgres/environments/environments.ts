@@ -1,0 +1,201 @@
+import { type Environment, ownerCredentialId } from "../../../../domain/environment.ts";
+import type { EnvironmentId, WorkspaceId } from "../../../../domain/ids.ts";
+import type { KeyRing } from "../../../credential/port.ts";
+import type { Connection, EnvironmentClaim, EnvironmentEnd, EnvironmentStore, KnownEnvironment } from "../../../environment/port.ts";
+import type { Database, Run, Statement } from "../database.ts";
+import { text } from "../sql-values.ts";
+import { type EnvironmentRow, environmentOf } from "./environment-row.ts";
+import { putEnvironmentCredential } from "./put-credential.ts";
+import { lockUnitsOf, raiseUsers } from "./raise-users.ts";
+
+const WORKSPACE_OF_CLAIM: Statement = {
+  name: "ensure_workspace_of_environment",
+  text: `
+insert into workspace as w (id, plane, api_cluster, namespace, namespace_uid, trust_class, state) values ($1, $2, $3, $4, $5, $6, 'active')
+on conflict (plane, api_cluster, namespace_uid) do update set namespace = w.namespace
+returning id`,
+};
+
+const SUPERSEDE: Statement = {
+  name: "supersede_environments",
+  text: "update environment set state = 'leaving' where workspace = $1 and name = $2 and id <> $3 and state <> 'leaving' returning id",
+};
+
+const CLAIM: Statement = {
+  name: "claim_environment",
+  text: `
+insert into environment (id, workspace, name, uid, state) values ($1, $2, $3, $4, 'withdrawn')
+on conflict (uid) do nothing
+returning id`,
+};
+
+const FIND: Statement = {
+  name: "find_environment",
+  text: `select id, workspace, name, uid, state, has_account from environment where id = $1`,
+};
+const FIND_BY_UID: Statement = {
+  name: "find_environment_by_uid",
+  text: `select id, workspace, name, uid, state, has_account from environment where uid = $1`,
+};
+
+const CONNECT: Statement = {
+  name: "connect_environment",
+  text: `
+with before as materialized (select * from environment where id = $1 for update), after as (
+  update environment e
+     set state = 'connected', generation = $2, api_url = $3, namespaces = $4, cluster_resources = $5, is_insecure = $6, creates_account = $7, fingerprint = $8
+    from before b where e.id = b.id
+  returning (b.state, b.api_url, b.namespaces, b.cluster_resources, b.is_insecure, b.creates_account, b.fingerprint)
+    is distinct from (e.state, e.api_url, e.namespaces, e.cluster_resources, e.is_insecure, e.creates_account, e.fingerprint) as is_changed
+)
+select is_changed from after`,
+};
+
+const WITHDRAW: Statement = {
+  name: "withdraw_environment",
+  text: "update environment set state = 'withdrawn' where id = $1 and state = 'connected' returning id",
+};
+
+const IS_NEEDED: Statement = {
+  name: "is_environment_needed",
+  text: `
+select exists (select from shard_object where subject = $1)
+       or exists (select from application where workspace = $2 and environment = $3 and deletion = 'cascade') as is_needed`,
+};
+
+const LEAVE: Statement = {
+  name: "leave_environment",
+  text: "update environment set state = 'leaving' where id = $1 and state <> 'leaving' returning id",
+};
+
+/** Before anything is looked for that is to go with it: a credential that was being stored is there then. */
+const HOLD: Statement = { name: "hold_environment", text: "select id from environment where id = $1 for update" };
+
+const DROP: Statement = {
+  name: "drop_environment",
+  text: "with secrets as (delete from credential where id = $1 or id = $2) delete from environment where id = $1",
+};
+
+const NOTE_ACCOUNT: Statement = {
+  name: "note_account_of_environment",
+  text: `
+with noted as (
+  update environment set has_account = $2::boolean where id = $1 and has_account <> $2::boolean returning workspace
+)
+select pg_notify('argosy', 'unit:' || u.id)
+  from noted n join workspace w on w.id = n.workspace join placement_unit u on u.workspace = w.id
+ where w.state = 'deleting' and not $2::boolean`,
+};
+
+const READ: Statement = { name: "read_environment", text: "select row_to_json(e) as environment from environment e where uid = $1" };
+
+const LIST: Statement = {
+  name: "list_known_environments",
+  text: `
+select e.id, e.uid, e.name, e.state, e.generation, w.namespace
+  from environment e join workspace w on w.id = e.workspace
+ where w.api_cluster = $1
+ order by e.id`,
+};
+
+interface Found {
+  readonly id: EnvironmentId;
+  readonly workspace: WorkspaceId;
+  readonly name: string;
+  readonly state: Environment["state"];
+  readonly has_account: boolean;
+}
+
+/** Environments are few and change seldom: each change is a transaction of several plain statements. */
+export function createEnvironmentStore(database: Database, ring: KeyRing | undefined): EnvironmentStore {
+  return {
+    putCredential: (secret, signal) => putEnvironmentCredential({ database, ring }, secret, signal),
+    claim: (claim, signal) => database.transaction("claim_environment", (run) => claimEnvironment(run, claim), signal),
+    connect: (connection, signal) =>
+      database.transaction(
+        "connect_environment",
+        async (run) => {
+          const row = await lock(run, FIND, connection.id);
+          return row === undefined ? false : connect(run, row, connection);
+        },
+        signal,
+      ),
+    withdraw: (uid, signal) =>
+      database.transaction(
+        "withdraw_environment",
+        async (run) => {
+          const row = await lock(run, FIND_BY_UID, uid);
+          if (row !== undefined && (await run(WITHDRAW, [row.id])).length > 0) await raiseUsers(run, row.workspace, row.name);
+        },
+        signal,
+      ),
+    recordEnd: (uid, signal) =>
+      database.transaction(
+        "end_environment",
+        async (run) => {
+          const row = await lock(run, FIND_BY_UID, uid);
+          return row === undefined ? "gone" : end(run, row);
+        },
+        signal,
+      ),
+    noteAccount: async (id, hasAccount, signal) => void (await database.run(NOTE_ACCOUNT, [id, hasAccount], signal)),
+    async read(uid, signal) {
+      const [row] = await database.run<{ readonly environment: EnvironmentRow }>(READ, [uid], signal);
+      return row === undefined ? undefined : environmentOf(row.environment);
+    },
+    listKnown: (apiCluster, signal) => database.run<KnownEnvironment>(LIST, [apiCluster], signal),
+  };
+}
+
+/** The row, as it is once the units are locked that what happens to it may change. */
+async function lock(run: Run, find: Statement, key: string): Promise<Found | undefined> {
+  const [place] = await run<Found>(find, [key]);
+  if (place === undefined) return undefined;
+  await lockUnitsOf(run, place.workspace);
+  return (await run<Found>(find, [key]))[0];
+}
+
+async function claimEnvironment(
+  run: Run,
+  { workspace, newIds, name, uid }: EnvironmentClaim,
+): Promise<Pick<Environment, "id" | "workspaceId" | "hasAccount">> {
+  const { plane, apiCluster, namespace, namespaceUid, trustClass } = workspace;
+  const [owner] = await run<{ readonly id: WorkspaceId }>(WORKSPACE_OF_CLAIM, [
+    newIds.workspaceId,
+    plane,
+    apiCluster,
+    namespace,
+    namespaceUid,
+    trustClass,
+  ]);
+  const workspaceId = owner?.id ?? newIds.workspaceId;
+  await lockUnitsOf(run, workspaceId);
+  if ((await run(CLAIM, [newIds.environmentId, workspaceId, name, uid])).length > 0) {
+    const superseded = await run(SUPERSEDE, [workspaceId, name, newIds.environmentId]);
+    if (superseded.length > 0) await raiseUsers(run, workspaceId, name);
+  }
+  const [row] = await run<Found>(FIND_BY_UID, [uid]);
+  return { id: row?.id ?? newIds.environmentId, workspaceId: row?.workspace ?? workspaceId, hasAccount: row?.has_account ?? false };
+}
+
+async function connect(run: Run, row: Found, connection: Connection): Promise<boolean> {
+  if (row.state === "leaving") return false;
+  const { id, generation, apiUrl, namespaces, clusterResources, isInsecure, createsAccount, fingerprint } = connection;
+  const values = [id, generation, text(apiUrl), namespaces.map(text), clusterResources, isInsecure, createsAccount, fingerprint];
+  const [changed] = await run<{ readonly is_changed: boolean }>(CONNECT, values);
+  if (changed?.is_changed !== true) return false;
+  await raiseUsers(run, row.workspace, row.name);
+  return true;
+}
+
+async function end(run: Run, { id, workspace, name, state, has_account }: Found): Promise<EnvironmentEnd> {
+  const [need] = await run<{ readonly is_needed: boolean }>(IS_NEEDED, [id, workspace, name]);
+  if (need?.is_needed === true || has_account) {
+    if ((await run(LEAVE, [id])).length > 0) await raiseUsers(run, workspace, name);
+    return need?.is_needed === true ? "in-use" : "account-left";
+  }
+  await run(HOLD, [id]);
+  await run(DROP, [id, ownerCredentialId(id)]);
+  if (state !== "leaving") await raiseUsers(run, workspace, name);
+  return "gone";
+}

@@ -1,0 +1,49 @@
+import { DECISION_COLUMNS } from "../views/decisions.ts";
+
+/**
+ * What giving a unit to an instance takes, whoever decided it, as common table expressions. Parameters: $1 the instance, $4 its state,
+ * $5 the loads it may have, $6 to $12 the decision (`decisionValues`), of which $7 is when, $13 what waiting operations say.
+ */
+
+/** `held`: what the instance holds. */
+export const HELD = `held as materialized (
+  select coalesce(sum(load[1]), 0) as l1, coalesce(sum(load[2]), 0) as l2, coalesce(sum(load[3]), 0) as l3, coalesce(sum(load[4]), 0) as l4, coalesce(sum(load[5]), 0) as l5
+    from placement_unit where owner = $1
+)`;
+
+/** Whether a unit `u` may go there, beside what is `held` as `h`. */
+export const FITS = `$4 = 'ACTIVE'
+     and h.l1 + u.load[1] <= ($5::bigint[])[1] and h.l2 + u.load[2] <= ($5::bigint[])[2] and h.l3 + u.load[3] <= ($5::bigint[])[3]
+     and h.l4 + u.load[4] <= ($5::bigint[])[4] and h.l5 + u.load[5] <= ($5::bigint[])[5]`;
+
+/**
+ * What follows for the units in `placed` (id, owner, epoch, desired_revision): their objects and applications are wanted on the
+ * instance, users' statuses and operations say so, the decision is journaled, and `hints` are sent.
+ */
+export const SEATED = `wanted as materialized (
+  select a.id, a.desired_revision, p.id as unit, p.owner, p.epoch
+    from placed p cross join lateral (select id, desired_revision from application where unit = p.id order by id) as a
+), objects as (
+  insert into shard_object (subject, kind, instance, unit, desired_revision, epoch)
+  select * from (
+    select id, 'application', owner, unit, desired_revision, epoch from wanted
+    union all
+    select p.id, k.kind, p.owner, p.id, p.desired_revision, p.epoch from placed p cross join unnest(array['account', 'project', 'register']) as k (kind)
+  ) as o (subject, kind, instance, unit, desired_revision, epoch)
+   order by subject, kind, instance
+  on conflict (subject, kind, instance)
+  do update set desired_revision = excluded.desired_revision, applied_revision = 0, epoch = excluded.epoch, uid = '', hash = ''
+), seen as (
+  select s.application from wanted n cross join lateral (select application from application_status where application = n.id for no key update) as s
+), views as (
+  update application_status s set view_revision = s.view_revision + 1 from seen n where s.application = n.application
+), waiting as (
+  select o.id from wanted n cross join lateral (select id from operation where subject = n.id and state <> 'Completed' order by id for no key update) as o
+), operations as (
+  update operation o set instance = $1, message = $13, updated_at = $7 from waiting n where o.id = n.id
+), journal as (
+  insert into decision (${DECISION_COLUMNS})
+  select $6, $7, $8, $9, $10, $11, $12::json from placed
+), hints as materialized (
+  select count(pg_notify('argosy', h.hint)) as sent from (select 'unit:' || id from placed union all select 'application:' || id from wanted) as h (hint)
+)`;

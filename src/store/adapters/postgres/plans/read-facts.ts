@@ -1,0 +1,109 @@
+import type { Millis } from "../../../../domain/clock.ts";
+import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
+import type { MoveReason } from "../../../../domain/plan.ts";
+import type { DoneMove, PlanFacts, UnitFacts } from "../../../plan/port.ts";
+import type { Database, Statement } from "../database.ts";
+import { type DirectiveRow, directiveOf, FREEZES, type FreezeRow, freezeOf } from "../directives/directives.ts";
+import { INSTANCE, type InstanceRow, instanceOf } from "../fleet/instance-row.ts";
+import {
+  INSTANCE_LOADS,
+  type InstanceLoadRow,
+  instanceLoadOf,
+  type KnownRow,
+  knownOf,
+  READ_CLASS_LOAD,
+  stateOf,
+} from "../loads/load-row.ts";
+import { UNIT, type UnitRow, unitOf } from "../rows.ts";
+import { instant } from "../sql-values.ts";
+
+/** Everything is read as of one moment, however many statements that takes. */
+const ONE_MOMENT: Statement = { name: "read_one_moment", text: "set transaction isolation level repeatable read, read only" };
+
+const INSTANCES: Statement = {
+  name: "list_instances_of_class",
+  text: `select ${INSTANCE} from instance i where i.class = $1 and i.state <> 'RETIRED' order by i.id`,
+};
+
+/**
+ * Expression: whether a unit `u` may not be moved without a hand-over. Something of its applications stands on its instance, or may:
+ * the objects that let them stand there do.
+ */
+export const IS_DEPLOYED = `(
+     exists (select from application a left join application_status s on s.application = a.id
+              where a.unit = u.id and (s.hash is not null or a.deleted_at is not null
+                or exists (select from shard_object o where o.subject in (a.id, u.id) and o.instance = u.owner and o.applied_revision > 0)))
+  or exists (select from environment e join shard_object o on o.subject = e.id and o.instance = u.owner where e.workspace = u.workspace))`;
+
+const UNITS: Statement = {
+  name: "read_units_to_plan",
+  text: `
+select ${UNIT}, w.namespace, d.pin as d_pin, d.hold as d_hold, l.planning as l_planning, l.recent as l_recent, l.at as l_at, m.at as moved_at,
+       c.clusters, ${IS_DEPLOYED} as is_deployed
+  from placement_unit u
+  join workspace w on w.id = u.workspace
+  left join directive d on d.workspace = u.workspace
+  left join unit_load l on l.unit = u.id
+  left join lateral (select at from unit_move where unit = u.id order by epoch desc limit 1) as m on true
+ cross join lateral (
+   select coalesce(array_agg(distinct e.api_url order by e.api_url), '{}') as clusters
+     from application a join environment e on e.workspace = a.workspace and e.name = a.environment
+    where a.unit = u.id and e.api_url <> '') as c
+ where u.class = $1
+ order by u.id`,
+};
+
+const MOVES: Statement = {
+  name: "list_unit_moves",
+  text: `select unit, from_instance, to_instance, reason, at from unit_move where class = $1 and at >= $2 order by epoch desc`,
+};
+
+type PlanUnitRow = UnitRow &
+  DirectiveRow &
+  KnownRow & {
+    readonly namespace: string;
+    readonly moved_at: Millis | null;
+    readonly clusters: readonly string[];
+    readonly is_deployed: boolean;
+  };
+
+interface MoveRow {
+  readonly unit: UnitId;
+  readonly from_instance: InstanceId;
+  readonly to_instance: InstanceId;
+  readonly reason: MoveReason;
+  readonly at: Millis;
+}
+
+export function readFacts(database: Database, className: string, movesSince: Millis, signal: AbortSignal): Promise<PlanFacts> {
+  return database.transaction(
+    "read_plan_facts",
+    async (run) => {
+      await run(ONE_MOMENT, []);
+      const instances = (await run<InstanceRow>(INSTANCES, [className])).map(instanceOf);
+      const units = (await run<PlanUnitRow>(UNITS, [className])).map(unitFactsOf);
+      const instanceLoads = (await run<InstanceLoadRow>(INSTANCE_LOADS, [className])).map(instanceLoadOf);
+      const freezes = (await run<FreezeRow>(FREEZES, [])).map(freezeOf);
+      const state = stateOf(await run(READ_CLASS_LOAD, [className]));
+      const moves = (await run<MoveRow>(MOVES, [className, instant(movesSince)])).map(moveOf);
+      return { class: className, instances, units, instanceLoads, freezes, state, moves };
+    },
+    signal,
+  );
+}
+
+function unitFactsOf(row: PlanUnitRow): UnitFacts {
+  return {
+    unit: unitOf(row),
+    namespace: row.namespace,
+    known: knownOf(row),
+    directive: directiveOf(row),
+    clusters: row.clusters,
+    movedAt: row.moved_at ?? undefined,
+    isDeployed: row.is_deployed,
+  };
+}
+
+function moveOf({ unit, from_instance: from, to_instance: to, reason, at }: MoveRow): DoneMove {
+  return { unit, from, to, reason, at };
+}

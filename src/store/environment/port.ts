@@ -1,0 +1,63 @@
+import type { ENVIRONMENT_PURPOSE, Environment, OWNER_PURPOSE } from "../../domain/environment.ts";
+import type { EnvironmentId, WorkspaceId } from "../../domain/ids.ts";
+import type { Workspace } from "../../domain/workspace.ts";
+
+/** Whose environment it is. The ids are used only where the rows do not exist yet. */
+export interface EnvironmentClaim {
+  readonly workspace: Pick<Workspace, "plane" | "apiCluster" | "namespace" | "namespaceUid" | "trustClass">;
+  readonly newIds: { readonly workspaceId: WorkspaceId; readonly environmentId: EnvironmentId };
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** An environment as it was just seen to work; its credential is stored already. */
+export type Connection = Omit<Environment, "workspaceId" | "name" | "uid" | "state" | "hasAccount">;
+
+/** What an environment is reached with, or the user's own credential for it. */
+export interface EnvironmentSecret {
+  readonly id: EnvironmentId;
+  readonly purpose: typeof ENVIRONMENT_PURPOSE | typeof OWNER_PURPOSE;
+  readonly plaintext: string;
+}
+
+/** What became of an environment whose resource is gone; only `gone` is the end of it. */
+export type EnvironmentEnd = "gone" | "in-use" | "account-left";
+
+export interface KnownEnvironment extends Pick<Environment, "id" | "uid" | "name" | "state" | "generation"> {
+  readonly namespace: string;
+}
+
+/**
+ * Written by the users' door only: where users deploy to. Whatever changes what the applications that name an environment
+ * should be raises their `desiredRevision` and their units', and notifies `unit` and `application`.
+ */
+export interface EnvironmentStore {
+  /**
+   * The environment of this resource, made `withdrawn` where there is none; others of its name are leaving from then on. Who claims one
+   * that is there changes nothing: it may be behind.
+   */
+  claim(claim: EnvironmentClaim, signal: AbortSignal): Promise<Pick<Environment, "id" | "workspaceId" | "hasAccount">>;
+  /**
+   * Stores or replaces, sealed; returns the keyed fingerprint. `GoneError` (`store.environment-gone`) when there is no such row (any
+   * more): nothing sealed outlives it.
+   */
+  putCredential(secret: EnvironmentSecret, signal: AbortSignal): Promise<string>;
+  /** Records what works from now on. Returns whether anything but the generation changed; `false` too when there is no such row. */
+  connect(connection: Connection, signal: AbortSignal): Promise<boolean>;
+  /** Nothing new may use it until it works again; unknown uids are ignored. */
+  withdraw(uid: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Its resource is gone. The row and its credentials go at once unless something stands for it on an instance, the cascade of
+   * an application has to go through it (`in-use`), or it has an account on its cluster: then it is leaving, and this is to be
+   * asked again.
+   */
+  recordEnd(uid: string, signal: AbortSignal): Promise<EnvironmentEnd>;
+  /**
+   * Says, before anything is made on the cluster, that there may be an account of ours; or that there is none any more, for which a
+   * workspace that is being deleted may have waited: that notifies its units.
+   */
+  noteAccount(id: EnvironmentId, hasAccount: boolean, signal: AbortSignal): Promise<void>;
+  read(uid: string, signal: AbortSignal): Promise<Environment | undefined>;
+  /** Every environment of one API cluster, sorted by id, for the sweep that compares them with the resources that exist. */
+  listKnown(apiCluster: string, signal: AbortSignal): Promise<readonly KnownEnvironment[]>;
+}

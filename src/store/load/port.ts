@@ -1,0 +1,96 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import type { LoadVector } from "../../domain/load.ts";
+
+/** What is known of a unit's load, with fractions. */
+export interface KnownLoad {
+  /** What plans are made with. */
+  readonly planning: LoadVector;
+  /** What it does now. */
+  readonly recent: LoadVector;
+  readonly at: Millis;
+}
+
+/** A unit on the instance that holds it, with what can be counted of it. */
+export interface CountedUnit {
+  readonly unitId: UnitId;
+  readonly epoch: number;
+  readonly applications: number;
+  /** Objects its applications manage, as their instance says. */
+  readonly resources: number;
+  /** Environments its applications deploy to, each a cluster entry of its own. */
+  readonly clusterEntries: number;
+  readonly known: KnownLoad | undefined;
+}
+
+/** What an instance took while it was measured. */
+export interface InstanceObservation {
+  readonly milliCpu: number;
+  /** Calls to Kubernetes a minute. */
+  readonly requests: number;
+  readonly resources: number;
+  readonly applications: number;
+}
+
+export interface InstanceLoad {
+  readonly instanceId: InstanceId;
+  readonly at: Millis;
+  /** Sum of what was measured of its units, whole numbers. */
+  readonly total: LoadVector;
+  /** Absent where only counts could be taken. */
+  readonly observation: InstanceObservation | undefined;
+  /** Objects its controller caches; absent where it did not say. */
+  readonly cachedObjects: number | undefined;
+}
+
+export interface LoadSample extends InstanceLoad {
+  readonly units: readonly {
+    readonly unitId: UnitId;
+    readonly epoch: number;
+    readonly load: KnownLoad;
+    /** The planning load in whole numbers: what instances are filled by. Its applications are counted elsewhere and left alone. */
+    readonly whole: LoadVector;
+  }[];
+}
+
+/** What is remembered of a class from one plan to the next. */
+export interface ClassLoadState {
+  /** Totals that were last trusted, and a level that was not but may come to be. */
+  readonly reference?: { readonly total: LoadVector; readonly rival?: { readonly total: LoadVector; readonly since: Millis } | undefined };
+  readonly weights?: { readonly base: number; readonly request: number; readonly resource: number; readonly application: number };
+  readonly fittedAt?: Millis;
+  /** Since when instances have been above the bound, and overloaded, by id. */
+  readonly aboveSince: Readonly<Record<string, Millis>>;
+  readonly overloadedSince: Readonly<Record<string, Millis>>;
+}
+
+/** A unit with its load, for people. */
+export interface HeavyUnit {
+  readonly unitId: UnitId;
+  readonly namespace: string;
+  readonly bucket: number;
+  readonly instanceId: InstanceId;
+  /** As instances are filled by it. */
+  readonly planning: LoadVector;
+  readonly capacity: LoadVector;
+  /** Absent: it was not measured yet. */
+  readonly known: KnownLoad | undefined;
+}
+
+/** Written by the scheduler: what units and instances were measured to take. */
+export interface LoadStore {
+  /** Units the instance holds, sorted by id, read at one moment. */
+  countUnits(instanceId: InstanceId, signal: AbortSignal): Promise<readonly CountedUnit[]>;
+  /**
+   * Records what one instance was measured to take. A unit that was moved meanwhile, or of which a later sample is recorded, is
+   * left as it is, and so is an instance with a later one.
+   */
+  recordSample(sample: LoadSample, signal: AbortSignal): Promise<void>;
+  /** Of instances of the class that are not retired and were measured at least once, sorted by id. */
+  listInstanceLoads(className: string, signal: AbortSignal): Promise<readonly InstanceLoad[]>;
+  /** Nothing remembered where nothing is recorded. */
+  readState(className: string, signal: AbortSignal): Promise<ClassLoadState>;
+  recordState(className: string, state: ClassLoadState, signal: AbortSignal): Promise<void>;
+  /** Units that take the largest share of their instance in any dimension, largest first; a dimension without capacity does not count. */
+  listHeaviest(limit: number, signal: AbortSignal): Promise<readonly HeavyUnit[]>;
+}

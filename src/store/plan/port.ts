@@ -1,0 +1,86 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { Decision } from "../../domain/decision.ts";
+import type { Directive, Freeze } from "../../domain/directive.ts";
+import type { InstanceId, PlanId, UnitId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { LoadVector } from "../../domain/load.ts";
+import type { MoveReason, StoredPlan } from "../../domain/plan.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
+import type { ClassLoadState, InstanceLoad, KnownLoad } from "../load/port.ts";
+
+/** A unit as plans are made with it. */
+export interface UnitFacts {
+  readonly unit: PlacementUnit;
+  readonly namespace: string;
+  readonly known: KnownLoad | undefined;
+  readonly directive: Directive;
+  /** Addresses of the users' clusters it deploys to, sorted. */
+  readonly clusters: readonly string[];
+  /** When it was moved last. */
+  readonly movedAt: Millis | undefined;
+  /** Whether its instance holds, or may hold, anything of its applications: then only a live move may move it. */
+  readonly isDeployed: boolean;
+}
+
+export interface DoneMove {
+  readonly unit: UnitId;
+  readonly from: InstanceId;
+  readonly to: InstanceId;
+  readonly reason: MoveReason;
+  readonly at: Millis;
+}
+
+/** Everything about one class that plans are made from, read at one moment. */
+export interface PlanFacts {
+  readonly class: string;
+  /** Those that are not retired, sorted by id. */
+  readonly instances: readonly Instance[];
+  /** Sorted by id. */
+  readonly units: readonly UnitFacts[];
+  readonly instanceLoads: readonly InstanceLoad[];
+  readonly freezes: readonly Freeze[];
+  readonly state: ClassLoadState;
+  /** Moves of the class since a moment, newest first. */
+  readonly moves: readonly DoneMove[];
+}
+
+/** One step of a plan, to be made if the rows still are as the plan saw them. */
+export interface UnitMove {
+  readonly unitId: UnitId;
+  readonly from: InstanceId;
+  readonly to: InstanceId;
+  readonly epoch: number;
+  readonly reason: MoveReason;
+  /** Largest load the target may have with the unit on it. */
+  readonly ceiling: LoadVector;
+  readonly plan: PlanId;
+  readonly decision: Decision;
+}
+
+export type MoveOutcome =
+  | { readonly kind: "moved"; readonly epoch: number }
+  /** The target filled up, or is not ACTIVE. */
+  | { readonly kind: "full" }
+  /** The unit was moved, or is gone. */
+  | { readonly kind: "stale" }
+  /** Something of it stands on its instance, or may: it takes a live move. */
+  | { readonly kind: "deployed" };
+
+/** Plans, what they are made from, and the moves that need no hand-over. Written by the scheduler. */
+export interface PlanStore {
+  /** Classes that have an instance that is not retired, or a unit; sorted. */
+  listClasses(signal: AbortSignal): Promise<readonly string[]>;
+  readFacts(className: string, movesSince: Millis, signal: AbortSignal): Promise<PlanFacts>;
+  /** Keeps a plan with its entry in the journal. */
+  record(plan: StoredPlan, decision: Decision, signal: AbortSignal): Promise<void>;
+  read(id: PlanId, signal: AbortSignal): Promise<StoredPlan | undefined>;
+  /** Newest first. */
+  list(filter: { readonly class?: string }, limit: number, signal: AbortSignal): Promise<readonly StoredPlan[]>;
+  recordApplied(id: PlanId, decision: Decision, signal: AbortSignal): Promise<void>;
+  /**
+   * Gives a unit of which nothing is deployed another owner and a new epoch, under the lock of the target's row: its state and
+   * what it holds are tested as they are then, so that two schedulers never overfill it. What was to be written for the unit on
+   * its old instance is not wanted any more. Notifies `unit` and each of its applications, and journals the decision.
+   */
+  commitMove(move: UnitMove, signal: AbortSignal): Promise<MoveOutcome>;
+}

@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { MemberId, PlanId } from "../../domain/ids.ts";
+import { createSeededRng } from "../../runtime/rng.ts";
+import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import { noMetrics } from "../../telemetry/metrics.ts";
+import { createMemoryStore } from "../adapters/memory/memory-store.ts";
+import { aDecision } from "../testing/builders.ts";
+import { createRetention } from "./controller.ts";
+
+const DAY = 86_400_000;
+const NOW = 100 * DAY;
+const { signal } = new AbortController();
+
+function aFleet() {
+  const clock = createVirtualClock(NOW);
+  const store = createMemoryStore({ clock });
+  const member = (name: string) =>
+    createRetention({
+      store: store.retention,
+      members: store.members,
+      memberId: name as MemberId,
+      keep: { operationDays: 1, decisionDays: 30 },
+      clock,
+      rng: createSeededRng(name),
+      log: silentLog,
+      metrics: noMetrics,
+    });
+  const append = (days: number) => store.decisions.append([aDecision({ at: millis(NOW - days * DAY), subject: `gone-${days}` })], signal);
+  const left = async () => (await store.decisions.list({}, 100, signal)).map(({ subject }) => subject);
+  return { clock, store, member, append, left };
+}
+
+test("what is older than its days goes at the start and then every hour", async () => {
+  const { clock, member, append, left } = aFleet();
+  await append(31);
+  await append(29);
+  const retention = member("a");
+  retention.start(signal);
+  await retention.idle();
+  expect(await left()).toEqual(["gone-29"]);
+  await append(40);
+  await clock.advance(3_600_000);
+  await retention.idle();
+  expect(await left()).toEqual(["gone-29"]);
+  await retention.stop();
+});
+
+test("a member leaves it to the one that is at it", async () => {
+  const { store, member, append, left } = aFleet();
+  await append(31);
+  const lease = await store.members.acquire("retention", "b" as MemberId, 60_000, signal);
+  const retention = member("a");
+  retention.start(signal);
+  await retention.idle();
+  expect(await left()).toEqual(["gone-31"]);
+  if (lease !== undefined) await store.members.release(lease, signal);
+  await retention.stop();
+});
+
+test("plans go some time after they expired, as long as journal entries are kept", async () => {
+  const { store, member } = aFleet();
+  const record = (id: string, days: number) =>
+    store.plans.record(
+      {
+        ...{
+          id: id as PlanId,
+          class: "c",
+          goal: "rebalance",
+          subject: "",
+          snapshotHash: "",
+          planHash: "",
+          actor: "",
+          appliedAt: undefined,
+        },
+        ...{ createdAt: millis(0), expiresAt: millis(NOW - days * DAY), moves: [], records: [], report: {} },
+      },
+      aDecision({ subject: id, kind: "plan", at: millis(NOW) }),
+      signal,
+    );
+  await record("old", 31);
+  await record("young", 29);
+  const retention = member("a");
+  retention.start(signal);
+  await retention.idle();
+  expect((await store.plans.list({}, 10, signal)).map(({ id }) => id)).toEqual(["young"]);
+  await retention.stop();
+});

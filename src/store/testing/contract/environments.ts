@@ -1,0 +1,290 @@
+import { describe, expect, it } from "vitest";
+import { ENVIRONMENT_PURPOSE, environmentCredentialKey, OWNER_PURPOSE, ownerCredentialId } from "../../../domain/environment.ts";
+import { GoneError } from "../../../domain/errors.ts";
+import type { ApplicationId, CredentialId, EnvironmentId } from "../../../domain/ids.ts";
+import type { EnvironmentClaim } from "../../environment/port.ts";
+import { aClaim, aConnection, anObject, aSpec } from "../builders.ts";
+import { type Seated, soon, type World } from "../world.ts";
+
+const ELSEWHERE = { ...aSpec(), destination: { environment: "prod", namespace: "web" } };
+
+export function describeEnvironments(world: () => World): void {
+  const { claim, connect, readApplication, readUnit } = { ...acts(world) };
+
+  describe("environments", () => {
+    it("are nothing applications could use until they were seen to work", async () => {
+      const { record } = world();
+      const { id } = await claim();
+      const { applicationId } = await record({ spec: ELSEWHERE });
+      expect((await readApplication(applicationId)).environment).toMatchObject({ id, state: "withdrawn" });
+      expect(await connect(id)).toBe(true);
+      expect((await readApplication(applicationId)).environment).toMatchObject({
+        ...aConnection(id),
+        name: "prod",
+        state: "connected",
+      });
+    });
+
+    it("stay one row for one resource, whoever claims it and how often", async () => {
+      const wish = aClaim();
+      const first = await claim(wish);
+      const again = aClaim({ uid: wish.uid });
+      expect(await claim(again)).toEqual(first);
+      expect(await world().store.environments.listKnown("main", soon())).toEqual([
+        { id: first.id, uid: wish.uid, name: "prod", state: "withdrawn", generation: 0, namespace: "team" },
+      ]);
+      expect(await world().store.environments.listKnown("other", soon())).toEqual([]);
+    });
+
+    it("may be there before the first application, and share its workspace", async () => {
+      const { workspaceId } = await claim();
+      const { applicationId } = await world().record();
+      expect((await world().application(applicationId)).workspaceId).toBe(workspaceId);
+      expect(await world().unit(applicationId)).toMatchObject({ workspaceId, phase: "UNPLACED" });
+    });
+
+    it("mean nothing to applications of other workspaces or that name another", async () => {
+      const { id } = await claim();
+      await connect(id);
+      const stranger = await world().record({ namespace: "strangers", spec: ELSEWHERE });
+      const other = await world().record({ spec: { ...ELSEWHERE, destination: { environment: "test", namespace: "web" } } });
+      const own = await world().record();
+      for (const { applicationId } of [stranger, other, own]) {
+        expect((await readApplication(applicationId)).environment).toBeUndefined();
+        expect((await readUnit(applicationId)).environments).toEqual([]);
+      }
+    });
+
+    it.each([
+      ["its address", { apiUrl: "https://other.example" }],
+      ["its namespaces", { namespaces: ["web", "db"] }],
+      ["its rights", { clusterResources: true }],
+      ["how its certificate is checked", { isInsecure: true }],
+      ["whose account is used", { createsAccount: true }],
+      ["its credential", { fingerprint: "fingerprint-2" }],
+    ])("raise what uses them, and tell it, when %s changes", async (_what, over) => {
+      const { id, seated } = await inUse();
+      const { epoch, instanceId, applicationId, unitId } = seated;
+      await world().acknowledgeUnit(seated, (await world().unit(applicationId)).desiredRevision);
+      await world().store.shards.acknowledge([anObject({ instanceId, subject: applicationId, epoch }, { appliedRevision: 9 })], soon());
+      const before = await readApplication(applicationId);
+      const hints = await world().hintsOf(() => connect(id, over));
+      expect(hints).toEqual([`application:${applicationId}`, `unit:${unitId}`]);
+      const after = await readApplication(applicationId);
+      expect(after.application.desiredRevision).toBe(before.application.desiredRevision + 1);
+      expect(after.unit.desiredRevision).toBe(before.unit.desiredRevision + 1);
+      expect(after.unitAppliedRevision).toBe(before.unit.desiredRevision);
+      expect((await world().store.shards.listLagging(instanceId, 10, soon())).units).toEqual([unitId]);
+    });
+
+    it("raise nothing when only their generation changes, and nobody who does not use them", async () => {
+      const { id, seated } = await inUse();
+      const bystander = await world().record();
+      const before = await readApplication(seated.applicationId);
+      expect(await world().hintsOf(() => connect(id, { generation: 2 }))).toEqual([]);
+      expect(await connect(id, { generation: 2 })).toBe(false);
+      await connect(id, { fingerprint: "fingerprint-2" });
+      expect((await readApplication(seated.applicationId)).application.desiredRevision).toBe(before.application.desiredRevision + 1);
+      expect((await readApplication(bystander.applicationId)).application.desiredRevision).toBe(1);
+      expect((await world().store.environments.listKnown("main", soon())).map(({ generation }) => generation)).toEqual([1]);
+    });
+
+    it("have their users told anew after each change", async () => {
+      const { id, seated } = await inUse();
+      const { intents } = world().store;
+      await intents.recordPublished([{ applicationId: seated.applicationId, hash: "told" }], soon());
+      expect(await intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([]);
+      await connect(id, { fingerprint: "fingerprint-2" });
+      expect(await intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([seated.applicationId]);
+      const [view] = await intents.readByIds([seated.applicationId], soon());
+      expect(view?.environment).toMatchObject({ id, name: "prod", fingerprint: "fingerprint-2" });
+    });
+
+    it("belong to a unit as long as an application of it goes through them", async () => {
+      const { id, seated, uid } = await inUse();
+      const { unitId, applicationId, intent, instanceId } = seated;
+      const namesOf = async () => (await world().store.shards.readUnit(unitId, soon()))?.environments.map((each) => each.id);
+      expect(await namesOf()).toEqual([id]);
+      await world().store.environments.withdraw(uid, soon());
+      expect(await namesOf()).toEqual([]);
+      expect((await readApplication(applicationId)).environment?.state).toBe("withdrawn");
+      await connect(id);
+      await world().again(intent, { generation: 2, spec: aSpec() });
+      expect(await namesOf()).toEqual([]);
+      expect((await world().store.shards.listLagging(instanceId, 10, soon())).units).toEqual([unitId]);
+    });
+
+    it("raise a unit when an application comes to them, changes to another, or is gone", async () => {
+      const { store, record, again, remove, unit } = world();
+      const resident = await record();
+      const revision = async () => (await unit(resident.applicationId)).desiredRevision;
+      const first = await revision();
+      const traveller = await record({ spec: ELSEWHERE });
+      expect(await revision()).toBe(first + 1);
+      await again(traveller, { generation: 2, spec: { ...ELSEWHERE, destination: { environment: "test", namespace: "web" } } });
+      expect(await revision()).toBe(first + 2);
+      await again(traveller, { generation: 3, spec: { ...ELSEWHERE, destination: { environment: "test", namespace: "db" } } });
+      expect(await revision()).toBe(first + 2);
+      await remove(traveller);
+      await store.shards.forgetApplications([traveller.applicationId], soon());
+      expect((await store.intents.readByIds([traveller.applicationId], soon())).length).toBe(0);
+      expect(await revision()).toBe(first + 3);
+    });
+
+    it("go at once, with their credential, when nothing stands for them", async () => {
+      const { id, seated, uid, workspaceId } = await inUse();
+      const key = { id: id as string as CredentialId, owner: workspaceId, purpose: ENVIRONMENT_PURPOSE };
+      await world().store.credentials.put(key, "secret", soon());
+      const hints = await world().hintsOf(() => world().store.environments.recordEnd(uid, soon()));
+      expect(hints).toEqual([`application:${seated.applicationId}`, `unit:${seated.unitId}`]);
+      expect((await readApplication(seated.applicationId)).environment).toBeUndefined();
+      expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
+      expect(await world().store.credentials.read(key, soon())).toBeUndefined();
+      expect(await world().store.environments.recordEnd(uid, soon())).toBe("gone");
+    });
+
+    it("leave only when nothing stands for them any more", async () => {
+      const { id, seated, uid } = await inUse();
+      const { instanceId, epoch } = seated;
+      const entry = anObject({ instanceId, epoch, subject: id }, { kind: "cluster-entry" });
+      await world().store.shards.acknowledge([entry], soon());
+      expect((await readUnit(seated.applicationId)).acknowledged).toContainEqual(entry);
+      expect(await world().store.environments.recordEnd(uid, soon())).toBe("in-use");
+      expect((await readApplication(seated.applicationId)).environment?.state).toBe("leaving");
+      expect(await connect(id)).toBe(false);
+      await world().store.shards.forgetObjects([entry], soon());
+      expect(await world().hintsOf(() => world().store.environments.recordEnd(uid, soon()))).toEqual([]);
+      expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
+    });
+
+    it("stay for the cascade of an application that is being deleted", async () => {
+      const { id, seated, uid } = await inUse();
+      await world().remove(seated.intent);
+      await world().store.environments.recordEnd(uid, soon());
+      expect((await readApplication(seated.applicationId)).environment).toMatchObject({ id, state: "leaving" });
+      expect((await readUnit(seated.applicationId)).environments.map((each) => each.id)).toEqual([id]);
+      await world().remove(seated.intent, "orphan");
+      expect((await readUnit(seated.applicationId)).environments).toEqual([]);
+      expect(await world().store.environments.recordEnd(uid, soon())).toBe("gone");
+      expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
+    });
+
+    it("stay, and keep their workspace, until the account they have on their cluster is gone", async () => {
+      const { store } = world();
+      const wish = aClaim();
+      const { id, workspaceId, hasAccount } = await claim(wish);
+      expect(hasAccount).toBe(false);
+      await store.environments.noteAccount(id, true, soon());
+      expect(await claim(wish)).toMatchObject({ id, hasAccount: true });
+      const owner = { id: ownerCredentialId(id), owner: workspaceId, purpose: OWNER_PURPOSE };
+      await store.credentials.put(owner, "secret", soon());
+      await store.intents.recordWorkspaceEnds([workspaceId], soon());
+      expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(false);
+      expect(await store.environments.recordEnd(wish.uid, soon())).toBe("account-left");
+      expect(await store.environments.read(wish.uid, soon())).toMatchObject({ id, state: "leaving", hasAccount: true });
+      await store.environments.noteAccount(id, false, soon());
+      expect(await store.environments.recordEnd(wish.uid, soon())).toBe("gone");
+      expect(await store.environments.read(wish.uid, soon())).toBeUndefined();
+      expect(await store.credentials.read(owner, soon())).toBeUndefined();
+      expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(true);
+    });
+
+    it("wake the units of a workspace that is going when their account is gone, and no others", async () => {
+      const { store, hintsOf } = world();
+      const { id, workspaceId, seated } = await inUse();
+      // What went before may still be on its way: it arrives before whatever is told here.
+      await hintsOf(async () => undefined);
+      const note = (hasAccount: boolean) => hintsOf(() => store.environments.noteAccount(id, hasAccount, soon()));
+      expect(await note(true)).toEqual([]);
+      expect((await readUnit(seated.applicationId)).hasAccountsElsewhere).toBe(true);
+      expect(await note(false)).toEqual([]);
+      expect((await readUnit(seated.applicationId)).hasAccountsElsewhere).toBe(false);
+      await hintsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()));
+      expect(await note(true)).toEqual([]);
+      expect(await note(false)).toEqual([`unit:${seated.unitId}`]);
+      expect(await note(false)).toEqual([]);
+    });
+
+    it("make room for another of their name", async () => {
+      const { id, seated } = await inUse();
+      const { instanceId, epoch } = seated;
+      await world().store.shards.acknowledge([anObject({ instanceId, epoch, subject: id }, { kind: "cluster-entry" })], soon());
+      const next = await claim();
+      expect((await readApplication(seated.applicationId)).environment?.state).not.toBe("connected");
+      await connect(next.id);
+      expect((await readApplication(seated.applicationId)).environment).toMatchObject({ id: next.id, state: "connected" });
+      expect((await readUnit(seated.applicationId)).environments.map((each) => each.id)).toEqual([next.id]);
+    });
+
+    it("are superseded by a newer one only, never by who claims the older one again because it is behind", async () => {
+      const old = aClaim();
+      const { id: oldId } = await claim(old);
+      const next = await claim(aClaim());
+      const states = async () => (await world().store.environments.listKnown("main", soon())).map(({ id, state }) => [id, state] as const);
+      expect(new Map<string, string>(await states())).toEqual(
+        new Map<string, string>([
+          [oldId, "leaving"],
+          [next.id, "withdrawn"],
+        ]),
+      );
+      expect(await world().hintsOf(() => claim(old))).toEqual([]);
+      expect(await connect(next.id)).toBe(true);
+      expect(await connect(oldId)).toBe(false);
+      await claim(old);
+      expect(await states()).toContainEqual([next.id, "connected"]);
+    });
+
+    it.each(["environment", "workspace"])("leave nothing sealed behind when their %s goes while it is being stored", async (what) => {
+      const { store } = world();
+      const wish = aClaim();
+      const { id, workspaceId } = await claim(wish);
+      const secrets = ([ENVIRONMENT_PURPOSE, OWNER_PURPOSE] as const).map((purpose) => ({ id, purpose, plaintext: "secret" }));
+      for (const secret of secrets) await store.environments.putCredential(secret, soon());
+      const key = environmentCredentialKey(id, workspaceId, ENVIRONMENT_PURPOSE);
+      expect(await store.credentials.read(key, soon())).toBe("secret");
+      if (what === "environment") await store.environments.recordEnd(wish.uid, soon());
+      else await store.intents.recordWorkspaceEnds([workspaceId], soon());
+      for (const secret of secrets) await expect(store.environments.putCredential(secret, soon())).rejects.toThrow(GoneError);
+      expect(await store.credentials.read(key, soon())).toBeUndefined();
+      expect(await store.retention.forgetCredentials(10, soon())).toBe(0);
+    });
+
+    it("go with their workspace", async () => {
+      const { store } = world();
+      const { workspaceId } = await claim();
+      await store.intents.recordWorkspaceEnds([workspaceId], soon());
+      expect(await store.environments.listKnown("main", soon())).toEqual([]);
+    });
+  });
+
+  async function inUse(): Promise<{
+    readonly id: EnvironmentId;
+    readonly uid: string;
+    readonly workspaceId: Seated["workspaceId"];
+    readonly seated: Seated;
+  }> {
+    const seated = await world().seat({ spec: ELSEWHERE });
+    const wish = aClaim();
+    const { id, workspaceId } = await claim(wish);
+    await connect(id);
+    return { id, uid: wish.uid, workspaceId, seated };
+  }
+}
+
+function acts(world: () => World) {
+  return {
+    claim: (wish: EnvironmentClaim = aClaim()) => world().store.environments.claim(wish, soon()),
+    connect: (id: EnvironmentId, over: Parameters<typeof aConnection>[1] = {}) =>
+      world().store.environments.connect(aConnection(id, over), soon()),
+    async readApplication(id: ApplicationId) {
+      const [found] = await world().store.shards.readApplications([id], soon());
+      if (found === undefined) throw new Error(`there is no application ${id}`);
+      return found;
+    },
+    async readUnit(applicationId: ApplicationId) {
+      const found = await world().store.shards.readUnit((await world().unit(applicationId)).id, soon());
+      if (found === undefined) throw new Error(`there is no unit of ${applicationId}`);
+      return found;
+    },
+  };
+}
