@@ -5,9 +5,9 @@ import { acknowledgementOf } from "./acknowledge.ts";
 import { isBlocked } from "./blocked.ts";
 import { parseApplication } from "./parse-application.ts";
 import { renderApplication } from "./render-application.ts";
-import { anApplication, aSeat, DESTINATION, setMeta, stored } from "./testing/builders.ts";
+import { anApplication, aSeat, setMeta, stored, TARGET } from "./testing/builders.ts";
 
-const desired = renderApplication(aSeat(), anApplication(), DESTINATION);
+const desired = renderApplication(aSeat(), anApplication(), TARGET);
 
 function observe(change: (raw: ReturnType<typeof stored>) => void = () => undefined) {
   const raw = stored(desired);

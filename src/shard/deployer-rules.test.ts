@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { REFUSED_GROUPS } from "../domain/fleet.ts";
 import type { DiscoveredResource } from "./deployer-rules.ts";
 import { deployerRules, sameRules } from "./deployer-rules.ts";
 import { parseDiscovery, parseGroups, parseLegacyResources } from "./parse-discovery.ts";
@@ -11,7 +12,8 @@ const kind = (group: string, name: string, over: Partial<DiscoveredResource> = {
   verbs: ["create", "get", "list"],
   ...over,
 });
-const rulesOf = (...resources: readonly DiscoveredResource[]) => deployerRules({ resources, silentGroups: [] }, []);
+const rulesOf = (...resources: readonly DiscoveredResource[]) =>
+  deployerRules({ resources, silentGroups: [] }, { present: [], refusedGroups: [] });
 
 describe("the role that deployments are made under", () => {
   test("holds everything that can be created in a namespace, one sorted rule a group", () => {
@@ -32,6 +34,7 @@ describe("the role that deployments are made under", () => {
   test("holds nothing that could widen rights, lift limits, or steer Argosy and Argo CD", () => {
     const forbidden = [
       kind("rbac.authorization.k8s.io", "rolebindings"),
+      kind("authorization.openshift.io", "rolebindings"),
       kind("", "serviceaccounts/token"),
       kind("", "resourcequotas"),
       kind("", "limitranges"),
@@ -58,7 +61,7 @@ describe("the role that deployments are made under", () => {
       { apiGroups: ["silent"], resources: ["*", "things"], verbs: ["*"] },
       { apiGroups: [], resources: [], verbs: [] },
     ];
-    const rules = deployerRules({ resources: [], silentGroups: ["silent", "*"] }, present);
+    const rules = deployerRules({ resources: [], silentGroups: ["silent", "*"] }, { present, refusedGroups: [] });
     expect(JSON.stringify(rules)).not.toContain("*");
     expect(rules).toMatchObject([{ apiGroups: ["silent"], resources: ["things"] }]);
   });
@@ -72,9 +75,30 @@ describe("the role that deployments are made under", () => {
     ].map(({ group, name }) => ({ apiGroups: [group], resources: [name], verbs: [] }));
     const rules = deployerRules(
       { resources: [kind("metrics.example", "new")], silentGroups: ["metrics.example", "argoproj.io", ""] },
-      present,
+      { present, refusedGroups: [] },
     );
     expect(rules).toMatchObject([{ apiGroups: ["metrics.example"], resources: ["new", "things"] }]);
+  });
+
+  test("holds no kind by which an operator with more rights could be told what to do, whoever installs it", () => {
+    const operators = [
+      kind("kustomize.toolkit.fluxcd.io", "kustomizations"),
+      kind("operators.coreos.com", "subscriptions"),
+      kind("kyverno.io", "policies"),
+      kind("s3.aws.upbound.io", "buckets"),
+      kind("cert-manager.io", "issuers"),
+      kind("acme.cert-manager.io", "challenges"),
+      kind("tekton.dev", "pipelineruns"),
+      kind("helm.cattle.io", "helmcharts"),
+    ];
+    const others = [kind("apps", "deployments"), kind("notkyverno.io", "things"), kind("example.org", "kyverno.io")];
+    const present = operators.map(({ group, name }) => ({ apiGroups: [group], resources: [name], verbs: [] }));
+    const silentGroups = operators.map(({ group }) => group);
+    const rules = deployerRules({ resources: [...operators, ...others], silentGroups }, { present, refusedGroups: REFUSED_GROUPS });
+    expect(rules.map(({ apiGroups }) => apiGroups[0])).toEqual(["apps", "example.org", "notkyverno.io"]);
+    const narrower = deployerRules({ resources: operators, silentGroups: [] }, { present: [], refusedGroups: ["tekton.dev"] });
+    expect(narrower.map(({ apiGroups }) => apiGroups[0])).not.toContain("tekton.dev");
+    expect(narrower).toHaveLength(operators.length - 1);
   });
 
   test("is what it was until something differs", () => {

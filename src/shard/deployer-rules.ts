@@ -4,6 +4,8 @@ import { canonicalJson } from "../domain/hash.ts";
 export interface DiscoveredResource {
   readonly group: string;
   readonly name: string;
+  /** What its objects call themselves. */
+  readonly kind?: string;
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
 }
@@ -25,13 +27,15 @@ const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "
 
 /**
  * Groups nobody may deploy to through Argosy: rights (RBAC), questions about rights and tokens, and the kinds by which
- * Argosy and Argo CD are told what to do.
+ * Argosy and Argo CD are told what to do. No declaration lifts this.
  */
 const FORBIDDEN_GROUPS: ReadonlySet<string> = new Set([
   "argoproj.io",
   "argosy.dev",
   "authentication.k8s.io",
   "authorization.k8s.io",
+  // The same rights under another name.
+  "authorization.openshift.io",
   "managed-gitops.redhat.com",
   "rbac.authorization.k8s.io",
 ]);
@@ -44,18 +48,23 @@ const HARMLESS_SUBRESOURCES: ReadonlySet<string> = new Set(["scale"]);
 
 /**
  * Rules of the role that owners' accounts are bound to: everything that can be created in a namespace, except what could
- * widen rights, make tokens, impersonate, or lift quotas. One rule per group, sorted. A group whose server is silent keeps
- * the rules in force (`present`), so that an outage of an aggregated API takes nobody's rights away.
+ * widen rights, make tokens, impersonate, or lift quotas, and except groups that are refused, each with all below it. One rule per
+ * group, sorted. A group whose server is silent keeps the rules in force (`present`), so that an outage of an aggregated API takes
+ * nobody's rights away.
  */
-export function deployerRules(discovery: Discovery, present: readonly PolicyRule[]): readonly PolicyRule[] {
+export function deployerRules(
+  discovery: Discovery,
+  { present, refusedGroups }: { readonly present: readonly PolicyRule[]; readonly refusedGroups: readonly string[] },
+): readonly PolicyRule[] {
+  const isRefused = refusalOf(refusedGroups);
   const byGroup = new Map<string, Set<string>>();
-  for (const resource of discovery.resources) {
+  for (const resource of discovery.resources.filter(({ group }) => !isRefused(group))) {
     if (isDeployable(resource)) byGroup.set(resource.group, (byGroup.get(resource.group) ?? new Set()).add(resource.name));
   }
   const silent = new Set(discovery.silentGroups);
   for (const rule of present) {
     const group = rule.apiGroups[0];
-    if (group === undefined || !silent.has(group) || FORBIDDEN_GROUPS.has(group)) continue;
+    if (group === undefined || !silent.has(group) || isRefused(group)) continue;
     const names = byGroup.get(group) ?? new Set();
     for (const name of rule.resources) if (name !== "*" && !FORBIDDEN_CORE.has(name)) names.add(name);
     byGroup.set(group, names);
@@ -66,8 +75,12 @@ export function deployerRules(discovery: Discovery, present: readonly PolicyRule
     .map(([group, names]) => ({ apiGroups: [group], resources: [...names].sort(), verbs: VERBS }));
 }
 
+function refusalOf(refusedGroups: readonly string[]): (group: string) => boolean {
+  return (group) => FORBIDDEN_GROUPS.has(group) || refusedGroups.some((each) => group === each || group.endsWith(`.${each}`));
+}
+
 function isDeployable(resource: DiscoveredResource): boolean {
-  if (!resource.namespaced || FORBIDDEN_GROUPS.has(resource.group)) return false;
+  if (!resource.namespaced) return false;
   const [parent = "", subresource, ...deeper] = resource.name.split("/");
   if (resource.group === "" && FORBIDDEN_CORE.has(parent)) return false;
   if (subresource === undefined) return resource.verbs.includes("create");

@@ -11,7 +11,7 @@ import type { Stored } from "./testing/builders.ts";
 import { aSeat, DESTINATION, NAMESPACES, setField, setMeta, stored } from "./testing/builders.ts";
 
 const unitObjects = (over = {}, repoUrls: readonly string[] = ["https://git.example/a"]) =>
-  renderUnit(aSeat(over), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls });
+  renderUnit(aSeat(over), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls, environments: [] });
 const identity = renderIdentity("instance-1" as InstanceId, NAMESPACES);
 const EVERY_KIND: readonly DesiredObject[] = [...Object.values(unitObjects()), ...Object.values(identity)];
 

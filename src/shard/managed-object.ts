@@ -19,6 +19,7 @@ export const MANAGED_KINDS = {
   application: { apiVersion: "argoproj.io/v1alpha1", kind: "Application", fields: ["spec"], fixed: [] },
   project: { apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", fields: ["spec"], fixed: [] },
   entry: { apiVersion: "v1", kind: "Secret", fields: ["data"], fixed: ["type"] },
+  repository: { apiVersion: "v1", kind: "Secret", fields: ["data"], fixed: ["type"] },
   account: { apiVersion: "v1", kind: "ServiceAccount", fields: ["automountServiceAccountToken"], fixed: [] },
   /** Its data is filled in by the cluster. */
   token: { apiVersion: "v1", kind: "Secret", fields: [], fixed: ["type"] },

@@ -1,5 +1,5 @@
 import { sha256 } from "../domain/hash.ts";
-import type { InstanceId, UnitId } from "../domain/ids.ts";
+import type { EnvironmentId, InstanceId, RepositoryCredentialId, UnitId } from "../domain/ids.ts";
 import { DEPLOYER_ROLE } from "../domain/names.ts";
 
 /** Count of the last change of rows an object was written from; together with the epoch it says which of two writers is late. */
@@ -35,6 +35,16 @@ export function clusterEntryName(server: string): string {
   return `argosy-cluster-${digest(server)}`;
 }
 
+/** The cluster Secret by which an instance enters an environment, and the name of that cluster in Argo CD. */
+export function environmentEntryName(environmentId: EnvironmentId): string {
+  return `argosy-env-${digest(environmentId)}`;
+}
+
+/** The Secret by which an instance reads one repository for one unit. */
+export function repositorySecretName(unitId: UnitId, credentialId: RepositoryCredentialId): string {
+  return `argosy-repository-${digest(unitId, credentialId)}`;
+}
+
 /** The ClusterRoleBinding that lets an instance's read account read. */
 export function readerBindingName(instanceId: InstanceId): string {
   return `argosy-${readAccountName(instanceId)}`;
@@ -44,3 +54,5 @@ export function readerBindingName(instanceId: InstanceId): string {
 export const ANNOTATION_POKE = "argosy.dev/poke";
 /** Argo CD looks at Git again and takes this annotation off. */
 export const ANNOTATION_REFRESH = "argocd.argoproj.io/refresh";
+/** Entry of an operation's `info` that holds the uid of the GitOpsDeploymentSyncRun it was asked for by. */
+export const INFO_RUN = "argosy.dev/sync-run";

@@ -4,6 +4,7 @@ import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_UNIT } from "../domain/names.t
 import type { EngineStatus } from "../domain/status.ts";
 import type { ObservedObject } from "./managed-object.ts";
 import { asArray, asObject, parseObject } from "./parse-object.ts";
+import { type ObservedSync, parseSync } from "./parse-sync.ts";
 import { parseTime, projectStatus } from "./project-status.ts";
 
 /** What is kept of an Argo CD Application: what it was told, and what it says. */
@@ -13,6 +14,7 @@ export interface ObservedApplication extends ObservedObject {
   readonly deletingSince: Millis | undefined;
   /** Absent until the controller has said something. */
   readonly report: { readonly status: EngineStatus; readonly hash: string; readonly reconciledAt: Millis | undefined } | undefined;
+  readonly sync: ObservedSync;
 }
 
 export function parseApplication(raw: unknown): ObservedApplication | undefined {
@@ -24,6 +26,7 @@ export function parseApplication(raw: unknown): ObservedApplication | undefined 
     finalizers: asArray(meta["finalizers"]).filter((entry) => typeof entry === "string"),
     deletingSince: parseTime(meta["deletionTimestamp"]),
     report: projectStatus(asObject(raw)["status"]),
+    sync: parseSync(raw),
   };
 }
 

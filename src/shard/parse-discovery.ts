@@ -34,10 +34,16 @@ function parseResource(group: string, raw: Readonly<Record<string, unknown>>): r
   const name = asString(raw["resource"]);
   const namespaced = raw["scope"] === "Namespaced";
   const subresources = asArray(raw["subresources"]).map(asObject);
+  const kind = kindOf(asObject(raw["responseKind"]));
   return [
-    { group, name, namespaced, verbs: strings(raw["verbs"]) },
+    { group, name, ...kind, namespaced, verbs: strings(raw["verbs"]) },
     ...subresources.map((sub) => ({ group, name: `${name}/${asString(sub["subresource"])}`, namespaced, verbs: strings(sub["verbs"]) })),
   ];
+}
+
+function kindOf(raw: Readonly<Record<string, unknown>>): { readonly kind?: string } {
+  const kind = asString(raw["kind"]);
+  return kind === "" ? {} : { kind };
 }
 
 /** Group versions (`group/version`) of an answer in the old form (meta/v1 APIGroupList). */
@@ -50,7 +56,13 @@ export function parseGroups(answer: unknown): readonly string[] {
 export function parseLegacyResources(group: string, answer: unknown): readonly DiscoveredResource[] {
   return asArray(asObject(answer)["resources"]).map((raw) => {
     const resource = asObject(raw);
-    return { group, name: asString(resource["name"]), namespaced: resource["namespaced"] === true, verbs: strings(resource["verbs"]) };
+    return {
+      group,
+      name: asString(resource["name"]),
+      ...kindOf(resource),
+      namespaced: resource["namespaced"] === true,
+      verbs: strings(resource["verbs"]),
+    };
   });
 }
 

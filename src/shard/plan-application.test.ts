@@ -8,13 +8,13 @@ import type { ApplicationAction } from "./plan-application.ts";
 import { CASCADE_FINALIZER, deletionOf, planApplication, planRelease } from "./plan-application.ts";
 import { renderApplication } from "./render-application.ts";
 import type { Stored } from "./testing/builders.ts";
-import { anApplication, aSeat, DESTINATION, deleted, stored } from "./testing/builders.ts";
+import { anApplication, aSeat, deleted, stored, TARGET } from "./testing/builders.ts";
 
 const wish = (revision = 2, epoch = 7, path = "deploy"): DesiredObject =>
   renderApplication(
     aSeat({ epoch }),
     anApplication({ desiredRevision: revision }, { source: { repoUrl: "https://git.example/a", path, targetRevision: "main" } }),
-    DESTINATION,
+    TARGET,
   );
 const OTHER = "post-delete-finalizer.argocd.argoproj.io";
 
@@ -112,7 +112,7 @@ describe("an Application that is wanted", () => {
 
   test("is looked at again by Argo CD once for each poke of its user", () => {
     const poked = (refresh: string): DesiredObject =>
-      renderApplication(aSeat({ epoch: 7 }), anApplication({ desiredRevision: 3 }, { refresh }), DESTINATION);
+      renderApplication(aSeat({ epoch: 7 }), anApplication({ desiredRevision: 3 }, { refresh }), TARGET);
     const place = createPlace();
     drive(place, poked("first"), "none");
     const annotations = () => place.raw()?.metadata["annotations"] as Readonly<Record<string, string>> | undefined;

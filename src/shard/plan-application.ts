@@ -9,7 +9,7 @@ import type { ObservedApplication } from "./parse-application.ts";
 /** Makes Argo CD delete what the application deployed, in the background, before its Application goes. */
 export const CASCADE_FINALIZER = "resources-finalizer.argocd.argoproj.io/background";
 /** Any form of it: bare, `/foreground` or `/background`. */
-const CASCADE_PREFIX = "resources-finalizer.argocd.argoproj.io";
+export const CASCADE_PREFIX = "resources-finalizer.argocd.argoproj.io";
 /** Stops Argo CD from looking at an Application; nobody but a move may set it. */
 const PAUSE = "argocd.argoproj.io/skip-reconcile";
 
@@ -32,6 +32,16 @@ export function deletionOf(application: Pick<Application, "deletion" | "deletedA
   if (application.deletedAt === undefined) return "none";
   // A row marked as deleted without saying how: leaving the workloads running destroys nothing.
   return application.deletion === "none" ? "orphan" : application.deletion;
+}
+
+/**
+ * Decides the next step that takes an Application off its instance although its row stays: there is nowhere it could deploy to.
+ * What it deployed stays, whatever its row wants. One that newer rows were written to is left alone.
+ */
+export function planAbsence(fence: Fence, deletion: Deletion, observed: ObservedApplication | undefined): ApplicationAction {
+  const ours = deletion === "none" ? fence : markFence(fence);
+  const newer = observed === undefined ? undefined : newerFence(ours, observed);
+  return newer === undefined ? planRelease(observed) : { kind: "fenced", by: newer };
 }
 
 /** Decides the next step that ends an Application which belongs to nobody; what it deployed stays. */

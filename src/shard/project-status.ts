@@ -3,6 +3,7 @@ import { parseRfc3339 } from "../domain/clock.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { EngineCondition, EngineStatus, ResourceStatus } from "../domain/status.ts";
 import { HEALTH_STATES, RESOURCE_LIMIT, SYNC_STATES } from "../domain/status.ts";
+import { environmentOfServer } from "./environment-server.ts";
 import { mirrorOperationState } from "./mirror-operation.ts";
 import { asArray, asObject, asString } from "./parse-object.ts";
 
@@ -55,11 +56,14 @@ function projectCondition(raw: unknown): EngineCondition {
 
 function projectComparedTo(raw: unknown): EngineStatus["comparedTo"] {
   const source = asObject(asObject(raw)["source"]);
+  const destination = asObject(asObject(raw)["destination"]);
+  const environmentId = environmentOfServer(asString(destination["server"]));
   return {
     repoUrl: asString(source["repoURL"]),
     path: asString(source["path"]),
     targetRevision: asString(source["targetRevision"]),
-    namespace: asString(asObject(asObject(raw)["destination"])["namespace"]),
+    namespace: asString(destination["namespace"]),
+    ...(environmentId === undefined ? {} : { environmentId }),
   };
 }
 

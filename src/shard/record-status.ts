@@ -26,3 +26,15 @@ export function statusToRecord(observed: ObservedApplication, last: LastRecord |
   if (isKnown && (report.reconciledAt ?? 0) - (last.reconciledAt ?? 0) < LOOK_EVERY_MS) return undefined;
   return { applicationId, instanceId, epoch, status: report.status, reconciledAt: report.reconciledAt, hash: report.hash };
 }
+
+/** Looks are recorded together at full minutes, in ms since the epoch: of 25,000 applications one by one, forty statements a second. */
+const TOGETHER_EVERY_MS = 60_000;
+/** How late after the full minute a look still counts as one of those. */
+const TOGETHER_WITHIN_MS = 5_000;
+
+/** How long a status to record waits for others, in ms: a mere look until the next full minute, news not at all. */
+export function waitForOthersMs({ hash, epoch }: RecordedStatus, last: LastRecord | undefined, now: Millis): number {
+  if (last?.hash !== hash || last.epoch !== epoch) return 0;
+  const sinceMs = now % TOGETHER_EVERY_MS;
+  return sinceMs <= TOGETHER_WITHIN_MS ? 0 : TOGETHER_EVERY_MS - sinceMs;
+}

@@ -1,4 +1,6 @@
+import type { Environment } from "../domain/environment.ts";
 import type { Application } from "../domain/workspace.ts";
+import { environmentServer } from "./environment-server.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { desire } from "./managed-object.ts";
 import { ANNOTATION_POKE, projectName } from "./names.ts";
@@ -8,8 +10,29 @@ import { applicationFence, applicationLabels } from "./seat.ts";
 /** Entries of `status.history` that Argo CD keeps; each embeds the whole source. */
 const HISTORY_LIMIT = 5;
 
+/** Where an application is deployed to, in Argo CD's words. */
+export interface Target {
+  readonly server: string;
+  readonly namespace: string;
+}
+
+/**
+ * The target of an application: its own namespace, or what the environment it names stands for. `undefined` while that
+ * environment may not be used: what is wanted needs a connected one, a cascade any that is still known.
+ */
+export function targetOf(
+  { workspace }: Pick<Seat, "workspace">,
+  { spec: { destination }, deletedAt }: Pick<Application, "spec" | "deletedAt">,
+  { own, environment }: { readonly own: Destination; readonly environment: Environment | undefined },
+): Target | undefined {
+  if (destination.environment === undefined) return { server: own.server, namespace: workspace.namespace };
+  if (environment === undefined || environment.apiUrl === "" || (deletedAt === undefined && environment.state !== "connected"))
+    return undefined;
+  return { server: environmentServer(environment), namespace: destination.namespace ?? "" };
+}
+
 /** The Argo CD Application of one application on its owner. It carries no finalizer: at rest nothing may be deleted by deleting it. */
-export function renderApplication(seat: Seat, application: Application, destination: Destination): DesiredObject {
+export function renderApplication(seat: Seat, application: Application, target: Target): DesiredObject {
   return desire({
     kind: "application",
     at: { namespace: seat.instance.namespace, name: application.argoName },
@@ -20,7 +43,7 @@ export function renderApplication(seat: Seat, application: Application, destinat
       spec: {
         project: projectName(seat.unit.id),
         source: renderSource(application),
-        destination: { server: destination.server, namespace: seat.workspace.namespace },
+        destination: { server: target.server, namespace: target.namespace },
         syncPolicy: renderSyncPolicy(application),
         revisionHistoryLimit: HISTORY_LIMIT,
       },
@@ -35,11 +58,15 @@ function renderSource(application: Application): object {
 
 /** Automated: whatever differs from Git is put right, without end. Manual: the options only, for the syncs users ask for. */
 function renderSyncPolicy(application: Application): object {
-  const syncOptions = ["PrunePropagationPolicy=background", ...(application.spec.createNamespace ? ["CreateNamespace=true"] : [])];
-  if (application.spec.type === "manual") return { syncOptions };
+  const options = syncOptions(application);
+  if (application.spec.type === "manual") return { syncOptions: options };
   return {
     automated: { prune: true, selfHeal: true, allowEmpty: true },
     retry: { limit: -1, backoff: { duration: "5s", factor: 2, maxDuration: "3m" } },
-    syncOptions,
+    syncOptions: options,
   };
+}
+
+export function syncOptions({ spec }: Pick<Application, "spec">): readonly string[] {
+  return ["PrunePropagationPolicy=background", ...(spec.createNamespace ? ["CreateNamespace=true"] : [])];
 }

@@ -1,7 +1,9 @@
+import type { Environment } from "../domain/environment.ts";
 import { DEPLOYER_ROLE, LABEL_MANAGED_BY, LABEL_UNIT, MANAGED_BY } from "../domain/names.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { desire } from "./managed-object.ts";
 import { accountName, projectName, registerName } from "./names.ts";
+import { environmentRights } from "./render-environment.ts";
 import type { Destination, OwnNamespaces, Seat } from "./seat.ts";
 import { unitFence, unitLabels } from "./seat.ts";
 
@@ -16,6 +18,8 @@ export interface UnitSurroundings {
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
   readonly repoUrls: readonly string[];
+  /** Where else the unit deploys to. */
+  readonly environments: readonly Environment[];
 }
 
 export function renderUnit(seat: Seat, surroundings: UnitSurroundings): UnitObjects {
@@ -69,12 +73,17 @@ const FORBIDDEN_KINDS = [
   { group: "rbac.authorization.k8s.io", kind: "*" },
 ] as const;
 
+const EVERY_KIND = [{ group: "*", kind: "*" }] as const;
+
 /**
- * The tenant's fence inside Argo CD: exactly its repositories and its namespace, synced as its own account. No list of
- * cluster-scoped kinds means none; the other absent lists (roles, source namespaces, windows) mean nothing is granted.
+ * The tenant's fence inside Argo CD: exactly its repositories, its namespace, synced as its own account, and what its
+ * environments let it use. No list of cluster-scoped kinds means none; the other absent lists (roles, source namespaces,
+ * windows) mean nothing is granted. Lists of kinds hold for all destinations of a project: with environments they are as wide
+ * as the widest of these, and what keeps the own namespace is the account's role alone.
  */
 function renderProject(seat: Seat, surroundings: UnitSurroundings): DesiredObject {
   const target = { server: surroundings.destination.server, namespace: seat.workspace.namespace };
+  const rights = surroundings.environments.map(environmentRights);
   const account = `${surroundings.namespaces.accounts}:${accountName(seat.unit.id, seat.instance.id)}`;
   return desire({
     kind: "project",
@@ -85,8 +94,9 @@ function renderProject(seat: Seat, surroundings: UnitSurroundings): DesiredObjec
     content: {
       spec: {
         sourceRepos: [...new Set(surroundings.repoUrls)].sort().map(exactly),
-        destinations: [target],
-        namespaceResourceBlacklist: FORBIDDEN_KINDS,
+        destinations: [target, ...rights.flatMap(({ destinations }) => destinations)],
+        ...(rights.some(({ allowsClusterResources }) => allowsClusterResources) ? { clusterResourceWhitelist: EVERY_KIND } : {}),
+        ...(rights.length === 0 ? { namespaceResourceBlacklist: FORBIDDEN_KINDS } : {}),
         destinationServiceAccounts: [{ ...target, defaultServiceAccount: account }],
       },
     },

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import type { InstanceId, UnitId } from "../domain/ids.ts";
+import type { EnvironmentId, InstanceId, UnitId } from "../domain/ids.ts";
 import { manifestOf } from "./managed-object.ts";
-import { renderApplication } from "./render-application.ts";
+import { renderApplication, targetOf } from "./render-application.ts";
+import { renderEnvironmentEntry } from "./render-environment.ts";
 import { renderClusterEntry, renderIdentity, renderImpersonation } from "./render-instance.ts";
 import { renderUnit } from "./render-unit.ts";
-import { anApplication, aSeat, DESTINATION, NAMESPACES } from "./testing/builders.ts";
+import { anApplication, anEnvironment, aSeat, DESTINATION, NAMESPACES, TARGET } from "./testing/builders.ts";
 
 const INSTANCE = "instance-1" as InstanceId;
 const text = (...objects: readonly Parameters<typeof manifestOf>[0][]): string =>
@@ -13,22 +14,50 @@ const text = (...objects: readonly Parameters<typeof manifestOf>[0][]): string =
 
 describe("what is written", () => {
   test("for an application that follows Git", async () => {
-    await expect(text(renderApplication(aSeat(), anApplication({}, { createNamespace: true }), DESTINATION))).toMatchFileSnapshot(
+    await expect(text(renderApplication(aSeat(), anApplication({}, { createNamespace: true }), TARGET))).toMatchFileSnapshot(
       "testing/application-automated.golden.yaml",
     );
   });
 
   test("for an application that is synced on demand", async () => {
     const source = { repoUrl: "https://git.example/team/app", path: ".", targetRevision: "" };
-    await expect(text(renderApplication(aSeat(), anApplication({}, { type: "manual", source }), DESTINATION))).toMatchFileSnapshot(
+    await expect(text(renderApplication(aSeat(), anApplication({}, { type: "manual", source }), TARGET))).toMatchFileSnapshot(
       "testing/application-manual.golden.yaml",
     );
   });
 
   test("for a unit", async () => {
     const repoUrls = ["https://git.example/team/b", "https://git.example/team/a", "https://git.example/team/a"];
-    const { account, register, project } = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls });
+    const { account, register, project } = renderUnit(aSeat(), {
+      destination: DESTINATION,
+      namespaces: NAMESPACES,
+      repoUrls,
+      environments: [],
+    });
     await expect(text(account, register, project)).toMatchFileSnapshot("testing/unit.golden.yaml");
+  });
+
+  test("for a unit that deploys to environments", async () => {
+    const namespaced = anEnvironment({ namespaces: ["web", "db"] });
+    const whole = anEnvironment({ id: "environment-2" as EnvironmentId, apiUrl: "https://[2001:db8::7]:6443", namespaces: [] });
+    const { project } = renderUnit(aSeat(), {
+      destination: DESTINATION,
+      namespaces: NAMESPACES,
+      repoUrls: ["https://git.example/team/a"],
+      environments: [namespaced, whole],
+    });
+    const credential = { server: namespaced.apiUrl, token: "a-token", ca: "a-ca", serverName: "prod" };
+    const pair = { server: whole.apiUrl, certificate: { cert: "a-cert", key: "a-key" } };
+    const elsewhere = anApplication({}, { destination: { environment: "prod", namespace: "web" } });
+    const target = targetOf(aSeat(), elsewhere, { own: DESTINATION, environment: namespaced });
+    await expect(
+      text(
+        project,
+        renderEnvironmentEntry(aSeat(), namespaced, credential),
+        renderEnvironmentEntry(aSeat(), whole, pair),
+        renderApplication(aSeat(), elsewhere, target ?? TARGET),
+      ),
+    ).toMatchFileSnapshot("testing/environments.golden.yaml");
   });
 
   test("for an instance", async () => {
@@ -41,7 +70,7 @@ describe("what is written", () => {
 
 describe("tenancy", () => {
   const projectSpec = (repoUrls: readonly string[]) =>
-    renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls }).project.content["spec"] as {
+    renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls, environments: [] }).project.content["spec"] as {
       sourceRepos: string[];
     };
 
@@ -51,21 +80,32 @@ describe("tenancy", () => {
     ).not.toMatch(/[*!{}[\]]/);
   });
 
+  test("S2: a project permits the own namespace and what its environments permit, each by name", () => {
+    const environments = [anEnvironment({ namespaces: ["web"] })];
+    const { project } = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments });
+    const { destinations } = project.content["spec"] as { readonly destinations: readonly Readonly<Record<string, string>>[] };
+    expect(destinations.map(({ server = "", namespace }) => [server.replace(/\\\?.*/, ""), namespace])).toEqual([
+      [DESTINATION.server, "team-a"],
+      ["https://prod.example:6443", "web"],
+    ]);
+  });
+
   test("an instance without units may act as nobody", () => {
     expect(renderImpersonation(INSTANCE, [], NAMESPACES).content).toEqual({ rules: [] });
   });
 
   test("accounts, registers and projects tell neither names nor ids of tenants", () => {
-    const { account, project } = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [] });
+    const { account, project } = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] });
     for (const name of [account.at.name, project.at.name]) expect(name).toMatch(/^(u|ws)-[0-9a-f]{20}$/);
   });
 
   test("each part of a split workspace has a register and an account of its own", () => {
-    const whole = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [] });
+    const whole = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] });
     const part = renderUnit(aSeat({ id: "unit-2" as UnitId, bucket: 1 }), {
       destination: DESTINATION,
       namespaces: NAMESPACES,
       repoUrls: [],
+      environments: [],
     });
     expect(part.register.at).not.toEqual(whole.register.at);
     expect(part.account.at).not.toEqual(whole.account.at);

@@ -3,18 +3,15 @@ import { millis } from "../domain/clock.ts";
 import type { ApplicationId } from "../domain/ids.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 import { differsInContent, differsInReport, differsInWish, parseApplication } from "./parse-application.ts";
-import { statusToRecord } from "./record-status.ts";
+import { statusToRecord, waitForOthersMs } from "./record-status.ts";
 import { renderApplication } from "./render-application.ts";
 import { whyRevisit } from "./revisit.ts";
 import { judgeStrays } from "./strays.ts";
 import type { Stored } from "./testing/builders.ts";
-import { anApplication, aSeat, DESTINATION, setField, setMeta, stored } from "./testing/builders.ts";
+import { anApplication, aSeat, setField, setMeta, stored, TARGET } from "./testing/builders.ts";
 
 function anObserved(id = "application-1", change: (raw: Stored) => void = () => undefined): ObservedApplication {
-  const raw = stored(
-    renderApplication(aSeat(), anApplication({ id: id as ApplicationId, argoName: `name-${id}` }), DESTINATION),
-    `uid-${id}`,
-  );
+  const raw = stored(renderApplication(aSeat(), anApplication({ id: id as ApplicationId, argoName: `name-${id}` }), TARGET), `uid-${id}`);
   change(raw);
   const observed = parseApplication(raw);
   if (observed === undefined) throw new Error("unreadable");
@@ -110,6 +107,24 @@ describe("what is recorded of a status", () => {
     expect(statusToRecord(first, { ...last, hash: "other" })).toBeDefined();
     const silent = anObserved("application-1", setField("status", { sync: { status: "Synced" } }));
     expect(statusToRecord(silent, { hash: silent.report?.hash ?? "", epoch: 7, reconciledAt: undefined })).toBeUndefined();
+  });
+
+  test("waits for others at the full minute when it is a mere look, and never when it is news", () => {
+    const look = statusToRecord(at("2026-01-01T00:10:00Z"), last);
+    const news = statusToRecord(anObserved("application-1", setField("status", { sync: { status: "OutOfSync" } })), last);
+    if (look === undefined || news === undefined) throw new Error("nothing to record");
+    const minute = Date.UTC(2026, 0, 1, 0, 11);
+    for (const [atMs, waitMs] of [
+      [minute, 0],
+      [minute + 5_000, 0],
+      [minute + 5_001, 54_999],
+      [minute + 59_999, 1],
+    ] as const) {
+      expect(waitForOthersMs(look, last, millis(atMs))).toBe(waitMs);
+      expect(waitForOthersMs(news, last, millis(atMs))).toBe(0);
+      expect(waitForOthersMs(look, { ...last, epoch: 6 }, millis(atMs))).toBe(0);
+      expect(waitForOthersMs(look, undefined, millis(atMs))).toBe(0);
+    }
   });
 
   test("is nothing without a report, an epoch, or an owner", () => {

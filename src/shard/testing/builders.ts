@@ -1,5 +1,6 @@
 import { millis } from "../../domain/clock.ts";
-import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { Environment } from "../../domain/environment.ts";
+import type { ApplicationId, EnvironmentId, InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
 import type { Application, ApplicationSpec, PlacementUnit } from "../../domain/workspace.ts";
 import type { DesiredObject } from "../managed-object.ts";
@@ -7,6 +8,8 @@ import { manifestOf } from "../managed-object.ts";
 import type { Seat } from "../seat.ts";
 
 export const DESTINATION = { server: "https://api.example:6443", caData: "Y2E=" };
+/** The own namespace of the workspace of {@link aSeat}. */
+export const TARGET = { server: DESTINATION.server, namespace: "team-a" };
 export const NAMESPACES = { accounts: "argosy-accounts" };
 
 /** A unit of the workspace `team-a`, owned under epoch 7 by an instance in namespace `argocd-1`. */
@@ -36,6 +39,26 @@ export function aSeat(over: Partial<PlacementUnit> = {}): Seat {
   return { unit, workspace, instance: { id: "instance-1" as InstanceId, namespace: "argocd-1", engineCluster: "engine" } };
 }
 
+/** An environment of the workspace of {@link aSeat}. */
+export function anEnvironment(over: Partial<Environment> = {}): Environment {
+  return {
+    id: "environment-1" as EnvironmentId,
+    workspaceId: "workspace-1" as WorkspaceId,
+    name: "prod",
+    uid: "environment-uid-1",
+    generation: 1,
+    state: "connected",
+    apiUrl: "https://prod.example:6443",
+    namespaces: ["web"],
+    clusterResources: false,
+    isInsecure: false,
+    createsAccount: false,
+    hasAccount: false,
+    fingerprint: "fingerprint-1",
+    ...over,
+  };
+}
+
 export function anApplication(over: Partial<Application> = {}, spec: Partial<ApplicationSpec> = {}): Application {
   return {
     id: "application-1" as ApplicationId,
@@ -51,7 +74,6 @@ export function anApplication(over: Partial<Application> = {}, spec: Partial<App
       createNamespace: false,
       ...spec,
     },
-    environmentId: undefined,
     argoName: "team-a-web-0123456789",
     desiredRevision: 2,
     deletion: "none",

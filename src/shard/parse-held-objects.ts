@@ -1,0 +1,23 @@
+import type { HeldObject } from "../domain/blockage.ts";
+import { asArray, asObject, asString } from "./parse-object.ts";
+
+/** Finalizers of one object that are named. */
+const FINALIZER_LIMIT = 5;
+
+/** Those objects of a list that are being deleted and have a finalizer, by name. */
+export function parseHeldObjects(raw: unknown, { group, kind }: Pick<HeldObject, "group" | "kind">): readonly HeldObject[] {
+  return asArray(asObject(raw)["items"])
+    .map((item) => asObject(asObject(item)["metadata"]))
+    .filter((metadata) => asString(metadata["deletionTimestamp"]) !== "")
+    .map((metadata) => ({
+      group,
+      kind,
+      namespace: asString(metadata["namespace"]),
+      name: asString(metadata["name"]),
+      finalizers: asArray(metadata["finalizers"])
+        .filter((entry) => typeof entry === "string")
+        .slice(0, FINALIZER_LIMIT),
+    }))
+    .filter(({ finalizers }) => finalizers.length > 0)
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}

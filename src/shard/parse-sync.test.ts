@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { differsInRun, parseSync } from "./parse-sync.ts";
+
+const operation = {
+  info: [
+    { name: "Reason", value: "x" },
+    { name: "argosy.dev/sync-run", value: "run-1" },
+  ],
+  sync: { revision: "main" },
+};
+
+test("reads whose an operation is, and what is said of it", () => {
+  const operationState = {
+    ...{ phase: "Failed", message: "m".repeat(5000), operation, startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:09Z" },
+    syncResult: {
+      revision: "0123",
+      resources: [
+        { kind: "ConfigMap", name: "plain", status: "Synced" },
+        { kind: "Job", name: "migrate", namespace: "team", hookType: "PreSync", hookPhase: "Failed", message: "exit 1" },
+      ],
+    },
+  };
+  expect(parseSync({ operation, status: { operationState } })).toEqual({
+    operation: { run: "run-1" },
+    state: {
+      ...{ run: "run-1", phase: "Failed", message: `${"m".repeat(4095)}…`, revision: "0123" },
+      ...{ startedAt: Date.UTC(2026, 0, 1), finishedAt: Date.UTC(2026, 0, 1, 0, 0, 9) },
+      hooks: [{ kind: "Job", namespace: "team", name: "migrate", type: "PreSync", phase: "Failed", message: "exit 1" }],
+    },
+  });
+});
+
+test.each([
+  ["nothing", {}, { operation: undefined, state: undefined }],
+  ["null", { operation: null, status: { operationState: null } }, { operation: undefined, state: undefined }],
+  ["an operation of somebody else's", { operation: { info: "odd" } }, { operation: { run: undefined }, state: undefined }],
+  ["an empty operation", { operation: {} }, { operation: { run: undefined }, state: undefined }],
+  [
+    "an empty mark",
+    { operation: { info: [{ name: "argosy.dev/sync-run", value: "" }] } },
+    { operation: { run: undefined }, state: undefined },
+  ],
+])("takes %s as it is", (_what, raw, expected) => expect(parseSync(raw)).toEqual(expected));
+
+test("takes an unknown phase for one under way, and the revision asked for while none is reported", () => {
+  const parsed = parseSync({ status: { operationState: { phase: 7, operation } } });
+  expect(parsed.state).toMatchObject({ phase: "Running", revision: "main", hooks: [] });
+});
+
+test("only what changes about a run of ours is news", () => {
+  const [none, ours, foreign] = [parseSync({}), parseSync({ operation }), parseSync({ operation: {} })];
+  expect([
+    ...[differsInRun(undefined, none), differsInRun(none, foreign), differsInRun(ours, ours)],
+    ...[differsInRun(none, ours), differsInRun(ours, none), differsInRun(ours, foreign)],
+  ]).toEqual([false, false, false, true, true, true]);
+});
