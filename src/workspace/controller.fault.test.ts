@@ -171,7 +171,7 @@ describe("when the database is away", () => {
     await eventually("it is shown", async () => (await world.read("guestbook"))?.status?.sync?.revision === "while nobody listened");
     await eventually(
       "nothing is left to tell",
-      async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0,
+      async () => (await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).length === 0,
     );
   });
 });
@@ -186,7 +186,7 @@ describe("when hints get lost", () => {
     await eventually("it is shown", async () => (await world.read("guestbook"))?.status?.sync?.revision === "unheard");
     await eventually(
       "nothing is left to tell",
-      async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0,
+      async () => (await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).length === 0,
     );
   });
 
@@ -195,7 +195,7 @@ describe("when hints get lost", () => {
     await deployed("guestbook");
     await eventually(
       "nothing is left to tell",
-      async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0,
+      async () => (await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).length === 0,
     );
     const writes = world.statusWrites();
     world.loseHints(true);
@@ -204,7 +204,7 @@ describe("when hints get lost", () => {
     world.loseHints(false);
     await eventually(
       "nothing is left to tell",
-      async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0,
+      async () => (await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).length === 0,
     );
     expect(world.statusWrites()).toBe(writes);
   });
@@ -230,9 +230,12 @@ describe("when hints get lost", () => {
       ],
       world.signal,
     );
-    expect(await world.store.intents.listUnpublished("api", 10, world.signal)).toHaveLength(1);
+    expect(await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).toHaveLength(1);
     world.loseHints(false);
-    await eventually("nothing is listed", async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0);
+    await eventually(
+      "nothing is listed",
+      async () => (await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).length === 0,
+    );
   });
 
   it("lets a held resource go all the same", async () => {
@@ -274,7 +277,7 @@ describe("two doors at once", () => {
     await deployed("guestbook");
     await eventually(
       "nothing is left to tell",
-      async () => (await world.store.intents.listUnpublished("api", 10, world.signal)).length === 0,
+      async () => (await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).length === 0,
     );
     const version = (await world.read("guestbook"))?.metadata.resourceVersion;
     const third = world.openDoor();

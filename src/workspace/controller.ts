@@ -8,6 +8,7 @@ import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type Announcer, createAnnouncer } from "./announce/controller.ts";
+import { isAboutFleet } from "./door-policy.ts";
 import { createIntentController } from "./intent/controller.ts";
 import { deploymentKey } from "./keys.ts";
 import type { ResourceChange, UserResources } from "./port.ts";
@@ -43,7 +44,7 @@ export function createWorkspaceDoor(deps: WorkspaceDoorDeps): WorkspaceDoor {
   const abort = new AbortController();
   const endings: (() => void)[] = [];
 
-  const { review, tell, onRow } = createRouting({ resources, partition, queues: () => ({ intents, statuses }) });
+  const { review, tell, onRow } = createRouting({ resources, partition, clock: deps.clock, queues: () => ({ intents, statuses }) });
   const announcer = createAnnouncer({ ...common, onRow });
   const upkeep = createUpkeep({
     ...common,
@@ -105,8 +106,9 @@ function listenToResources({ resources, apiCluster, rows, upkeep, review }: Reso
 }
 
 function listenToChanges(announcer: Announcer, upkeep: Upkeep): (changes: readonly Change[] | "missed") => void {
-  const onChange = ({ kind, id }: Change): void => {
-    if (kind === "fleet" || kind === "pool" || kind === "instance") upkeep.add("policy");
+  const onChange = (change: Change): void => {
+    const { kind, id } = change;
+    if (isAboutFleet(change)) upkeep.add("policy");
     if (kind === "status") announcer.add(id as ApplicationId, "now");
     // What an application should be, and where it went, is no news to its user that cannot wait for the first status.
     if (kind === "application") announcer.add(id as ApplicationId, "soon");

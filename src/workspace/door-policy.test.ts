@@ -23,6 +23,7 @@ describe("the door's policy", () => {
       egress: spec.egress,
       selector: { gitops: "yes" },
       deployments: 7,
+      syncsPerMinute: 1,
       instanceNamespaces: new Set(["argocd-eu", "argocd-eu-10"]),
       hidden: ["argocd-eu-10", "argocd-eu", "eu-10", "eu"],
     });

@@ -1,3 +1,4 @@
+import type { Change } from "../domain/change.ts";
 import { classOf, type FleetSpec, type WorkspacesSpec } from "../domain/fleet.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
@@ -11,6 +12,8 @@ export interface DoorPolicy {
   readonly selector: WorkspacesSpec["selector"];
   /** Deployments one workspace may have. */
   readonly deployments: number;
+  /** Syncs one workspace may begin in a minute. */
+  readonly syncsPerMinute: number;
   readonly instanceNamespaces: ReadonlySet<string>;
   /** Names that no user may ever read, longest first. */
   readonly hidden: readonly string[];
@@ -22,6 +25,7 @@ export const closedDoor: DoorPolicy = {
   egress: { allow: [], http: [] },
   selector: {},
   deployments: 0,
+  syncsPerMinute: 1,
   instanceNamespaces: new Set(),
   hidden: [],
 };
@@ -34,10 +38,15 @@ export function doorPolicy(spec: FleetSpec, instances: readonly Instance[]): Doo
     newUnit: first === undefined ? undefined : { class: classOf(first), trustClass: first.class.trust },
     egress: spec.egress,
     selector: spec.workspaces.selector,
-    deployments: spec.workspaces.quota.deployments,
+    ...spec.workspaces.quota,
     instanceNamespaces: new Set(instances.map(({ namespace }) => namespace)),
     hidden: [...hidden].sort((a, b) => b.length - a.length || (a < b ? -1 : 1)),
   };
+}
+
+/** Whether what changed may change the policy. */
+export function isAboutFleet({ kind }: Pick<Change, "kind">): boolean {
+  return kind === "fleet" || kind === "pool" || kind === "instance";
 }
 
 /** Whether two policies let in the same resources: what only hides names changes nothing about that. */

@@ -1,15 +1,21 @@
 import type { EgressSpec } from "../domain/fleet.ts";
-import { type Address, embeddedIpv4, isInRange, parseAddress, parseRange } from "./address.ts";
+import { GLOBAL_V6, INSIDE_GLOBAL_V6, INSIDE_V4 } from "../domain/inside-addresses.ts";
+import { type Address, type AddressRange, embeddedIpv4, isInRange, parseAddress, parseRange } from "./address.ts";
 
-/**
- * Addresses that lead inside, or nowhere (IANA's special-purpose registries, RFC 6890): private, shared, loopback,
- * link-local (cloud metadata among them), documentation, benchmarking, multicast and reserved ones.
- */
-const INSIDE = [
-  ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24"],
-  ...["192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"],
-  ...["::/127", "100::/64", "2001:db8::/32", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"],
-].flatMap((text) => parseRange(text) ?? []);
+/** Addresses that carry IPv4 are judged by that where the Internet knows them: mapped, 64:ff9b::/96, 2002::/16. */
+const [INSIDE, GLOBAL_UNICAST, NOT_GLOBAL] = [ranges(...INSIDE_V4), ranges(GLOBAL_V6), ranges(...INSIDE_GLOBAL_V6)];
+
+function ranges(...texts: readonly string[]): readonly AddressRange[] {
+  return texts.flatMap((text) => parseRange(text) ?? []);
+}
+
+function isOneOf(address: Address, list: readonly AddressRange[]): boolean {
+  return list.some((range) => isInRange(address, range));
+}
+
+function isInside(address: Address): boolean {
+  return address.bits === 32 ? isOneOf(address, INSIDE) : !isOneOf(address, GLOBAL_UNICAST) || isOneOf(address, NOT_GLOBAL);
+}
 
 /** Names that only resolve on the machine or in the cluster that asks. */
 const INSIDE_SUFFIXES = [".localhost", ".local", ".svc", ".internal", ".home.arpa", ".localdomain"];
@@ -28,13 +34,9 @@ export function whyNotReachable(host: string, egress: EgressSpec): string | unde
 }
 
 /** Whether an address, literal or resolved, may be reached. */
-function isAddressAllowed(address: Address, egress: Pick<EgressSpec, "allow">): boolean {
+export function isAddressAllowed(address: Address, egress: Pick<EgressSpec, "allow">): boolean {
   const real = embeddedIpv4(address) ?? address;
-  if (!INSIDE.some((range) => isInRange(real, range))) return true;
-  return egress.allow.some((text) => {
-    const range = parseRange(text);
-    return range !== undefined && isInRange(real, range);
-  });
+  return !isInside(real) || isOneOf(real, ranges(...egress.allow));
 }
 
 /** Whether the administrator's list names this host, or this host and port. */

@@ -55,15 +55,26 @@ describe("reading a GitOpsDeployment", () => {
     ["a type that is none", aSpec({ type: "Automated" }), say.WRONG_TYPE],
     ["an option that is none", aSpec({ syncPolicy: { syncOptions: ["Prune=true"] } }), say.WRONG_SYNC_OPTION],
     ["a namespace without environment", aSpec({ destination: { namespace: "prod" } }), say.NAMESPACE_WITHOUT_ENVIRONMENT],
-    ["an environment that is not there", aSpec({ destination: { environment: "eu", namespace: "prod" } }), say.ENVIRONMENT_UNKNOWN],
+    ["an environment without namespace", aSpec({ destination: { environment: "eu" } }), say.ENVIRONMENT_WITHOUT_NAMESPACE],
   ])("says of %s exactly what users know", (_what, spec, message) => {
     expect(complaintsOf(spec)).toBe(message);
   });
 
-  it("says of an environment that went, and of one without namespace, what users know too", () => {
-    const spec = aSpec({ destination: { environment: "eu" } });
-    expect(complaintsOf(spec)).toBe(`${say.ENVIRONMENT_UNKNOWN}; ${say.ENVIRONMENT_WITHOUT_NAMESPACE}`);
-    expect(complaintsOf(spec, true)).toBe(`${say.ENVIRONMENT_UNKNOWN_ON_UPDATE}; ${say.ENVIRONMENT_WITHOUT_NAMESPACE_ON_UPDATE}`);
+  it("says of a namespace that is missing in the words for what was deployed before", () => {
+    expect(complaintsOf(aSpec({ destination: { environment: "eu" } }), true)).toBe(say.ENVIRONMENT_WITHOUT_NAMESPACE_ON_UPDATE);
+  });
+
+  it.each([{ namespace: "argocd" }, { namespace: "kube-system", environment: "" }])(
+    "S3: refuses a namespace without an environment, whether or not it was refused at admission: %j",
+    (destination) => {
+      expect(parse(aSpec({ destination }))).toMatchObject({ ok: false });
+    },
+  );
+
+  it("takes an environment's name as it is, whether or not there is one", () => {
+    const destination = { environment: "eu", namespace: "prod" };
+    expect(parse(aSpec({ destination }))).toMatchObject({ ok: true, spec: { destination } });
+    expect(parse(aSpec({ destination: { environment: "", namespace: "" } }))).toMatchObject({ ok: true, spec: { destination: {} } });
   });
 
   it.each([
@@ -94,8 +105,8 @@ describe("reading a GitOpsDeployment", () => {
     const complaints = complaintsOf({
       source: { repoURL: "git://x", path: "", targetRevision: "-x" },
       type: "manual",
-      destination: { environment: "e", namespace: "n" },
+      destination: { environment: "e" },
     });
-    for (const part of ["repoURL", say.EMPTY_PATH, "targetRevision", say.ENVIRONMENT_UNKNOWN]) expect(complaints).toContain(part);
+    for (const part of ["repoURL", say.EMPTY_PATH, "targetRevision", say.ENVIRONMENT_WITHOUT_NAMESPACE]) expect(complaints).toContain(part);
   });
 });

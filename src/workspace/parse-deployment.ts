@@ -31,7 +31,7 @@ export function parseDeployment(observed: Pick<ObservedDeployment, "spec" | "ref
     ok: true,
     spec: {
       source: { repoUrl: url.url, path: source.path.trim(), targetRevision: (source.targetRevision ?? "").trim() },
-      destination: {},
+      destination: destinationOf(destination),
       type: type === "automated" ? "automated" : "manual",
       createNamespace: syncPolicy?.syncOptions?.includes("CreateNamespace=true") ?? false,
       // Users may write anything there; only whether it changed matters.
@@ -67,18 +67,20 @@ function revisionProblems(raw: string): readonly Problem[] {
   return revision.startsWith("-") ? refuse("spec.source.targetRevision must not begin with '-'") : [];
 }
 
-/** Environments cannot be used yet, so that one that is named is one that does not exist. */
-function destinationProblems({ environment = "", namespace = "" }: NonNullable<DeploymentSpec["destination"]>): readonly Problem[] {
-  if (environment === "") return [];
-  const unknown: Problem = {
-    path: "spec.destination.environment",
-    message: say.ENVIRONMENT_UNKNOWN,
-    onUpdate: say.ENVIRONMENT_UNKNOWN_ON_UPDATE,
-  };
-  const nowhere: Problem = {
-    path: "spec.destination.namespace",
-    message: say.ENVIRONMENT_WITHOUT_NAMESPACE,
-    onUpdate: say.ENVIRONMENT_WITHOUT_NAMESPACE_ON_UPDATE,
-  };
-  return namespace === "" ? [unknown, nowhere] : [unknown];
+type Destination = NonNullable<DeploymentSpec["destination"]>;
+
+/** Whether there is an environment of that name, and whether it works, changes by itself: that is judged when it is used. */
+function destinationOf({ environment = "", namespace = "" }: Destination): ApplicationSpec["destination"] {
+  return environment === "" ? {} : { environment, namespace };
+}
+
+function destinationProblems({ environment = "", namespace = "" }: Destination): readonly Problem[] {
+  if (environment === "" || namespace !== "") return [];
+  return [
+    {
+      path: "spec.destination.namespace",
+      message: say.ENVIRONMENT_WITHOUT_NAMESPACE,
+      onUpdate: say.ENVIRONMENT_WITHOUT_NAMESPACE_ON_UPDATE,
+    },
+  ];
 }

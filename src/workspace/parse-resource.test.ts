@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { differsInWish, finalizersOf, parseDeploymentResource, parseNamespace } from "./parse-resource.ts";
+import { differsInWish, finalizersOf, parseNamespace, parseResource } from "./parse-resource.ts";
 import { aResource } from "./testing/builders.ts";
 
 describe("reading a resource as the API server sends it", () => {
   it("keeps conditions that have a type and a status, with the texts among their fields", () => {
     const conditions = [{ type: "Ready", status: "True", reason: "Synced", message: 7, other: "x" }, { type: "NoStatus" }, "text", null];
-    const parsed = parseDeploymentResource({ metadata: { name: "a", uid: "u" }, status: { conditions, observedGeneration: "3" } });
+    const parsed = parseResource({ metadata: { name: "a", uid: "u" }, status: { conditions, observedGeneration: "3" } });
     expect(parsed).toMatchObject({
       conditions: [{ type: "Ready", status: "True", reason: "Synced" }],
       observedGeneration: undefined,
@@ -18,14 +18,14 @@ describe("reading a resource as the API server sends it", () => {
   it.each([undefined, null, "text", [], {}, { metadata: {} }, { metadata: { name: "a" } }, { metadata: { uid: "u" } }])(
     "does not make one of %j",
     (raw) => {
-      expect(parseDeploymentResource(raw)).toBeUndefined();
+      expect(parseResource(raw)).toBeUndefined();
       expect(parseNamespace(raw)).toBeUndefined();
     },
   );
 
   it("takes only what is spelled exactly for a pause", () => {
     const pausedBy = (value: unknown) =>
-      parseDeploymentResource({ metadata: { name: "a", uid: "u", annotations: { "argosy.dev/paused": value } } })?.isPaused;
+      parseResource({ metadata: { name: "a", uid: "u", annotations: { "argosy.dev/paused": value } } })?.isPaused;
     expect([true, "true", "True", "yes", ""].map(pausedBy)).toEqual([false, true, false, false, false]);
   });
 

@@ -1,11 +1,11 @@
 import { USER_FINALIZER } from "../domain/names.ts";
-import type { Condition, ObservedDeployment, ObservedNamespace } from "../domain/user-resource.ts";
+import type { Condition, ObservedNamespace, ObservedResource, UserSecret } from "../domain/user-resource.ts";
 import { ANNOTATION_PAUSED, ANNOTATION_REFRESHED_AT } from "./api/names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Reduces a raw GitOpsDeployment; `undefined` for one without name or uid, which no API server sends. Its spec stays unread. */
-export function parseDeploymentResource(raw: unknown): ObservedDeployment | undefined {
+/** Reduces a raw resource of a user's; `undefined` for one without name or uid, which no API server sends. Its spec stays unread. */
+export function parseResource(raw: unknown): ObservedResource | undefined {
   const meta = asObject(asObject(raw)["metadata"]);
   const status = asObject(asObject(raw)["status"]);
   const name = asString(meta["name"]);
@@ -38,12 +38,20 @@ export function parseNamespace(raw: unknown): ObservedNamespace | undefined {
   return { name, uid, labels: Object.fromEntries(labels), isDeleting: asString(meta["deletionTimestamp"]) !== "" };
 }
 
+/** Type and content of a raw Secret; an entry that is no base64 text is left out. */
+export function parseSecret(raw: unknown): UserSecret | undefined {
+  const source = asObject(raw);
+  if (asString(asObject(source["metadata"])["name"]) === "") return undefined;
+  const entries = Object.entries(asObject(source["data"])).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return { type: asString(source["type"]), data: Object.fromEntries(entries.map(([key, text]) => [key, Buffer.from(text, "base64")])) };
+}
+
 export function finalizersOf(raw: unknown): readonly string[] {
   return asArray(asObject(asObject(raw)["metadata"])["finalizers"]).map(asString);
 }
 
 /** Whether something changed that a user did, as opposed to the status we write ourselves. A status that was wiped counts. */
-export function differsInWish(before: ObservedDeployment | undefined, now: ObservedDeployment): boolean {
+export function differsInWish(before: ObservedResource | undefined, now: ObservedResource): boolean {
   return (
     before === undefined ||
     before.uid !== now.uid ||

@@ -1,4 +1,4 @@
-import type { ObservedDeployment, ObservedNamespace } from "../domain/user-resource.ts";
+import type { ObservedDeployment, ObservedNamespace, ObservedResource, UserSecret } from "../domain/user-resource.ts";
 
 export interface ResourceAt {
   readonly namespace: string;
@@ -37,4 +37,43 @@ export interface UserResources {
   patchStatus(resource: ResourceAt & { readonly uid: string }, status: object, signal: AbortSignal): Promise<void>;
   /** Takes the user's finalizer off this very resource; resolves also when either is gone. `StaleError`: it changed meanwhile. */
   removeFinalizer(resource: ResourceAt & { readonly uid: string }, signal: AbortSignal): Promise<void>;
+}
+
+/** The users' resources of one kind, kept by a watch, and the one write we do to each. Status we wrote ourselves is no change. */
+export interface UserKindResources {
+  get(at: ResourceAt): ObservedResource | undefined;
+  /** In no order; without a namespace, everything. */
+  list(namespace?: string): readonly ObservedResource[];
+  /**
+   * Calls `listener` after what is kept here has changed, with the uids of the resources that had or have this name, as the
+   * watch told; all but the present one's are gone. The returned function ends that.
+   */
+  subscribe(listener: (at: ResourceAt, uids: readonly string[]) => void): () => void;
+  /** Uid of the resource as the API server has it now. */
+  readUid(at: ResourceAt, signal: AbortSignal): Promise<string | undefined>;
+  /**
+   * Makes `status` the whole of what we say about this very resource as it is known here. Throws `GoneError` when it is gone,
+   * `StaleError` when it has changed or another resource has its name.
+   */
+  patchStatus(resource: ResourceAt & { readonly uid: string }, status: object, signal: AbortSignal): Promise<void>;
+}
+
+/** The same with its watch's life. */
+export interface WatchedResources extends UserKindResources {
+  start(signal: AbortSignal): void;
+  synced(signal: AbortSignal): Promise<void>;
+  stopped(): Promise<void>;
+}
+
+/** Secrets in users' namespaces: whether those of the types users bring are there is kept by watches, content is never kept. */
+export interface UserSecrets {
+  start(signal: AbortSignal): void;
+  synced(signal: AbortSignal): Promise<void>;
+  stopped(): Promise<void>;
+  /** Changes whenever a Secret of a type users bring changes; `undefined` where there is none under this name. */
+  version(at: ResourceAt): string | undefined;
+  /** The Secret as the API server has it now, of whatever type. */
+  read(at: ResourceAt, signal: AbortSignal): Promise<UserSecret | undefined>;
+  /** Calls `listener` after `version` of a name has changed; the returned function ends that. */
+  subscribe(listener: (at: ResourceAt) => void): () => void;
 }

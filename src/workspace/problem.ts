@@ -7,7 +7,11 @@ export interface Problem {
   readonly onUpdate?: string;
 }
 
-/** One text for all problems; `isKnown` when the resource was accepted before. */
+/** Problems that are named: who mends these sees the rest. */
+const NAMED = 10;
+
+/** One text for all problems, naming the first ten; `isKnown` when the resource was accepted before. */
 export function describeProblems(problems: readonly Problem[], isKnown: boolean): string {
-  return problems.map(({ message, onUpdate }) => (isKnown ? (onUpdate ?? message) : message)).join("; ");
+  const named = problems.slice(0, NAMED).map(({ message, onUpdate }) => (isKnown ? (onUpdate ?? message) : message));
+  return [...named, ...(problems.length > NAMED ? [`and ${problems.length - NAMED} more`] : [])].join("; ");
 }

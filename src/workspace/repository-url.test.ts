@@ -25,7 +25,7 @@ describe("a repository's URL", () => {
     expect(urlOf(url)).toBe(url);
   });
 
-  it("encodes what a URL may not hold instead of dropping it, and drops space around it", () => {
+  it("W14: encodes what a URL may not hold instead of dropping it, and drops space around it", () => {
     expect(urlOf("  https://git.example/my repo/é\n")).toBe("https://git.example/my%20repo/%C3%A9");
     expect(urlOf('https://git.example/a"b`c{d}')).toBe("https://git.example/a%22b%60c%7Bd%7D");
     expect(urlOf("https://git.example/\ud800")).toBe("https://git.example/%EF%BF%BD");
@@ -84,7 +84,7 @@ describe("a repository's URL", () => {
     "https://gitea.tools.svc/x",
     "https://gitea.tools.svc.cluster.local/x",
     "https://metadata.google.internal/x",
-  ])("refuses %s: it leads inside", (url) => {
+  ])("S5: refuses %s: it leads inside", (url) => {
     expect(urlOf(url)).toMatch(/may not be reached from here; ask your administrator/);
   });
 
@@ -103,6 +103,11 @@ describe("a repository's URL", () => {
     expect(urlOf("http://127.0.0.1:3000/x", INSIDE)).toContain("may not be reached");
     expect(urlOf("http://127.0.0.1:3000/x", { ...INSIDE, allow: ["127.0.0.0/8"] })).toBe("http://127.0.0.1:3000/x");
     expect(urlOf("http://127.0.0.1:3001/x", { ...INSIDE, allow: ["127.0.0.0/8"] })).toContain("plain http");
+  });
+
+  it("refuses what is too long for a status once it is encoded", () => {
+    expect(urlOf(`https://git.example/${"é".repeat(2000)}`)).toContain("is longer than 2048 characters once it is percent-encoded");
+    expect(urlOf(`https://git.example/${"é".repeat(300)}`)).toContain("%C3%A9");
   });
 
   it("names the field it was asked about, and never lets a control character, a file or credentials through", () => {

@@ -1,4 +1,5 @@
 import type { EgressSpec } from "../domain/fleet.ts";
+import { LONGEST_URL } from "./api/parts/schema.ts";
 import { isKnownHost, whyNotReachable } from "./egress.ts";
 import type { Problem } from "./problem.ts";
 
@@ -20,7 +21,9 @@ export function parseRepositoryUrl(raw: string, egress: EgressSpec, path = "spec
   const scp = scpLike.exec(trimmed);
   const why = scp?.[2] === undefined ? whyNotUrl(encode(trimmed), egress) : reachable(scp[2], egress);
   if (why !== undefined) return refuse(why);
-  return { ok: true, url: scp === null ? encode(trimmed) : trimmed };
+  const url = scp === null ? encode(trimmed) : trimmed;
+  // It comes back in a status, whose field takes no more.
+  return url.length > LONGEST_URL ? refuse(`is longer than ${LONGEST_URL} characters once it is percent-encoded`) : { ok: true, url };
 }
 
 export function hasControlCharacters(text: string): boolean {

@@ -5,6 +5,7 @@ import { loadKubeconfig } from "../../runtime/kube/auth.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import { createKubeClient } from "../../runtime/kube/http.ts";
 import type { KubeObject, ResourceType } from "../../runtime/kube/resource.ts";
+import { realApiServer } from "../../runtime/kube/testing/real-api-server.ts";
 import { systemRng } from "../../runtime/rng.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { aSpec } from "../testing/builders.ts";
@@ -12,8 +13,7 @@ import { renderCrds } from "./crd.ts";
 import * as say from "./messages.ts";
 import { checkDeploymentSpec } from "./schema.ts";
 
-/** The administrator's kubeconfig of an API server nobody else uses: only a real one understands these definitions. */
-const realKubeconfig = process.env["ARGOSY_TEST_KUBECONFIG"];
+const realKubeconfig = await realApiServer();
 
 const definitions: ResourceType = {
   group: "apiextensions.k8s.io",
@@ -75,6 +75,7 @@ describe.runIf(realKubeconfig !== undefined)("a real API server", () => {
     }
   }
 
+  const credential = { repository: "https://git.example/x", secret: "s" };
   const environment = { apiURL: "https://api.example:6443", credentialsSecret: "s", allowInsecureSkipTLSVerify: false };
 
   it("accepts the definitions and serves the kinds", async () => {
@@ -122,6 +123,53 @@ describe.runIf(realKubeconfig !== undefined)("a real API server", () => {
     [CREDENTIAL, { repository: "file:///x", secret: "s" }, say.WRONG_REPOSITORY],
   ])("refuses what it should, in the right words: %#", async (type, spec, message) => {
     expect(await answerTo(type, spec)).toContain(message);
+  });
+
+  const WEBHOOKS: readonly (readonly [ResourceType, unknown, unknown, string])[] = [
+    [DEPLOYMENT, aSpec(), aSpec({ type: "continuous" }), say.WRONG_TYPE],
+    [DEPLOYMENT, aSpec(), aSpec({ syncPolicy: { syncOptions: ["CreateNamespace=true", "Prune=true"] } }), say.WRONG_SYNC_OPTION],
+    [DEPLOYMENT, aSpec(), aSpec({ destination: { namespace: "prod" } }), say.NAMESPACE_WITHOUT_ENVIRONMENT],
+    [ENVIRONMENT, environment, { ...environment, apiURL: "http://api.example" }, say.WRONG_API_URL],
+    [ENVIRONMENT, environment, { ...environment, apiURL: "https://api.example:port" }, "cluster api url must be a valid URL"],
+    [CREDENTIAL, credential, { ...credential, repository: "git.example/x" }, say.WRONG_REPOSITORY],
+    [CREDENTIAL, credential, { ...credential, repository: "git://git.example/x" }, say.WRONG_REPOSITORY],
+  ];
+  it.each(WEBHOOKS)("refuses what the webhooks refused, when it is made and when it is changed: %#", async (type, good, bad, words) => {
+    expect(await answerTo(type, bad)).toContain(words);
+    const name = `changed-${++count}`;
+    expect(await answerTo(type, good, name)).toBe("");
+    expect(await answerTo(type, bad, name)).toContain(words);
+  });
+
+  it("serves the short names, the category and the columns that people type and read", async () => {
+    const { resources } = await client.request<{
+      readonly resources: readonly {
+        readonly name: string;
+        readonly shortNames?: readonly string[];
+        readonly categories?: readonly string[];
+      }[];
+    }>({ method: "GET", path: "/apis/managed-gitops.redhat.com/v1alpha1" }, never);
+    const columns = async ({ plural }: ResourceType): Promise<readonly string[]> => {
+      const path = `/apis/managed-gitops.redhat.com/v1alpha1/namespaces/${NAMESPACE}/${plural}`;
+      const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+      const table = await client.request<{ readonly columnDefinitions: readonly { readonly name: string }[] }>(
+        { method: "GET", path, accept },
+        never,
+      );
+      return table.columnDefinitions.map(({ name }) => name);
+    };
+    const served = await Promise.all(
+      [DEPLOYMENT, SYNC_RUN, ENVIRONMENT, CREDENTIAL].map(async (type) => {
+        const found = resources.find(({ name }) => name === type.plural);
+        return [found?.shortNames?.join(), found?.categories?.join(), (await columns(type)).join()];
+      }),
+    );
+    expect(served).toEqual([
+      ["gd", "gitops", "Name,Sync Status,Health Status,Ready,Age"],
+      ["gdsr", "gitops", "Name,Deployment,Phase,Age"],
+      ["gdme", "gitops", "Name,API URL,Connected,Age"],
+      ["gdrc", "gitops", "Name,Repository,Valid,Age"],
+    ]);
   });
 
   it("keeps what a run is for", async () => {

@@ -1,4 +1,4 @@
-import { API_GROUP, API_VERSION, DEPLOYMENT_KIND, DEPLOYMENT_PLURAL } from "./names.ts";
+import { API_GROUP, API_VERSION, USER_KINDS, type UserKind } from "./names.ts";
 import type { SchemaNotes } from "./parts/schema.ts";
 import { type JsonSchema, kindSchemas } from "./schema.ts";
 
@@ -10,9 +10,7 @@ export type CustomResourceDefinition = {
   readonly spec: Readonly<Record<string, unknown>>;
 };
 
-interface Kind {
-  readonly kind: string;
-  readonly plural: string;
+interface Kind extends UserKind {
   readonly shortName: string;
   readonly description: string;
   readonly columns: readonly Column[];
@@ -35,24 +33,21 @@ export function renderCrds(): readonly CustomResourceDefinition[] {
   const schemas = kindSchemas();
   const kinds: readonly Kind[] = [
     {
-      kind: "GitOpsDeploymentManagedEnvironment",
-      plural: "gitopsdeploymentmanagedenvironments",
+      ...USER_KINDS.environment,
       shortName: "gdme",
       description: "A cluster to deploy to.",
       columns: [column("API URL", ".spec.apiURL"), conditionColumn("Connected", "ConnectionInitializationSucceeded"), age],
       schemas: schemas.environment,
     },
     {
-      kind: "GitOpsDeploymentRepositoryCredential",
-      plural: "gitopsdeploymentrepositorycredentials",
+      ...USER_KINDS.credential,
       shortName: "gdrc",
       description: "How to read a private Git repository.",
       columns: [column("Repository", ".spec.repository"), conditionColumn("Valid", "ValidRepositoryCredential"), age],
       schemas: schemas.credential,
     },
     {
-      kind: DEPLOYMENT_KIND,
-      plural: DEPLOYMENT_PLURAL,
+      ...USER_KINDS.deployment,
       shortName: "gd",
       description: "Deploys a directory of a Git repository.",
       columns: [
@@ -64,8 +59,7 @@ export function renderCrds(): readonly CustomResourceDefinition[] {
       schemas: schemas.deployment,
     },
     {
-      kind: "GitOpsDeploymentSyncRun",
-      plural: "gitopsdeploymentsyncruns",
+      ...USER_KINDS.syncRun,
       shortName: "gdsr",
       description: "Deploys a manual GitOpsDeployment once.",
       columns: [column("Deployment", ".spec.gitopsDeploymentName"), column("Phase", ".status.phase"), age],

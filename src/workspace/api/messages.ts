@@ -19,3 +19,7 @@ export const WRONG_API_URL = "cluster api url must start with https://";
 export const WRONG_REPOSITORY = "repository must begin with ssh:// or https://";
 export const DEPLOYMENT_NAME_CHANGED = "deployment name field is immutable: changing it from its initial value is not supported";
 export const REVISION_CHANGED = "revision change is not supported: changing it from its initial value is not supported";
+export const RUN_DEPLOYMENT_UNKNOWN = (deployment: string): string =>
+  `Unable to retrieve GitOpsDeployment '${deployment}' referenced by the GitOpsDeploymentSyncRun`;
+export const RUN_DEPLOYMENT_AUTOMATED = (run: string): string =>
+  `invalid GitOpsDeploymentSyncRun '${run}'. Syncing a GitOpsDeployment with Automated sync policy is not allowed`;

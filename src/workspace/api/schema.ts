@@ -13,8 +13,8 @@ import {
   ruled,
   type SchemaNotes,
   text,
-  time,
 } from "./parts/schema.ts";
+import { syncRunSpec, syncRunStatus } from "./sync-run/schema.ts";
 
 const source = z
   .object({
@@ -114,41 +114,9 @@ const deploymentStatus = z.object({
   operationState: mirror("The last or present sync.").optional(),
 });
 
-const syncRunSpec = ruled(
-  z.object({
-    gitopsDeploymentName: ruled(text(LONGEST_NAME, "Name of a manual GitOpsDeployment of this namespace."), [
-      { cel: "self == oldSelf", message: say.DEPLOYMENT_NAME_CHANGED },
-    ]),
-    revisionID: text(LONGEST_REVISION, "Revision to deploy; empty means the deployment's own.").optional(),
-    prune: z.boolean().describe("Whether objects that left Git are deleted.").optional(),
-    ttlSecondsAfterFinished: z
-      .int()
-      .min(0)
-      .max(2_147_483_647)
-      .describe("Seconds after its end until the run is deleted; absent means never.")
-      .optional(),
-  }),
-  [
-    {
-      cel: "(has(self.revisionID) ? self.revisionID : '') == (has(oldSelf.revisionID) ? oldSelf.revisionID : '')",
-      message: say.REVISION_CHANGED,
-    },
-  ],
-);
-
-const syncRunStatus = z.object({
-  observedGeneration: count("Generation of the resource this status is about.").optional(),
-  conditions: conditions.optional(),
-  phase: text(64, "Pending, Running, Succeeded, Failed or Terminated.").optional(),
-  revision: text(LONGEST_REVISION, "Revision that was deployed.").optional(),
-  startedAt: time("When the sync began.").optional(),
-  finishedAt: time("When the sync ended.").optional(),
-  message: text(LONGEST_MESSAGE, "How it went.").optional(),
-});
-
 const environmentSpec = z.object({
   apiURL: ruled(text(LONGEST_URL, "URL of the cluster's API server."), [
-    { cel: "self.startsWith('https://')", message: say.WRONG_API_URL },
+    { cel: "self.startsWith('https://')", message: say.WRONG_API_URL, holds: (url) => url.startsWith("https://") },
     {
       cel: "!self.startsWith('https://') || isURL(self)",
       message: "cluster api url must be a valid URL",
@@ -181,7 +149,9 @@ const plainStatus = z.object({
   conditions: conditions.optional(),
 });
 
+export type EnvironmentSpec = z.infer<typeof environmentSpec>;
 export type DeploymentSpec = z.infer<typeof deploymentSpec>;
+type CredentialSpec = z.infer<typeof credentialSpec>;
 export type DeploymentStatus = z.infer<typeof deploymentStatus>;
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -205,11 +175,29 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
+export type Checked<Spec> =
+  | { readonly ok: true; readonly spec: Spec }
+  | { readonly ok: false; readonly problems: readonly SchemaProblem[] };
+
 /** Checks a GitOpsDeployment's spec of unknown age; all problems at once, in the order of the fields. */
-export function checkDeploymentSpec(
+export const checkDeploymentSpec = (raw: unknown): Checked<DeploymentSpec> => checkSpec(deploymentSpec, raw);
+
+/** The same for a GitOpsDeploymentSyncRun's. */
+export const checkSyncRunSpec = (raw: unknown): Checked<z.infer<typeof syncRunSpec>> => checkSpec(syncRunSpec, raw);
+
+/** The same for a GitOpsDeploymentManagedEnvironment's. */
+export const checkEnvironmentSpec = (raw: unknown): Checked<EnvironmentSpec> => checkSpec(environmentSpec, raw);
+
+function checkSpec<Spec>(schema: z.ZodType<Spec>, raw: unknown): Checked<Spec> {
+  const checked = schema.safeParse(raw);
+  return checked.success ? { ok: true, spec: checked.data } : { ok: false, problems: checked.error.issues.map(problemOf) };
+}
+
+/** The same for a GitOpsDeploymentRepositoryCredential's. */
+export function checkCredentialSpec(
   raw: unknown,
-): { readonly ok: true; readonly spec: DeploymentSpec } | { readonly ok: false; readonly problems: readonly SchemaProblem[] } {
-  const checked = deploymentSpec.safeParse(raw);
+): { readonly ok: true; readonly spec: CredentialSpec } | { readonly ok: false; readonly problems: readonly SchemaProblem[] } {
+  const checked = credentialSpec.safeParse(raw);
   return checked.success ? { ok: true, spec: checked.data } : { ok: false, problems: checked.error.issues.map(problemOf) };
 }
 

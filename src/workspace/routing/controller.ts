@@ -1,11 +1,14 @@
+import type { Clock } from "../../domain/clock.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { KeyedQueue } from "../../runtime/keyed-queue.ts";
-import { parseKey } from "../keys.ts";
+import { parseKey, shareOf } from "../keys.ts";
 import type { UserResources } from "../port.ts";
+import { createPatience } from "./patience.ts";
 
 export interface RoutingDeps {
   readonly resources: UserResources;
   readonly partition: Partition;
+  readonly clock: Clock;
   readonly queues: () => { readonly intents: KeyedQueue; readonly statuses: KeyedQueue };
 }
 
@@ -19,22 +22,13 @@ export interface Routing {
   onRow(key: string, when: "now" | "soon"): void;
 }
 
-/**
- * How long an instance is given to answer a new wish before its user is told that it is being worked on, in ms. Argo CD
- * reports a first status within half a second: most users are told once, with what they want to know.
- */
-const FIRST_STATUS_MS = 700;
-
-export function createRouting({ resources, partition, queues }: RoutingDeps): Routing {
+export function createRouting({ resources, partition, clock, queues }: RoutingDeps): Routing {
+  const patience = createPatience(clock);
   const review = (keys: readonly string[]): void => {
-    for (const key of keys) {
-      const group = parseKey(key).namespace;
-      if (partition.isMine(group)) queues().intents.add(key, { group });
-    }
+    for (const { key, group } of shareOf(keys, partition)) queues().intents.add(key, { group });
   };
   const tell = (key: string, when: "now" | "soon"): void => {
-    const group = parseKey(key).namespace;
-    if (partition.isMine(group)) queues().statuses.add(key, { group, afterMs: when === "now" ? 0 : FIRST_STATUS_MS });
+    for (const { group } of shareOf([key], partition)) queues().statuses.add(key, { group, afterMs: when === "now" ? 0 : patience() });
   };
   return {
     review,

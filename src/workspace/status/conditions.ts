@@ -1,6 +1,10 @@
 import type { EngineCondition } from "../../domain/status.ts";
 import type { Condition } from "../../domain/user-resource.ts";
+import { oneLine } from "./one-line.ts";
 import type { Verdict } from "./verdict.ts";
+
+/** Longest message of a condition, in UTF-16 units: an eighth of what the schema takes, and more than anybody reads. */
+export const LONGEST_SAID = 4096;
 
 /** A condition without its times. */
 export type Statement = Pick<Condition, "type" | "status" | "reason" | "message">;
@@ -9,10 +13,27 @@ export type Statement = Pick<Condition, "type" | "status" | "reason" | "message"
 const OWN = new Set(["Ready", "Reconciling", "Stalled", "ErrorOccurred", "Paused", "ResourcesTruncated"]);
 
 /** Ready always; Reconciling or Stalled while it is so. Their meaning is kstatus's. */
-export function verdictStatements({ kind, reason, message }: Verdict): readonly Statement[] {
+export function verdictStatements({ kind, reason, message }: Verdict<string>): readonly Statement[] {
   const ready: Statement = { type: "Ready", status: kind === "ready" ? "True" : "False", reason, message };
   if (kind === "moving") return [ready, { type: "Reconciling", status: "True", reason, message }];
   return kind === "stuck" ? [ready, { type: "Stalled", status: "True", reason, message }] : [ready];
+}
+
+/** That changes are not acted on: one sentence, whatever kind of resource. */
+export const PAUSED: Statement = {
+  type: "Paused",
+  status: "True",
+  reason: "Paused",
+  message: 'Changes are not acted on while the annotation argosy.dev/paused is "true"',
+};
+
+/** What was said before of these types, and that changes are not acted on; `Ready` always. */
+export function pausedStatements(before: readonly Condition[], own: ReadonlySet<string>): readonly Statement[] {
+  const kept = before
+    .filter(({ type }) => own.has(type) && type !== "Paused" && type !== "Reconciling")
+    .map(({ type, status, reason = "", message = "" }) => ({ type, status, reason, message }));
+  const ready = kept.some(({ type }) => type === "Ready") ? [] : [{ ...PAUSED, type: "Ready", status: "False" }];
+  return [...kept, ...ready, PAUSED];
 }
 
 /** Whether the user's resource is wrong; said to be resolved only where it was said before, never made as `False`. */
@@ -62,6 +83,8 @@ export function datedConditions(statements: readonly Statement[], before: readon
   });
 }
 
+/** Sorted by type, each message one line of bounded length. */
 export function sortedStatements(statements: readonly Statement[]): readonly Statement[] {
-  return [...statements].sort((a, b) => (a.type < b.type ? -1 : a.type > b.type ? 1 : 0));
+  const said = statements.map((statement) => ({ ...statement, message: oneLine(statement.message ?? "", LONGEST_SAID) }));
+  return said.sort((a, b) => (a.type < b.type ? -1 : a.type > b.type ? 1 : 0));
 }

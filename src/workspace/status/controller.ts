@@ -28,8 +28,8 @@ export interface StatusDeps {
 
 /** Rows read, and publications recorded, in one statement. */
 const BATCH = 200;
-/** Keys under way at once: more than the client's connections carry, so that rows are read while statuses are written. */
-const CONCURRENCY = 64;
+/** Keys under way at once: statuses are written by a few of them while rows are read and publications recorded for the others. */
+const CONCURRENCY = 16;
 
 /** News out: makes the status of one resource say what its row and its instance say. Key: `cluster|namespace|name`. */
 export function createStatusController(deps: StatusDeps): KeyedQueue {
@@ -75,5 +75,5 @@ export function createStatusController(deps: StatusDeps): KeyedQueue {
     unpublished.delete(application.id);
   }
 
-  return createKeyedQueue({ ...deps, name: "workspace-status", concurrency: CONCURRENCY, work });
+  return createKeyedQueue({ ...deps, name: "workspace-status", concurrency: CONCURRENCY, besideOthers: CONCURRENCY / 4, work });
 }

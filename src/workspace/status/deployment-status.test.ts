@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
+import type { Environment } from "../../domain/environment.ts";
+import type { EnvironmentId } from "../../domain/ids.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import type { Condition } from "../../domain/user-resource.ts";
+import type { ApplicationSpec } from "../../domain/workspace.ts";
 import * as say from "../api/messages.ts";
 import { ARGO_NAME, anEngineStatus, aPolicy, aRecord, aResource, aSpec } from "../testing/builders.ts";
 import { composeStatus, isShown } from "./deployment-status.ts";
@@ -144,7 +147,7 @@ describe("what a user is told", () => {
     expect(said(compose(facts))).toEqual(expected);
   });
 
-  it("does not stay silent about a deletion that does not end", () => {
+  it("W5: does not stay silent about a deletion that does not end", () => {
     const resource = aResource({ isDeleting: true });
     const record = aRecord(anEngineStatus(), { application: { ...aRecord(undefined).application, deletedAt: T0 } });
     expect(said(compose({ resource, record }, millis(T0 + 5 * 60_000)))).toEqual(["Ready=False/Deleting", "Reconciling=True/Deleting"]);
@@ -152,6 +155,43 @@ describe("what a user is told", () => {
       "Ready=False/DeletionBlocked",
       "Stalled=True/DeletionBlocked",
     ]);
+  });
+
+  it("says why something is not deployed yet, without a word of where it runs", () => {
+    const trouble = "Waiting: for engine cluster eu-1, which cannot be reached";
+    const told = (over: Partial<StatusFacts>) => messageOf(compose(over), "Ready");
+    expect(told({ record: aRecord(undefined, { trouble }) })).toBe(
+      "Not deployed yet. Waiting: for engine cluster …, which cannot be reached",
+    );
+    expect(told({ resource: aResource({ generation: 2 }), record: aRecord(anEngineStatus(), { trouble }) })).toBe(
+      "The latest change is not applied yet. Waiting: for engine cluster …, which cannot be reached",
+    );
+    expect(told({ record: aRecord(anEngineStatus(), { trouble }) })).toBe("What Git says is deployed and healthy");
+  });
+
+  it("says on which cluster to look for what holds a deletion where nobody of ours can", () => {
+    const lookAt = (destination: ApplicationSpec["destination"]) => {
+      const plain = aRecord(undefined).application;
+      const application = { ...plain, deletedAt: T0, spec: { ...plain.spec, destination } };
+      const facts = { resource: aResource({ isDeleting: true }), record: aRecord(anEngineStatus(), { application }) };
+      return messageOf(compose(facts, millis(T0 + 5 * 60_000 + 1)), "Stalled");
+    };
+    expect(lookAt({})).toBe("What was deployed is not gone after five minutes: look for objects that are held by a finalizer");
+    expect(lookAt({ environment: "prod", namespace: "web" })).toBe(
+      "What was deployed is not gone after five minutes: look on the cluster of environment prod for objects that are held by a finalizer",
+    );
+  });
+
+  it("names what holds a deletion as soon as that is known, and neither instance nor Application", () => {
+    const held = [
+      { group: "", kind: "ConfigMap", namespace: "team", name: "settings", finalizers: ["example.com/hold"] },
+      { group: "apps", kind: "Deployment", namespace: "team", name: "web", finalizers: ["a.example/x", "b.example/y"] },
+    ];
+    const record = aRecord(anEngineStatus(condition("DeletionError")), { blockage: { since: T0, held } });
+    expect(messageOf(compose({ resource: aResource({ isDeleting: true }), record }), "Stalled")).toBe(
+      "What was deployed is not gone: ConfigMap settings in namespace team has the finalizer example.com/hold; " +
+        "Deployment web in namespace team has the finalizers a.example/x, b.example/y",
+    );
   });
 
   it("is an error in the original's words where the resource is wrong, whatever is deployed", () => {
@@ -164,10 +204,57 @@ describe("what a user is told", () => {
     }
   });
 
-  it("tells an environment that is not there from one that went", () => {
-    const resource = aResource({ spec: aSpec({ destination: { environment: "eu", namespace: "x" } }) });
-    expect(messageOf(compose({ resource, record: undefined }), "ErrorOccurred")).toBe(say.ENVIRONMENT_UNKNOWN);
-    expect(messageOf(compose({ resource }), "ErrorOccurred")).toBe(say.ENVIRONMENT_UNKNOWN_ON_UPDATE);
+  describe("of an environment", () => {
+    const destination = { environment: "eu", namespace: "x" };
+    const resource = aResource({ spec: aSpec({ destination }) });
+    const environment = (state: Environment["state"]) =>
+      ({ id: "environment-1" as EnvironmentId, name: "eu", state, apiUrl: "https://203.0.114.7:6443" }) as const;
+    const there = (over: Partial<EngineStatus["comparedTo"]> = {}, state?: Environment["state"]) => {
+      const comparedTo = { ...anEngineStatus().comparedTo, namespace: "x", environmentId: "environment-1" as EnvironmentId, ...over };
+      const record = aRecord(anEngineStatus({ comparedTo }));
+      const application = { ...record.application, spec: { ...record.application.spec, destination } };
+      return { ...record, application, environment: state && environment(state) };
+    };
+
+    it.each([undefined, "withdrawn", "leaving"] as const)("is an error in the original's words while it is %s", (state) => {
+      const before = { ...there({}, state), status: undefined };
+      expect(messageOf(compose({ resource, record: before }), "ErrorOccurred")).toBe(say.ENVIRONMENT_UNKNOWN);
+      const after = compose({ resource, record: there({}, state) });
+      expect(messageOf(after, "ErrorOccurred")).toBe(say.ENVIRONMENT_UNKNOWN_ON_UPDATE);
+      expect(said(after)).toContain("Stalled=True/EnvironmentUnavailable");
+    });
+
+    it("is its name once the engine has compared with what is there", () => {
+      const composed = compose({ resource, record: there({}, "connected") });
+      expect(composed.status.reconciledState.destination).toEqual({ name: "eu", namespace: "x" });
+      expect(said(composed)).toEqual(["Ready=True/Synced"]);
+    });
+
+    it.each([
+      ["the own namespace", { environmentId: undefined, namespace: "jane" }],
+      ["another environment", { environmentId: "environment-0" as EnvironmentId }],
+      ["another namespace of it", { namespace: "y" }],
+    ])("is not ready while the engine still speaks of %s", (_what, { environmentId, ...over }: Record<string, unknown>) => {
+      const record = there(
+        { ...over, ...(environmentId === undefined ? {} : { environmentId: environmentId as EnvironmentId }) },
+        "connected",
+      );
+      const { environmentId: _, ...home } = record.status?.status.comparedTo ?? anEngineStatus().comparedTo;
+      const status = "namespace" in over && over["namespace"] === "jane" ? { status: anEngineStatus({ comparedTo: home }) } : record.status;
+      const composed = compose({ resource, record: { ...record, status } });
+      expect(said(composed)).toContain("Ready=False/Reconciling");
+      if (environmentId !== undefined) expect(composed.status.reconciledState.destination.name).toBe("");
+    });
+
+    it("says nothing of how its cluster is addressed, but the user's own address", () => {
+      const message =
+        'Get "https://203.0.114.7:6443/api?managedEnvironment=019c-ab": dial tcp 203.0.114.7:6443: refused by argosy-env-0123456789abcdef0123';
+      const record = there({}, "connected");
+      const status = { status: { ...(record.status?.status ?? anEngineStatus()), conditions: [{ type: "ComparisonError", message }] } };
+      expect(messageOf(compose({ resource, record: { ...record, status } }))).toBe(
+        'Get "https://203.0.114.7:6443/api": dial tcp 203.0.114.7:6443: refused by …',
+      );
+    });
   });
 
   it("is an error for what is beyond the quota, and not for what has its row", () => {
@@ -181,7 +268,7 @@ describe("what a user is told", () => {
     expect(said(compose({ siblings, policy }))).toEqual(["Ready=True/Synced"]);
   });
 
-  it("does not pass the status of the generation before for the present one's", () => {
+  it("W12: does not pass the status of the generation before for the present one's", () => {
     const comparedTo = { ...anEngineStatus().comparedTo, path: "overlays/old" };
     const changed = compose({
       resource: aResource({ generation: 2, observedGeneration: 1 }),
@@ -256,7 +343,7 @@ describe("what was said before", () => {
     expect(said(compose({ resource: shown(before), record: aRecord(undefined) }))).toContain("SyncError=True/SyncError");
   });
 
-  it("is an error until it is repaired; the engine's news never resolve it", () => {
+  it("W9: is an error until it is repaired; the engine's news never resolve it", () => {
     const invalid = aSpec({ type: "sometimes" });
     const before = compose({ resource: aResource({ spec: invalid }) }).status.conditions;
     const still = compose({
@@ -340,6 +427,19 @@ describe("what no user is told", () => {
         "SyncError",
       ),
     ).toBe("sync of guestbook failed: one or more objects");
+  });
+
+  it("has credentials in it, or anything that is more than a line of text", () => {
+    const message = "fetching https://jane:s3cr3t@git.example/x\r\nAuthorization: Bearer s3cr3ts3cr3t\u001b[2J \u202egnorw \ud800";
+    const composed = withEngine({ health: { status: "Degraded", message } });
+    const line = "fetching https://git.example/x Authorization: Bearer … [2J  gnorw \ufffd";
+    expect([composed.status.health?.message, messageOf(composed)]).toEqual([line, line]);
+  });
+
+  it("has a list without end in it, of what is wrong", () => {
+    const syncOptions = Array.from({ length: 16 }, (_, index) => index);
+    const composed = compose({ resource: aResource({ spec: aSpec({ syncPolicy: { syncOptions } }) }) });
+    expect(messageOf(composed, "ErrorOccurred")).toMatch(/^spec\.syncPolicy\.syncOptions\.0: .*syncOptions\.9: [^;]*; and 6 more$/);
   });
 
   it("ends a message that never ends", () => {

@@ -3,8 +3,17 @@ import { contentHash } from "../../domain/hash.ts";
 import type { EngineStatus, ResourceStatus } from "../../domain/status.ts";
 import type { Condition, ObservedDeployment } from "../../domain/user-resource.ts";
 import type { DeploymentStatus } from "../api/schema.ts";
-import { datedConditions, errorStatements, mirroredStatements, type Statement, sortedStatements, verdictStatements } from "./conditions.ts";
+import {
+  datedConditions,
+  errorStatements,
+  mirroredStatements,
+  PAUSED,
+  type Statement,
+  sortedStatements,
+  verdictStatements,
+} from "./conditions.ts";
 import { plainMessages, plainText, type TextScope } from "./engine-text.ts";
+import type { DeploymentRecord } from "./record.ts";
 import { judge, type StatusFacts, type Verdict } from "./verdict.ts";
 
 /** A whole status, ready to be written. */
@@ -31,10 +40,10 @@ export function composeStatus(facts: StatusFacts, now: Millis): ComposedStatus {
     ...verdictStatements(verdict),
     ...errorStatements(verdict.error, resource.conditions),
     ...mirroredStatements(engine?.conditions, resource.conditions),
-    ...pausedStatements(resource),
+    ...pauseStatements(resource),
     ...truncatedStatements(engine),
   ]);
-  const body = { ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }), ...engineFields(engine) };
+  const body = { ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }), ...engineFields(engine, record) };
   const conditions = datedConditions(statements, resource.conditions, rfc3339(now));
   return { status: { ...body, conditions }, hash: contentHash({ ...body, statements }), verdict };
 }
@@ -60,7 +69,7 @@ function scopeOf({ resource, record, policy }: StatusFacts): TextScope {
     argoName: record?.application.argoName ?? "",
     name: resource.name,
     hidden: policy.hidden,
-    own: record?.application.spec.source.repoUrl ?? "",
+    own: `${record?.application.spec.source.repoUrl ?? ""} ${record?.environment?.apiUrl ?? ""}`,
   };
 }
 
@@ -74,17 +83,8 @@ function plainEngine(status: EngineStatus, scope: TextScope): EngineStatus {
   };
 }
 
-function pausedStatements({ isPaused }: ObservedDeployment): readonly Statement[] {
-  return isPaused
-    ? [
-        {
-          type: "Paused",
-          status: "True",
-          reason: "Paused",
-          message: 'Changes are not acted on while the annotation argosy.dev/paused is "true"',
-        },
-      ]
-    : [];
+function pauseStatements({ isPaused }: ObservedDeployment): readonly Statement[] {
+  return isPaused ? [PAUSED] : [];
 }
 
 function truncatedStatements(engine: EngineStatus | undefined): readonly Statement[] {
@@ -95,7 +95,13 @@ function truncatedStatements(engine: EngineStatus | undefined): readonly Stateme
 
 type EngineFields = Omit<DeploymentStatus, "conditions" | "observedGeneration">;
 
-function engineFields(engine: EngineStatus | undefined): EngineFields {
+/** The own namespace has no name, nor has an environment that is not the application's any more. */
+function environmentName({ environmentId }: EngineStatus["comparedTo"], record: DeploymentRecord | undefined): string {
+  const environment = record?.environment;
+  return environmentId !== undefined && environment?.id === environmentId ? environment.name : "";
+}
+
+function engineFields(engine: EngineStatus | undefined, record: DeploymentRecord | undefined): EngineFields {
   if (engine === undefined)
     return { reconciledState: { source: { path: "", repoURL: "", branch: "" }, destination: { name: "", namespace: "" } } };
   const { comparedTo, sync, health } = engine;
@@ -106,8 +112,7 @@ function engineFields(engine: EngineStatus | undefined): EngineFields {
     ...(engine.resourceCount > engine.resources.length ? { resourceCount: engine.resourceCount } : {}),
     reconciledState: {
       source: { path: comparedTo.path, repoURL: comparedTo.repoUrl, branch: comparedTo.targetRevision },
-      // Environments have names; the own namespace has none.
-      destination: { name: "", namespace: comparedTo.namespace },
+      destination: { name: environmentName(comparedTo, record), namespace: comparedTo.namespace },
     },
     ...(engine.operationState === undefined ? {} : { operationState: engine.operationState }),
   };

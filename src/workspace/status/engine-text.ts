@@ -1,3 +1,6 @@
+import { withoutNames } from "./hidden-names.ts";
+import { oneLine } from "./one-line.ts";
+
 /** What must not show through in an engine's message, and what may. */
 export interface TextScope {
   /** The Application's name and what its user calls it. */
@@ -10,36 +13,45 @@ export interface TextScope {
 }
 
 const LONGEST = 1024;
+/** More is not even looked at: what is replaced makes a text shorter by far less. */
+const LONGEST_READ = 16 * LONGEST;
 const SILENCE = "…";
 
 const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
 const account = /system:serviceaccount:argosy-[^\s"',;)]*/g;
 const ownNamespace = /(?<![A-Za-z0-9-])argosy-(accounts|system)(?![A-Za-z0-9-])/g;
 /** Projects, accounts and cluster entries are called by a digest. */
-const digestName = /(?<![A-Za-z0-9])(?:argosy-)?(?:ws|u|read|cluster)-[0-9a-f]{20}(?![A-Za-z0-9])/g;
+const digestName = /(?<![A-Za-z0-9])(?:argosy-)?(?:ws|u|read|cluster|env)-[0-9a-f]{20}(?![A-Za-z0-9])/g;
+/** What is put behind the URL of an environment's cluster on its instance. */
+const environmentQuery = /\?managedEnvironment=[\w-]+/g;
 const address = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.])|\[[0-9a-f:]*:[0-9a-f:]*\](?::\d+)?/gi;
+/** In what Argosy's own operations say of where an application runs. */
+const engineCluster = /\bcluster [a-z0-9.-]+(?=, which )/g;
 const transport = /\brpc error: code = \w+ desc = /g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const control = /[\u0000-\u001f\u007f]+/g;
+/** What stands before the host of a URL, and what an HTTP header gives as proof: tools quote both when they fail. */
+const userInfo = /(?<=\b[a-z][a-z0-9+.-]{0,19}:\/\/)[^\s/@]{1,2048}@/gi;
+const proof = /\b(bearer|basic) +[\w.~+/=-]{8,}/gi;
 
 /**
  * An engine's message as its user may read it: without names of instances, accounts, projects and addresses, without
- * another tenant's application, at most 1,024 characters.
+ * another tenant's application, without credentials, one line of at most 1,024 characters.
  */
 export function plainText(message: string, scope: TextScope): string {
-  const named = scope.argoName === "" ? message : message.replaceAll(scope.argoName, scope.name);
+  const short = message.length <= LONGEST_READ ? message : `${message.slice(0, LONGEST_READ)}${SILENCE}`;
+  const named = scope.argoName === "" ? short : short.replaceAll(scope.argoName, scope.name);
   const unshared = named.replace(/ is part of applications? .*$/s, " is part of another application too");
-  const plain = scope.hidden
-    .reduce((text, name) => text.replace(wordOf(name), SILENCE), unshared)
+  const plain = withoutNames(unshared, scope.hidden, SILENCE)
     .replace(transport, "")
+    .replace(engineCluster, `cluster ${SILENCE}`)
+    .replace(environmentQuery, "")
     .replace(account, "the deploying account")
     .replace(ownNamespace, SILENCE)
     .replace(digestName, SILENCE)
     .replace(uuid, SILENCE)
     .replace(address, (found) => (scope.own.includes(found) ? found : SILENCE))
-    .replace(control, " ")
-    .trim();
-  return plain.length <= LONGEST ? plain : `${plain.slice(0, LONGEST - 1)}${SILENCE}`;
+    .replace(userInfo, "")
+    .replace(proof, `$1 ${SILENCE}`);
+  return oneLine(plain, LONGEST);
 }
 
 /** The same for every `message` inside a JSON value. */
@@ -52,8 +64,4 @@ export function plainMessages(value: unknown, scope: TextScope): unknown {
       key === "message" && typeof entry === "string" ? plainText(entry, scope) : plainMessages(entry, scope),
     ]),
   );
-}
-
-function wordOf(name: string): RegExp {
-  return new RegExp(`(?<![A-Za-z0-9])${name.replace(/[^A-Za-z0-9]/g, "\\$&")}(?![A-Za-z0-9])`, "g");
 }

@@ -1,7 +1,10 @@
+import { BLOCKED_AFTER_MS, heldText } from "../../domain/blockage.ts";
 import type { Millis } from "../../domain/clock.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
 import type { ApplicationSpec } from "../../domain/workspace.ts";
+import * as say from "../api/messages.ts";
+import type { ReasonOf } from "../api/reasons.ts";
 import type { DoorPolicy } from "../door-policy.ts";
 import { parseDeployment } from "../parse-deployment.ts";
 import { describeProblems } from "../problem.ts";
@@ -24,9 +27,9 @@ export interface StatusFacts {
  * `ready`: as Git wants it; `moving`: something is being done about it; `stuck`: nothing more happens until somebody
  * changes something; `resting`: not as Git wants it, and as it should be.
  */
-export interface Verdict {
+export interface Verdict<Reason extends string = ReasonOf<"deployment">> {
   readonly kind: "ready" | "moving" | "stuck" | "resting";
-  readonly reason: string;
+  readonly reason: Reason;
   readonly message: string;
   /** The user's resource is wrong, and how. */
   readonly error?: string;
@@ -35,7 +38,7 @@ export interface Verdict {
 }
 
 /** Argo CD's own complaints that stop a deployment, the gravest first. */
-const STOPPING = ["InvalidSpecError", "ComparisonError", "UnknownError", "SyncError"];
+const STOPPING = ["InvalidSpecError", "ComparisonError", "UnknownError", "SyncError"] as const;
 
 type Said = Omit<Verdict, "generation"> & { readonly generation?: number | undefined };
 
@@ -73,24 +76,34 @@ function judgeResource(facts: StatusFacts): Said | undefined {
   return undefined;
 }
 
-/** How long a deletion may take before it counts as blocked, in ms: finalizers of workloads and hooks need minutes. */
-const BLOCKED_AFTER_MS = 5 * 60_000;
-
 /** A deletion that goes on for long is said to be blocked even if the engine has nothing to say about it. */
 function judgeDeletion(record: DeploymentRecord | undefined, now: Millis): Said {
+  const held = record?.blockage?.held ?? [];
+  if (held.length > 0) return { kind: "stuck", reason: "DeletionBlocked", message: `What was deployed is not gone: ${heldText(held)}` };
   const complaint = record?.status?.status.conditions.find(({ type }) => type === "DeletionError");
   if (complaint !== undefined) return { kind: "stuck", reason: "DeletionBlocked", message: complaint.message };
   const since = record?.application.deletedAt;
   if (since === undefined || now - since <= BLOCKED_AFTER_MS)
     return { kind: "moving", reason: "Deleting", message: "Waiting until what was deployed is gone" };
+  const { environment } = record?.application.spec.destination ?? {};
+  const where = environment === undefined ? "" : `on the cluster of environment ${environment} `;
   return {
     kind: "stuck",
     reason: "DeletionBlocked",
-    message: "What was deployed is not gone after five minutes: look for objects that are held by a finalizer",
+    message: `What was deployed is not gone after five minutes: look ${where}for objects that are held by a finalizer`,
   };
 }
 
+/** The original's words: one sentence for what never was deployed, another for what was. */
+function judgeEnvironment(record: DeploymentRecord | undefined): Said | undefined {
+  if (record?.application.spec.destination.environment === undefined || record.environment?.state === "connected") return undefined;
+  const error = record.status === undefined ? say.ENVIRONMENT_UNKNOWN : say.ENVIRONMENT_UNKNOWN_ON_UPDATE;
+  return { kind: "stuck", reason: "EnvironmentUnavailable", message: error, error };
+}
+
 function judgeRecord({ resource, record, policy }: StatusFacts): Said {
+  const unavailable = judgeEnvironment(record);
+  if (unavailable !== undefined) return unavailable;
   const isHomeless = record === undefined ? policy.newUnit === undefined : record.unit.owner === undefined && record.isUnplaceable;
   if (isHomeless)
     return {
@@ -98,31 +111,39 @@ function judgeRecord({ resource, record, policy }: StatusFacts): Said {
       reason: "WaitingForCapacity",
       message: "There is no room for this deployment at the moment: it goes on as soon as there is",
     };
-  if (record?.status === undefined) return { kind: "moving", reason: "Reconciling", message: "Waiting for the first comparison with Git" };
+  if (record?.status === undefined) {
+    const message = record?.trouble === undefined ? "Waiting for the first comparison with Git" : `Not deployed yet. ${record.trouble}`;
+    return { kind: "moving", reason: "Reconciling", message };
+  }
   const { status } = record.status;
-  const isAnswer = record.application.generation >= resource.generation && isAbout(status, record.application.spec);
-  return isAnswer || resource.isPaused ? judgeEngine(status, record.application.spec) : judgeStale(status, resource);
+  const isAnswer = record.application.generation >= resource.generation && isAbout(status, record);
+  return isAnswer || resource.isPaused ? judgeEngine(status, record.application.spec) : judgeStale(status, record, resource);
 }
 
 /**
  * The status shown is still that of the generation before, so it may not pass for the new one's. A spec the engine refuses is
  * never compared with Git at all: that complaint may well be about the new one.
  */
-function judgeStale({ conditions }: EngineStatus, resource: ObservedDeployment): Said {
+function judgeStale({ conditions }: EngineStatus, { trouble }: DeploymentRecord, resource: ObservedDeployment): Said {
   const invalid = conditions.find(({ type }) => type === "InvalidSpecError");
   if (invalid !== undefined)
     return {
       kind: "stuck",
-      reason: invalid.type,
+      reason: "InvalidSpecError",
       message: invalid.message,
       generation: resource.observedGeneration ?? resource.generation,
     };
-  return { kind: "moving", reason: "Reconciling", message: "The latest change is being applied", generation: resource.observedGeneration };
+  const message = trouble === undefined ? "The latest change is being applied" : `The latest change is not applied yet. ${trouble}`;
+  return { kind: "moving", reason: "Reconciling", message, generation: resource.observedGeneration };
 }
 
-/** Whether the engine compared with what the row wants now. */
-function isAbout({ comparedTo }: EngineStatus, { source }: ApplicationSpec): boolean {
-  return comparedTo.repoUrl === source.repoUrl && comparedTo.path === source.path && comparedTo.targetRevision === source.targetRevision;
+/** Whether the engine compared with what the row wants now, where the row wants it. */
+function isAbout({ comparedTo }: EngineStatus, { application: { spec }, environment }: DeploymentRecord): boolean {
+  const { source, destination } = spec;
+  const isSource =
+    comparedTo.repoUrl === source.repoUrl && comparedTo.path === source.path && comparedTo.targetRevision === source.targetRevision;
+  if (destination.environment === undefined) return isSource && comparedTo.environmentId === undefined;
+  return isSource && comparedTo.environmentId === environment?.id && comparedTo.namespace === destination.namespace;
 }
 
 function judgeEngine(status: EngineStatus, spec: ApplicationSpec): Said {
@@ -133,15 +154,23 @@ function judgeEngine(status: EngineStatus, spec: ApplicationSpec): Said {
   return judgeSync(status, spec) ?? judgeHealth(status);
 }
 
-function judgeSync({ sync }: EngineStatus, spec: ApplicationSpec): Said | undefined {
+function judgeSync({ sync, operationState }: EngineStatus, spec: ApplicationSpec): Said | undefined {
   if (sync.status === "Synced") return undefined;
   if (sync.status === "Unknown") return { kind: "moving", reason: "Reconciling", message: "Comparing with Git" };
-  if (spec.type === "automated") return { kind: "moving", reason: "OutOfSync", message: "Deploying what Git says" };
+  if (spec.type === "automated") return { kind: "moving", reason: "OutOfSync", message: attemptText(operationState) };
   return {
     kind: "resting",
     reason: "OutOfSync",
     message: "Git says something else than what is deployed: create a GitOpsDeploymentSyncRun to deploy it",
   };
+}
+
+/** A sync that is to be tried again runs on, with the end and the words of the attempt that failed. */
+function attemptText(operationState: EngineStatus["operationState"]): string {
+  const { phase, finishedAt, message } = operationState ?? {};
+  if (phase !== "Running" || finishedAt === undefined || typeof message !== "string") return "Deploying what Git says";
+  // When the next attempt is due changes with each, and is nothing to act on.
+  return `Deploying what Git says, which failed and is tried again: ${message.replace(/ Retrying attempt #\d+ at [^ ]+$/, "")}`;
 }
 
 function judgeHealth({ health }: EngineStatus): Said {

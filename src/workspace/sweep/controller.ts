@@ -63,16 +63,20 @@ export function createWorkspaceSweep({ apiCluster, intents, resources, partition
   };
 }
 
-/** Applications listed at once; the rest is listed by the next sweep. */
+/** Applications listed, and recorded, in one statement. */
 const PAGE = 500;
 
-export interface PublicationSweepDeps extends SweepDeps {
+export interface PublicationSweepDeps extends Omit<SweepDeps, "resources"> {
+  readonly resources: Pick<UserResources, "deployment">;
   /** Receives what is listed. */
   readonly unpublished: Set<ApplicationId>;
   readonly announce: (applicationId: ApplicationId, when: "now" | "soon") => void;
 }
 
-/** Announces every application whose user has not heard the latest. */
+/**
+ * Announces every application whose user has not heard the latest. To the end of the list: its head may be another process's
+ * share, which that process cannot publish just now.
+ */
 export function createPublicationSweep(deps: PublicationSweepDeps): (signal: AbortSignal) => Promise<void> {
   const { apiCluster, intents, resources, rows, partition, unpublished, announce } = deps;
 
@@ -80,9 +84,7 @@ export function createPublicationSweep(deps: PublicationSweepDeps): (signal: Abo
   const isGone = (key: string | undefined): boolean =>
     key !== undefined && partition.isMine(parseKey(key).namespace) && resources.deployment(parseKey(key)) === undefined;
 
-  return async (signal) => {
-    const listed = await intents.listUnpublished(apiCluster, PAGE, signal);
-    unpublished.clear();
+  const announcePage = async (listed: readonly ApplicationId[], signal: AbortSignal): Promise<void> => {
     const unheard = listed.filter((id) => isGone(rows.keyOf(id)));
     if (unheard.length > 0)
       await intents.recordPublished(
@@ -92,6 +94,15 @@ export function createPublicationSweep(deps: PublicationSweepDeps): (signal: Abo
     for (const id of listed) {
       unpublished.add(id);
       announce(id, "now");
+    }
+  };
+
+  return async (signal) => {
+    unpublished.clear();
+    for (let after: ApplicationId | "" | undefined = ""; after !== undefined; ) {
+      const listed = await intents.listUnpublished(apiCluster, { limit: PAGE, after }, signal);
+      await announcePage(listed, signal);
+      after = listed.length < PAGE ? undefined : listed.at(-1);
     }
   };
 }

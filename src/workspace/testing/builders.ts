@@ -38,6 +38,7 @@ export function aPolicy(over: Partial<DoorPolicy> = {}): DoorPolicy {
     egress: { allow: [], http: [] },
     selector: {},
     deployments: 100,
+    syncsPerMinute: 100,
     instanceNamespaces: new Set(["argocd-eu-7"]),
     hidden: ["argocd-eu-7", "standard-7"],
     ...over,
@@ -77,6 +78,7 @@ export function aRecord(status: EngineStatus | undefined, over: Partial<Deployme
     },
     unit: { owner: "instance-1" as InstanceId },
     isUnplaceable: false,
+    environment: undefined,
     status: status && { status },
     ...over,
   };

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { millis } from "../../domain/clock.ts";
+import { type Clock, millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import { contentHash } from "../../domain/hash.ts";
@@ -24,7 +24,7 @@ import { createWorkspaceDoor, type WorkspaceDoor } from "../controller.ts";
 import { anEngineStatus, aSpec, REPOSITORY } from "./builders.ts";
 
 const CLUSTER = "api";
-const EVERYTHING_IS_MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
+export const EVERYTHING_IS_MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
 
 const POOL = {
   name: "standard",
@@ -48,7 +48,7 @@ const POOL = {
   },
 } as const;
 
-const FLEET: FleetSpec = {
+export const FLEET: FleetSpec = {
   engineClusters: [{ name: "eu-1", region: "eu", access: { kind: "inCluster" } }],
   versions: { default: "3.5.7", floor: "3.5.1", catalogue: [] },
   pools: [POOL],
@@ -94,8 +94,8 @@ export interface World {
   readonly store: MemoryStore;
   readonly hands: KubeClient;
   readonly signal: AbortSignal;
-  /** A running door with watches of its own. */
-  openDoor(partition?: Partition): WorkspaceDoor;
+  /** A running door with watches of its own. `clock` is what its queues and timers go by; default the machine's. */
+  openDoor(partition?: Partition, clock?: Clock): WorkspaceDoor;
   /** Hints of the database get lost, or arrive again from now on; those that were lost are only said to be. */
   loseHints(isLosing: boolean): void;
   applyFleet(over?: Partial<FleetSpec>): Promise<void>;
@@ -136,6 +136,7 @@ export async function startWorld(): Promise<World> {
   let isLosing = false;
   const changes: ChangeFeed = {
     isConnected: store.changes.isConnected,
+    hears: store.changes.hears,
     subscribe(listener) {
       listeners.add(listener);
       return store.changes.subscribe((hints) => (isLosing ? undefined : listener(hints)));
@@ -149,10 +150,10 @@ export async function startWorld(): Promise<World> {
     store,
     hands,
     signal,
-    openDoor(partition = EVERYTHING_IS_MINE) {
-      const common = { clock: systemClock, rng: createSeededRng(`door ${doors.length}`), log: silentLog, metrics: noMetrics };
-      const resources = createUserResources({ ...common, client: server.client(CLUSTER) });
-      const door = createWorkspaceDoor({ ...common, store: { ...store, changes }, resources, apiCluster: CLUSTER, partition, ids });
+    openDoor(partition = EVERYTHING_IS_MINE, clock = systemClock) {
+      const common = { rng: createSeededRng(`door ${doors.length}`), log: silentLog, metrics: noMetrics };
+      const resources = createUserResources({ ...common, clock: systemClock, client: server.client(CLUSTER) });
+      const door = createWorkspaceDoor({ ...common, clock, store: { ...store, changes }, resources, apiCluster: CLUSTER, partition, ids });
       doors.push(door);
       door.start(signal);
       return door;
@@ -230,7 +231,7 @@ export async function startWorld(): Promise<World> {
 
 /** Waits for a level, with a deadline that only a broken test meets. */
 export async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 50_000;
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
     await setTimeout(2);

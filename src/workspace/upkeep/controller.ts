@@ -8,8 +8,9 @@ import type { FleetStore } from "../../store/fleet/port.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { admitsTheSame, closedDoor, type DoorPolicy, doorPolicy } from "../door-policy.ts";
+import { admitsTheSame, closedDoor, type DoorPolicy } from "../door-policy.ts";
 import { deploymentKey } from "../keys.ts";
+import { readDoorPolicy } from "../policy/controller.ts";
 import type { UserResources } from "../port.ts";
 import type { RowIndex } from "../row-index.ts";
 import { createPublicationSweep, createSweep, createWorkspaceSweep } from "../sweep/controller.ts";
@@ -58,8 +59,7 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
   let stage: "policy" | "rows" | "ready" = "policy";
 
   async function readPolicy(signal: AbortSignal): Promise<void> {
-    const [stored, instances] = [await fleet.readFleet(signal), await fleet.listInstances(signal)];
-    const next = stored === undefined ? closedDoor : doorPolicy(stored.spec, instances);
+    const next = (await readDoorPolicy(fleet, signal)) ?? closedDoor;
     const isNews = !admitsTheSame(policy, next);
     policy = next;
     if (stage === "policy") {

@@ -1,12 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { GoneError, StaleError } from "../../../domain/errors.ts";
 import { USER_FINALIZER } from "../../../domain/names.ts";
 import { systemClock } from "../../../runtime/clock.ts";
-import { loadKubeconfig } from "../../../runtime/kube/auth.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
-import { createKubeClient } from "../../../runtime/kube/http.ts";
 import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts";
-import { startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
+import { describeOnApiServers, type Subject } from "../../../runtime/kube/testing/api-servers.ts";
 import { systemRng } from "../../../runtime/rng.ts";
 import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
@@ -16,7 +14,6 @@ import { aSpec } from "../../testing/builders.ts";
 import { eventually } from "../../testing/world.ts";
 import { createUserResources, DEPLOYMENTS, NAMESPACES } from "./user-resources.ts";
 
-const realKubeconfig = process.env["ARGOSY_TEST_KUBECONFIG"];
 const definitions: ResourceType = {
   group: "apiextensions.k8s.io",
   version: "v1",
@@ -27,29 +24,12 @@ const definitions: ResourceType = {
 const common = { clock: systemClock, rng: systemRng, log: silentLog, metrics: noMetrics };
 const never = new AbortController().signal;
 
-interface Subject {
-  readonly client: KubeClient;
-  close(): Promise<void>;
-}
-
-async function startFake(): Promise<Subject> {
-  const server = await startFakeApiServer();
-  return { client: server.client(), close: () => server.close() };
-}
-
-async function connectReal(file: string): Promise<Subject> {
-  const client = createKubeClient({ ...common, cluster: "real", credentials: loadKubeconfig({ file }) });
+async function prepare(client: KubeClient): Promise<void> {
   for (const crd of renderCrds()) await client.apply(definitions, crd, { fieldManager: "contract" }, never);
   await vi.waitFor(() => client.listPage(DEPLOYMENTS, {}, never), { timeout: 30_000 });
-  return { client, close: () => client.close() };
 }
 
-const subjects: readonly (readonly [string, () => Promise<Subject>])[] = [
-  ["the fake", startFake],
-  ...(realKubeconfig === undefined ? [] : [["a real API server", () => connectReal(realKubeconfig)] as const]),
-];
-
-describe.each(subjects)("users' resources on %s", (_, start) => {
+const suite = (_: string, start: () => Promise<Subject>): void => {
   let subject: Subject;
   let resources: UserResources;
   let abort: AbortController;
@@ -215,4 +195,6 @@ describe.each(subjects)("users' resources on %s", (_, start) => {
     expect(new Set(uids)).toEqual(new Set([resource.uid, next.metadata.uid]));
     expect(seen()?.conditions).toEqual([]);
   });
-});
+};
+
+describeOnApiServers("users' resources on %s", suite, { prepare });

@@ -1,6 +1,6 @@
-import type { ObservedDeployment } from "../../../domain/user-resource.ts";
+import type { ObservedResource } from "../../../domain/user-resource.ts";
 
-interface Versioned extends ObservedDeployment {
+interface Versioned extends ObservedResource {
   readonly resourceVersion: string;
 }
 

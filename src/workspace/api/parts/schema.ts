@@ -39,6 +39,11 @@ export const LONGEST_MESSAGE = 32_768;
 
 export const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
+/** Whether a Kubernetes object may be called so (RFC 1123 subdomain): nothing else is ever asked for. */
+export function isObjectName(text: string): boolean {
+  return text.length <= LONGEST_NAME && text.split(".").every((label) => dnsLabel.test(label));
+}
+
 const condition = z.object({
   type: text(316, "What is said."),
   status: text(7, "True, False or Unknown.").regex(/^(True|False|Unknown)$/),

@@ -1,0 +1,13 @@
+import { USER_KINDS } from "../../api/names.ts";
+import type { RunResources } from "../../sync-run/port.ts";
+import { createWatchedKind, typeOf, type WatchedKindOptions } from "./watched-kind.ts";
+
+export const SYNC_RUNS = typeOf(USER_KINDS.syncRun);
+
+/** Watches all GitOpsDeploymentSyncRuns of the cluster that `client` speaks to. */
+export function createRunResources(options: Omit<WatchedKindOptions, "kind">): RunResources {
+  return {
+    ...createWatchedKind({ ...options, kind: USER_KINDS.syncRun }),
+    remove: ({ namespace, name, uid }, signal) => options.client.delete(SYNC_RUNS, { namespace, name }, { preconditions: { uid } }, signal),
+  };
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { systemClock } from "../../../runtime/clock.ts";
+import type { KubeObject } from "../../../runtime/kube/resource.ts";
+import { describeOnApiServers, type Subject } from "../../../runtime/kube/testing/api-servers.ts";
+import { systemRng } from "../../../runtime/rng.ts";
+import { silentLog } from "../../../telemetry/log.ts";
+import { noMetrics } from "../../../telemetry/metrics.ts";
+import type { ResourceAt, UserSecrets } from "../../port.ts";
+import { eventually } from "../../testing/world.ts";
+import { NAMESPACES } from "./user-resources.ts";
+import { createUserSecrets, SECRETS } from "./user-secrets.ts";
+
+const common = { clock: systemClock, rng: systemRng, log: silentLog, metrics: noMetrics };
+const never = new AbortController().signal;
+
+type SecretObject = KubeObject & { readonly type: string; readonly data: Readonly<Record<string, string>> };
+
+describeOnApiServers("users' Secrets on %s", (_, start) => {
+  const namespace = `secrets-contract-${process.pid}`;
+  const at = (name: string): ResourceAt => ({ namespace, name });
+  const changed: string[] = [];
+  let subject: Subject;
+  let secrets: UserSecrets;
+  let abort: AbortController;
+
+  beforeAll(async () => {
+    subject = await start();
+    abort = new AbortController();
+    await subject.client.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, never);
+    secrets = createUserSecrets({ ...common, client: subject.client });
+    secrets.subscribe((where) => changed.push(where.name));
+    secrets.start(abort.signal);
+    await secrets.synced(never);
+  });
+  afterAll(async () => {
+    abort.abort(new Error("done"));
+    await secrets.stopped();
+    await subject.client.delete(NAMESPACES, { namespace: "", name: namespace }, {}, never);
+    await subject.close();
+  });
+
+  const secret = (name: string, type: string, data: Readonly<Record<string, string>>): SecretObject => ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: at(name),
+    type,
+    data,
+  });
+  const create = (name: string, type: string, data: Readonly<Record<string, string>>) =>
+    subject.client.create(SECRETS, secret(name, type, data), never);
+
+  it("sees those of the types users bring come, change and go, and no other", async () => {
+    await create("opaque", "Opaque", {});
+    await create("cluster", "managed-gitops.redhat.com/managed-environment", { kubeconfig: "YQ==" });
+    await eventually("it is seen", () => secrets.version(at("cluster")) !== undefined);
+    const first = secrets.version(at("cluster"));
+    await subject.client.mergePatch(SECRETS, at("cluster"), { data: { kubeconfig: "Yg==" } }, never);
+    await eventually("its change is seen", () => secrets.version(at("cluster")) !== first);
+    await subject.client.delete(SECRETS, at("cluster"), {}, never);
+    await eventually("its end is seen", () => secrets.version(at("cluster")) === undefined);
+    expect(changed.filter((name) => name === "cluster").length).toBeGreaterThanOrEqual(3);
+    expect(secrets.version(at("opaque"))).toBeUndefined();
+    expect(changed).not.toContain("opaque");
+  });
+
+  it("reads one of any type with its bytes, and tells that there is none", async () => {
+    await create("plain", "Opaque", { password: Buffer.from([0, 255, 10]).toString("base64") });
+    expect(await secrets.read(at("plain"), never)).toEqual({ type: "Opaque", data: { password: Buffer.from([0, 255, 10]) } });
+    expect(await secrets.read(at("nobody"), never)).toBeUndefined();
+  });
+});

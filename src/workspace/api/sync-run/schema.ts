@@ -1,0 +1,60 @@
+import { z } from "zod";
+import * as say from "../messages.ts";
+import {
+  conditions,
+  count,
+  LONGEST_MESSAGE,
+  LONGEST_NAME,
+  LONGEST_REVISION,
+  ruled,
+  type SchemaNotes,
+  text,
+  time,
+} from "../parts/schema.ts";
+
+export const syncRunSpec = ruled(
+  z.object({
+    gitopsDeploymentName: ruled(text(LONGEST_NAME, "Name of a manual GitOpsDeployment of this namespace."), [
+      { cel: "self == oldSelf", message: say.DEPLOYMENT_NAME_CHANGED },
+    ]),
+    revisionID: text(LONGEST_REVISION, "Revision to deploy; empty means the deployment's own.").optional(),
+    prune: z.boolean().describe("Whether objects that left Git are deleted; absent means no.").optional(),
+    ttlSecondsAfterFinished: z
+      .int()
+      .min(0)
+      .max(2_147_483_647)
+      .describe("Seconds after its end until the run is deleted; absent means never.")
+      .optional(),
+  }),
+  [
+    {
+      cel: "(has(self.revisionID) ? self.revisionID : '') == (has(oldSelf.revisionID) ? oldSelf.revisionID : '')",
+      message: say.REVISION_CHANGED,
+    },
+  ],
+);
+
+export const syncRunStatus = z.object({
+  observedGeneration: count("Generation of the resource this status is about.").optional(),
+  conditions: conditions.optional(),
+  phase: text(64, "Pending, Running, Succeeded, Failed or Terminated.").optional(),
+  revision: text(LONGEST_REVISION, "Revision that was deployed.").optional(),
+  startedAt: time("When the sync began.").optional(),
+  finishedAt: time("When the sync ended.").optional(),
+  message: text(LONGEST_MESSAGE, "How it went.").optional(),
+  hooks: z
+    .array(
+      z.object({
+        kind: text(LONGEST_NAME, "Kind.").optional(),
+        namespace: text(LONGEST_NAME, "Namespace.").optional(),
+        name: text(LONGEST_NAME, "Name.").optional(),
+        type: text(LONGEST_NAME, "PreSync, Sync, PostSync or SyncFail.").optional(),
+        phase: text(LONGEST_NAME, "Running, Succeeded, Failed, Error or Terminating.").optional(),
+        message: text(LONGEST_MESSAGE, "How it went.").optional(),
+      }),
+    )
+    .meta({ listType: "atomic", description: "Results of the sync's hooks, at most 50." } satisfies SchemaNotes & { description: string })
+    .optional(),
+});
+
+export type SyncRunStatus = z.infer<typeof syncRunStatus>;

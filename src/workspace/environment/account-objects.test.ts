@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
+import { accountMark, clusterAccount } from "./account-objects.ts";
+
+const HOLDER = { unitId: "unit-1" as UnitId, instanceId: "instance-1" as InstanceId, epoch: 7 };
+const environment = (over: { readonly namespaces?: readonly string[]; readonly clusterResources?: boolean } = {}) => ({
+  id: "environment-1" as EnvironmentId,
+  namespaces: [],
+  clusterResources: false,
+  ...over,
+});
+const kindsOf = (over = {}) =>
+  clusterAccount(environment(over), HOLDER).objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? "-"}`);
+
+describe("an account on a user's cluster", () => {
+  it("may do everything everywhere when no namespaces are listed, and its binding carries the epoch", () => {
+    expect(kindsOf()).toEqual([
+      "Namespace -",
+      "ServiceAccount argosy-accounts",
+      "Secret argosy-accounts",
+      "ClusterRole -",
+      "ClusterRoleBinding -",
+    ]);
+    const { objects, token } = clusterAccount(environment(), HOLDER);
+    expect(objects.at(-1)).toMatchObject({
+      metadata: { annotations: { "argosy.dev/epoch": "7" } },
+      subjects: [{ kind: "ServiceAccount", name: token.name, namespace: "argosy-accounts" }],
+    });
+  });
+
+  it("is bound in the listed namespaces only, unless objects outside them are allowed", () => {
+    expect(kindsOf({ namespaces: ["a", "b"] }).slice(3)).toEqual(["Role a", "RoleBinding a", "Role b", "RoleBinding b"]);
+    expect(kindsOf({ namespaces: ["a"], clusterResources: true }).slice(3)).toEqual(["ClusterRole -", "ClusterRoleBinding -"]);
+  });
+
+  it("is another for each unit, environment and instance", () => {
+    const names = [
+      clusterAccount(environment(), HOLDER),
+      clusterAccount(environment(), { ...HOLDER, unitId: "unit-2" as UnitId }),
+      clusterAccount(environment(), { ...HOLDER, instanceId: "instance-2" as InstanceId }),
+      clusterAccount({ ...environment(), id: "environment-2" as EnvironmentId }, HOLDER),
+    ].map(({ token }) => token.name);
+    expect(new Set(names).size).toBe(4);
+  });
+
+  it("tells its users no id or name of ours", () => {
+    const text = JSON.stringify(clusterAccount(environment(), HOLDER));
+    for (const id of ["unit-1", "instance-1", "environment-1"]) expect(text).not.toContain(id);
+    expect(text).toContain(accountMark(environment().id));
+  });
+});

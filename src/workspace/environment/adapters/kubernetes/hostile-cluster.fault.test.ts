@@ -1,0 +1,206 @@
+import type { ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { ClusterAccount } from "../../../../domain/environment.ts";
+import { systemClock } from "../../../../runtime/clock.ts";
+import { createSelfSigned } from "../../../../runtime/kube/testing/self-signed.ts";
+import { systemRng } from "../../../../runtime/rng.ts";
+import { silentLog } from "../../../../telemetry/log.ts";
+import type { ProbeTarget } from "../../port.ts";
+import { createClusterAccounts } from "./cluster-accounts.ts";
+import { createClusterProbe } from "./cluster-probe.ts";
+import type { ReachOptions } from "./reached-cluster.ts";
+
+const { cert, key } = createSelfSigned(["localhost", "api.example"]);
+const never = new AbortController().signal;
+const DELETED: string[] = [];
+
+let server: Server;
+let port: number;
+/** URL of a server that hosts instances and is another one. */
+let engine: string;
+let engineServer: Server;
+let answer: (url: string, response: ServerResponse) => void;
+
+beforeAll(async () => {
+  server = createServer({ cert, key }, (request, response) => {
+    if (request.method === "DELETE") DELETED.push(request.url ?? "");
+    response.on("error", () => undefined);
+    answer(request.url ?? "", response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  port = (server.address() as AddressInfo).port;
+  engineServer = createServer(createSelfSigned(["engine"]));
+  await new Promise<void>((resolve) => engineServer.listen(0, "127.0.0.1", resolve));
+  engine = `https://localhost:${(engineServer.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  engineServer.closeAllConnections();
+  engineServer.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+const options = (over: Partial<ReachOptions> = {}): ReachOptions => ({
+  clock: systemClock,
+  rng: systemRng,
+  log: silentLog,
+  reserved: async () => [],
+  ...over,
+});
+const target = (over: Partial<ProbeTarget> = {}): ProbeTarget => ({
+  server: `https://127.0.0.1:${port}`,
+  token: "good",
+  ca: cert,
+  isInsecure: false,
+  namespace: undefined,
+  egress: { allow: ["127.0.0.0/8"] },
+  ...over,
+});
+const account = (objects: number): ClusterAccount => ({
+  token: { namespace: "argosy-accounts", name: "u-1" },
+  objects: Array.from({ length: objects }, (_, index) => ({
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { namespace: "argosy-accounts", name: `u-${index}` },
+  })),
+});
+
+/** Something that takes connections and says what `onSocket` does. */
+async function aListener(onSocket: (socket: Socket) => void): Promise<number> {
+  const sockets: Socket[] = [];
+  const listener = createTcpServer((socket) => {
+    sockets.push(socket);
+    socket.on("error", () => undefined);
+    onSocket(socket);
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    listener.close();
+  });
+  return (listener.address() as AddressInfo).port;
+}
+
+describe("a cluster that wants to hold whoever visits it", () => {
+  it("is left at the deadline of the visit although each of its answers comes in time", async () => {
+    answer = (_url, response) => void setTimeout(() => response.end("{}"), 100);
+    const { install } = createClusterAccounts(options({ visitMs: 450 }));
+    const installed = install(target(), account(60), AbortSignal.timeout(5_000));
+    expect(await installed).toEqual({ kind: "failed", why: { kind: "unreachable", why: "no answer" } });
+  });
+
+  it("is left at the deadline of the visit while it takes connections and says nothing", async () => {
+    const silent = await aListener(() => undefined);
+    const { probe } = createClusterProbe(options({ visitMs: 300 }));
+    const probed = probe(target({ server: `https://127.0.0.1:${silent}` }), AbortSignal.timeout(5_000));
+    expect(await probed).toEqual({ kind: "unreachable", why: "no answer" });
+  });
+
+  it("is left at the deadline of the visit while one byte of an answer drips after the other", async () => {
+    answer = (_url, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      const drip = setInterval(() => response.write(" "), 20);
+      response.on("close", () => clearInterval(drip));
+    };
+    const { probe } = createClusterProbe(options({ visitMs: 400 }));
+    expect(await probe(target(), AbortSignal.timeout(5_000))).toEqual({ kind: "unreachable", why: "no answer" });
+  });
+
+  it("is left at the deadline of the visit while it drips through a handshake that is looked at for its certificate", async () => {
+    const dripping = await aListener((socket) => {
+      // A TLS record that announces 16 KiB, byte by byte.
+      socket.write(Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00]));
+      const drip = setInterval(() => socket.write(Buffer.from([0])), 20);
+      socket.on("close", () => clearInterval(drip));
+    });
+    const { probe } = createClusterProbe(options({ visitMs: 400, reserved: async () => [engine] }));
+    const probed = probe(target({ server: `https://127.0.0.1:${dripping}` }), AbortSignal.timeout(4_000));
+    expect(await probed).toEqual({ kind: "unreachable", why: "no answer" });
+  });
+
+  it("is left at the deadline of the visit while nobody says where its name leads", async () => {
+    const resolve = (_host: string, signal: AbortSignal) =>
+      new Promise<readonly string[]>((settle) => signal.addEventListener("abort", () => settle([])));
+    const { probe } = createClusterProbe(options({ visitMs: 300, resolve }));
+    const probed = probe(target({ server: "https://slow.example" }), AbortSignal.timeout(5_000));
+    expect(await probed).toEqual({ kind: "unreachable", why: "no answer" });
+  });
+
+  it("has no more objects deleted than were asked for, however long the list it answers with", async () => {
+    DELETED.length = 0;
+    const items = Array.from({ length: 10_000 }, (_, index) => ({ metadata: { name: `n${index}` } }));
+    answer = (_url, response) => void response.end(JSON.stringify({ metadata: { resourceVersion: "1", continue: "more" }, items }));
+    const { remove } = createClusterAccounts(options());
+    await remove(target(), { mark: "m", namespaces: [] }, never);
+    expect(DELETED.length).toBeLessThanOrEqual(4 * 100);
+  });
+
+  it.each([[[null]], [[{}]], [[{ metadata: { name: 7 } }]], [[{ metadata: { name: "../../secrets/x" } }]]])(
+    "is refused when the items of its list are no objects: %j",
+    async (items) => {
+      DELETED.length = 0;
+      answer = (_url, response) => void response.end(JSON.stringify({ metadata: { resourceVersion: "1" }, items }));
+      const { remove } = createClusterAccounts(options());
+      expect(await remove(target(), { mark: "m", namespaces: [] }, never)).toEqual({ kind: "refused" });
+      expect(DELETED).toEqual([]);
+    },
+  );
+
+  it("is refused when the token it made is longer than any", async () => {
+    answer = (_url, response) => void response.end(JSON.stringify({ data: { token: Buffer.alloc(200_000, "x").toString("base64") } }));
+    const { install } = createClusterAccounts(options());
+    expect(await install(target(), account(1), never)).toEqual({ kind: "failed", why: { kind: "refused" } });
+  });
+});
+
+describe("a name that changes its mind", () => {
+  it("is resolved once, and what was checked is what is connected to", async () => {
+    answer = (_url, response) => void response.end('{"kind":"NamespaceList"}');
+    const answers = [["127.0.0.1"], ["10.0.0.1"]];
+    let asked = 0;
+    const resolve = async () => answers[Math.min(asked++, 1)] ?? [];
+    const { probe } = createClusterProbe(options({ resolve, reserved: async () => [engine] }));
+    expect(await probe(target({ server: `https://api.example:${port}` }), never)).toEqual({ kind: "accepted" });
+    expect(asked).toBe(1);
+  });
+
+  it("is not connected to where it leads inside", async () => {
+    const { probe } = createClusterProbe(options({ resolve: async () => ["10.0.0.1", "::ffff:0:127.0.0.1"] }));
+    expect(await probe(target({ server: `https://api.example:${port}` }), never)).toEqual({ kind: "inside" });
+  });
+});
+
+describe("clusters that host instances, while what gives them away cannot be read", () => {
+  const unknown = { kind: "unreachable", why: "it cannot be told at the moment whether it may be deployed to" };
+
+  it("keep every other cluster closed when their list cannot be read", async () => {
+    answer = (_url, response) => void response.end('{"kind":"NamespaceList"}');
+    const reserved = async () => Promise.reject(new Error("the database is away"));
+    expect(await createClusterProbe(options({ reserved })).probe(target(), never)).toEqual(unknown);
+  });
+
+  it("keep every other cluster closed when nobody knows where their name leads", async () => {
+    answer = (_url, response) => void response.end('{"kind":"NamespaceList"}');
+    const reserved = async () => ["https://engine.invalid:6443"];
+    expect(await createClusterProbe(options({ reserved })).probe(target(), never)).toEqual(unknown);
+  });
+
+  it("keep every other cluster closed when they show no certificate, until they did once", async () => {
+    answer = (_url, response) => void response.end('{"kind":"NamespaceList"}');
+    const silent = await aListener((socket) => socket.destroy());
+    const { probe } = createClusterProbe(options({ reserved: async () => [`https://127.0.0.1:${silent}`] }));
+    expect(await probe(target(), never)).toEqual(unknown);
+
+    const shown = createServer({ ...createSelfSigned(["engine"]) });
+    await new Promise<void>((resolve) => shown.listen(0, "127.0.0.1", resolve));
+    const url = `https://127.0.0.1:${(shown.address() as AddressInfo).port}`;
+    const reserved = async () => [url];
+    const remembering = createClusterProbe(options({ reserved, rememberedMs: 0 }));
+    expect(await remembering.probe(target(), never)).toEqual({ kind: "accepted" });
+    shown.closeAllConnections();
+    await new Promise((resolve) => shown.close(resolve));
+    expect(await remembering.probe(target(), never)).toEqual({ kind: "accepted" });
+  });
+});

@@ -1,0 +1,120 @@
+import type { Clock } from "../../../domain/clock.ts";
+import { ENVIRONMENT_PURPOSE, type Environment } from "../../../domain/environment.ts";
+import { canonicalJson } from "../../../domain/hash.ts";
+import type { Ids, WorkspaceId } from "../../../domain/ids.ts";
+import type { ObservedNamespace, ObservedResource } from "../../../domain/user-resource.ts";
+import type { WorkResult } from "../../../runtime/keyed-queue.ts";
+import type { EnvironmentStore } from "../../../store/environment/port.ts";
+import { type DoorPolicy, isWorkspace } from "../../door-policy.ts";
+import type { UserKindResources, UserSecrets } from "../../port.ts";
+import { isWithinQuota } from "../../quota.ts";
+import type { AccountAsk, Credentialed, createAccountController } from "../account/controller.ts";
+import { hasOtherScope } from "../account-objects.ts";
+import { environmentStatus, pausedEnvironmentStatus } from "../environment-status.ts";
+import { createExamination, type Examined } from "../examination/controller.ts";
+import { type Finding, overQuota } from "../finding.ts";
+import type { ClusterProbe } from "../port.ts";
+import type { createVisitPace } from "../visit-pace.ts";
+
+export interface AttentionDeps {
+  readonly environments: EnvironmentStore;
+  readonly resources: Pick<UserKindResources, "get" | "list" | "readUid" | "patchStatus">;
+  readonly secrets: Pick<UserSecrets, "read">;
+  readonly namespaces: { readonly namespace: (name: string) => ObservedNamespace | undefined };
+  readonly probe: ClusterProbe;
+  readonly accounts: ReturnType<typeof createAccountController>;
+  readonly pace: Pick<ReturnType<typeof createVisitPace>, "next">;
+  /** The environment is to be looked at again once a unit of the workspace has an owner. */
+  readonly awaitOwner: (resource: ObservedResource, workspaceId: WorkspaceId) => void;
+  readonly apiCluster: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+type Works = NonNullable<Examined["works"]>;
+
+interface Home {
+  readonly namespace: ObservedNamespace;
+  readonly policy: DoorPolicy;
+  readonly trustClass: string;
+}
+
+/** What followed from an environment that works. */
+interface Followed {
+  readonly finding?: Finding;
+  readonly awaits?: WorkspaceId;
+  readonly isInstalling?: boolean;
+  readonly againMs?: number;
+}
+
+/** Environments one namespace may have, the oldest first: each is tried every few minutes, and may cost an instance a cluster's cache. */
+const LIMIT = 50;
+/** How soon an unseen namespace is looked for again, and what an account has left behind; in ms. */
+const AGAIN_MS = { unseen: 2_000, leftBehind: 10_000 } as const;
+
+/** Looks at one environment: records what works, and tells its user. Returns when to look again. */
+export function createAttention(deps: AttentionDeps) {
+  const { environments, resources, namespaces, accounts, apiCluster, clock, ids } = deps;
+  const examine = createExamination(deps);
+
+  /** The user's own credential, or an account's. One is never widened, narrowed or carried elsewhere: the rights it had would stay. */
+  const accessOf = async (ask: AccountAsk, before: Environment | undefined, signal: AbortSignal): Promise<Credentialed> => {
+    if (!ask.wish.createsAccount) return { kind: "credential", credential: ask.credential };
+    if (before !== undefined && hasOtherScope(before, ask.wish)) await accounts.remove(before, ask, signal);
+    return accounts.install(ask, signal);
+  };
+
+  /** The credential first: a row that is connected always has one. Returns what there is to say instead of that it works. */
+  const connect = async (resource: ObservedResource, home: Home, works: Works, signal: AbortSignal): Promise<Followed> => {
+    const { name, uid, generation } = resource;
+    const { namespace, policy, trustClass } = home;
+    const { secretName: _, ...wish } = works.wish;
+    const workspace = { plane: "kubernetes", apiCluster, namespace: namespace.name, namespaceUid: namespace.uid, trustClass } as const;
+    // The watch may be behind: another of this name may be there by now, which a claim of this one would drive out.
+    if ((await environments.read(uid, signal)) === undefined && (await resources.readUid(resource, signal)) !== uid)
+      return { againMs: AGAIN_MS.unseen };
+    const newIds = { workspaceId: ids.next<never>(), environmentId: ids.next<never>() };
+    const { id, workspaceId, hasAccount } = await environments.claim({ workspace, newIds, name, uid }, signal);
+    const before = hasAccount ? await environments.read(uid, signal) : undefined;
+    const ask = { id, workspaceId, ...works, egress: policy.egress };
+    const access = await accessOf(ask, before, signal);
+    if (access.kind === "no-owner") {
+      // Nothing is deployed yet, and nothing shall be with the user's own credential.
+      await environments.withdraw(uid, signal);
+      return { awaits: workspaceId };
+    }
+    if (access.kind !== "credential") return { finding: access.finding, isInstalling: access.kind === "waiting" };
+    const plaintext = canonicalJson(access.credential);
+    const fingerprint = await environments.putCredential({ id, purpose: ENVIRONMENT_PURPOSE, plaintext }, signal);
+    const isNews = await environments.connect({ id, generation, fingerprint, ...wish }, signal);
+    if (wish.createsAccount || before === undefined) return {};
+    // Its instance gets the user's own credential first.
+    if (isNews) return { againMs: AGAIN_MS.leftBehind };
+    await accounts.remove(before, ask, signal);
+    return {};
+  };
+
+  /** Tries it, and has recorded what follows. */
+  const follow = async (resource: ObservedResource, policy: DoorPolicy, namespace: ObservedNamespace, signal: AbortSignal) => {
+    const isWithin = isWithinQuota(resource, { siblings: resources.list(resource.namespace), limit: LIMIT, isAdmitted: () => false });
+    const { finding, works } = isWithin ? await examine(resource, policy.egress, signal) : { finding: overQuota(LIMIT), works: undefined };
+    const trustClass = policy.newUnit?.trustClass;
+    if (works === undefined && !finding.keepsLast) await environments.withdraw(resource.uid, signal);
+    const followed: Followed =
+      works === undefined || trustClass === undefined ? {} : await connect(resource, { namespace, policy, trustClass }, works, signal);
+    const againMs = deps.pace.next(resource.uid, followed.isInstalling === true ? "installing" : (followed.finding ?? finding).kind);
+    return { finding, againMs, ...followed };
+  };
+
+  return async (resource: ObservedResource, policy: DoorPolicy, signal: AbortSignal): Promise<WorkResult | undefined> => {
+    const namespace = namespaces.namespace(resource.namespace);
+    if (namespace === undefined) return { requeueAfterMs: AGAIN_MS.unseen };
+    if (namespace.isDeleting || resource.isDeleting || !isWorkspace(namespace, policy)) return undefined;
+    const followed = resource.isPaused ? undefined : await follow(resource, policy, namespace, signal);
+    const [seen, now] = [resources.get(resource) ?? resource, clock.now()];
+    const status = followed === undefined ? pausedEnvironmentStatus(seen, now) : environmentStatus(seen, followed.finding, now);
+    if (status !== undefined) await resources.patchStatus(resource, status, signal);
+    if (followed?.awaits !== undefined) deps.awaitOwner(resource, followed.awaits);
+    return followed && { requeueAfterMs: followed.againMs };
+  };
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import { UnavailableError } from "../../domain/errors.ts";
+import { eventually } from "../testing/world.ts";
+import { type DoorPorts, type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";
+
+const MODES = ["fails once", "loses its reply once"] as const;
+/** What a door waits for; the rest answers from memory. */
+const WAITING = ["claim", "connect", "withdraw", "recordEnd", "listKnown", "putCredential", "read", "readUid", "patchStatus", "probe"];
+const FIRST_READS = ["readFleet", "listInstances"];
+
+/** Breaks the first call of this name, whichever port it is of. */
+function breaking(name: string, mode: (typeof MODES)[number]): { readonly change: (ports: DoorPorts) => DoorPorts; broke(): boolean } {
+  let hasBroken = false;
+  const wrap = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get(object, key) {
+        const member: unknown = Reflect.get(object, key);
+        if (typeof member !== "function" || key !== name) return member;
+        return async (...args: unknown[]): Promise<unknown> => {
+          if (hasBroken) return Reflect.apply(member, object, args);
+          hasBroken = true;
+          if (mode === "loses its reply once") await Reflect.apply(member, object, args);
+          throw new UnavailableError(`calling ${name}`, { code: "test.fault" });
+        };
+      },
+    });
+  const change = ({ store, resources, secrets, probe, accounts }: DoorPorts): DoorPorts => ({
+    store: {
+      ...store,
+      environments: wrap(store.environments),
+      credentials: wrap(store.credentials),
+      placements: wrap(store.placements),
+      fleet: wrap(store.fleet),
+    },
+    resources: wrap(resources),
+    secrets: wrap(secrets),
+    probe: wrap(probe),
+    accounts: wrap(accounts),
+  });
+  return { change, broke: () => hasBroken };
+}
+
+const isConnected = (world: EnvironmentWorld) => async () =>
+  (await world.saidOfEnvironment()).includes("Ready=True/Succeeded") &&
+  (await world.rows())[0]?.state === "connected" &&
+  (await world.storedToken()) === "token-1";
+
+/** An environment comes, loses its Secret, gets it back and goes. */
+async function live(world: EnvironmentWorld): Promise<void> {
+  world.clusters.serve(SERVER, "token-1");
+  await world.putSecret("token-1");
+  await world.putEnvironment();
+  await eventually("it is connected", isConnected(world));
+  await world.removeSecret();
+  await eventually("it is withdrawn", async () => (await world.rows())[0]?.state === "withdrawn");
+  await eventually("its user knows", async () => (await world.saidOfEnvironment()).includes("Ready=False/SecretNotFound"));
+  await world.putSecret("token-1");
+  await eventually("it is connected again", isConnected(world));
+  await world.removeEnvironment();
+  await eventually("nothing is left of it", async () => (await world.rows()).length === 0);
+}
+
+describe.each(MODES)("the door for environments converges when a call %s", (mode) => {
+  it.each([...FIRST_READS, ...WAITING])("%s", async (name) => {
+    const world = await startEnvironmentWorld();
+    try {
+      const { change, broke } = breaking(name, mode);
+      world.openEnvironmentDoor(change);
+      await live(world);
+      expect(broke()).toBe(true);
+    } finally {
+      await world.close();
+    }
+  });
+
+  it("at its start, when rows are compared with what there is", async () => {
+    const world = await startEnvironmentWorld();
+    try {
+      const door = world.openEnvironmentDoor();
+      world.clusters.serve(SERVER, "token-1");
+      await world.putSecret("token-1");
+      await world.putEnvironment();
+      await eventually("it is connected", isConnected(world));
+      await door.stop();
+      await world.removeEnvironment();
+      const { change, broke } = breaking("listKnown", mode);
+      world.openEnvironmentDoor(change);
+      await eventually("nothing is left of it", async () => (await world.rows()).length === 0);
+      expect(broke()).toBe(true);
+    } finally {
+      await world.close();
+    }
+  });
+});
+
+/** An environment with an account of its own comes and goes; its workspace has a deployment that is placed. */
+async function liveWithAccount(world: EnvironmentWorld): Promise<void> {
+  world.clusters.serve(SERVER, "token-1");
+  await world.putSecret("token-1");
+  await world.putEnvironment({ createNewServiceAccount: true });
+  await eventually("an account stands there and is used", async () => {
+    const [name] = world.clusters.accountsAt(SERVER);
+    return name !== undefined && (await world.storedToken()) === `token-of-${name}` && (await world.rows())[0]?.state === "connected";
+  });
+  await world.removeEnvironment();
+  await eventually("nothing is left of it", async () => (await world.rows()).length === 0);
+  expect(world.clusters.accountsAt(SERVER)).toEqual([]);
+}
+
+describe.each(MODES)("the account of an environment is made once and removed when a call %s", (mode) => {
+  it.each(["install", "remove", "noteAccount", "readUnitsOf", "putCredential", "recordEnd", "connect", "claim"])("%s", async (name) => {
+    const world = await startEnvironmentWorld();
+    try {
+      world.openDoor();
+      await world.apply("guestbook");
+      await eventually("it is recorded", async () => (await world.row("guestbook")) !== undefined);
+      await world.answer("guestbook");
+      const { change, broke } = breaking(name, mode);
+      world.openEnvironmentDoor(change);
+      await liveWithAccount(world);
+      expect(broke()).toBe(true);
+    } finally {
+      await world.close();
+    }
+  });
+});
+
+describe("what a door merely cannot see", () => {
+  it("I2: is not ended, because the API server is asked", async () => {
+    const world = await startEnvironmentWorld();
+    try {
+      world.openEnvironmentDoor();
+      world.clusters.serve(SERVER, "token-1");
+      await world.putSecret("token-1");
+      await world.putEnvironment();
+      await eventually("it is connected", isConnected(world));
+      let asked = 0;
+      const blind = world.openEnvironmentDoor((ports) => ({
+        ...ports,
+        resources: {
+          ...ports.resources,
+          get: () => undefined,
+          list: () => [],
+          readUid(at, signal) {
+            asked += 1;
+            return ports.resources.readUid(at, signal);
+          },
+        },
+      }));
+      await eventually("the blind door has asked", () => asked > 0);
+      await blind.stop();
+      expect(await world.rows()).toMatchObject([{ state: "connected" }]);
+    } finally {
+      await world.close();
+    }
+  });
+});

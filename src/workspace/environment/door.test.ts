@@ -1,0 +1,315 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { aSpec } from "../testing/builders.ts";
+import { eventually } from "../testing/world.ts";
+import { type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";
+
+let world: EnvironmentWorld;
+beforeEach(async () => {
+  world = await startEnvironmentWorld();
+});
+afterEach(() => world.close());
+
+const connection = async () => (await world.saidOfEnvironment())[0];
+const says = (status: string, reason: string) =>
+  eventually(
+    `the condition is ${status}/${reason}`,
+    async () => (await connection()) === `ConnectionInitializationSucceeded=${status}/${reason}`,
+  );
+const state = async () => (await world.rows()).map((row) => row.state).join();
+
+async function connected(): Promise<void> {
+  world.clusters.serve(SERVER, "token-1");
+  await world.putSecret("token-1");
+  await world.putEnvironment({ namespaces: ["web"] });
+  await says("True", "Succeeded");
+}
+
+describe("an environment", () => {
+  it("is recorded once its credential was seen to work, and its user hears of it", async () => {
+    world.openEnvironmentDoor();
+    await connected();
+    expect(await world.saidOfEnvironment()).toEqual(["ConnectionInitializationSucceeded=True/Succeeded", "Ready=True/Succeeded"]);
+    expect(await world.rows()).toMatchObject([{ name: "prod", state: "connected", generation: 1, namespace: "jane" }]);
+    expect(await world.storedToken()).toBe("token-1");
+    expect(world.clusters.asked()[0]).toMatchObject({ server: SERVER, token: "token-1", isInsecure: false, namespace: "web" });
+  });
+
+  it("W6: without a Secret says so, also when none is named, and goes on as soon as there is one", async () => {
+    world.openEnvironmentDoor();
+    world.clusters.serve(SERVER, "token-1");
+    await world.putEnvironment({ credentialsSecret: "" });
+    await says("False", "SecretNotSpecified");
+    await world.putEnvironment();
+    await says("False", "SecretNotFound");
+    expect(await world.saidOfEnvironment()).toContain("Stalled=True/SecretNotFound");
+    expect(await world.rows()).toEqual([]);
+    await world.putSecret("token-1");
+    await says("True", "Succeeded");
+  });
+
+  it("says what is wrong with its Secret, and asks no cluster", async () => {
+    world.openEnvironmentDoor();
+    await world.putEnvironment();
+    await world.putSecret("token-1", { data: {} });
+    await says("False", "MissingKubeConfigField");
+    await world.putSecret("token-1", { data: { kubeconfig: Buffer.from("a: [").toString("base64") } });
+    await says("False", "UnableToParseKubeconfigData");
+    await world.putEnvironment({ apiURL: "https://another.example" });
+    await world.putSecret("token-1");
+    await says("False", "UnableToLocateContext");
+    expect(world.clusters.asked()).toEqual([]);
+  });
+
+  it("W6: takes a new token as soon as the Secret has it, although the old one still works", async () => {
+    world.openEnvironmentDoor();
+    await connected();
+    world.clusters.serve(SERVER, "token-2");
+    await world.putSecret("token-2");
+    await eventually("the new token is stored", async () => (await world.storedToken()) === "token-2");
+    expect(await connection()).toBe("ConnectionInitializationSucceeded=True/Succeeded");
+  });
+
+  it("keeps what worked when a new token does not, and when the cluster is away", async () => {
+    world.openEnvironmentDoor();
+    await connected();
+    await world.putSecret("token-wrong");
+    await says("Unknown", "UnableToValidateClusterCredentials");
+    expect(await world.storedToken()).toBe("token-1");
+    expect(await state()).toBe("connected");
+    world.clusters.serve(SERVER, "away");
+    await world.putSecret("token-3");
+    await says("False", "UnableToCreateClient");
+    expect(await state()).toBe("connected");
+    expect(await world.saidOfEnvironment()).toContain("Reconciling=True/UnableToCreateClient");
+  });
+
+  it.each([
+    ["its Secret is deleted", () => world.removeSecret()],
+    ["its URL leads inside", () => world.putEnvironment({ apiURL: "https://127.0.0.1:6443" })],
+    ["its Secret loses its content", () => world.putSecret("", { data: {} })],
+  ])("may not be used any more when %s", async (_what, change) => {
+    world.openEnvironmentDoor();
+    await connected();
+    await change();
+    await eventually("it is withdrawn", async () => (await state()) === "withdrawn");
+  });
+
+  it("is looked at again when the administrator's rules change", async () => {
+    world.openEnvironmentDoor();
+    world.clusters.serve("https://10.1.2.3:6443", "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment({ apiURL: "https://10.1.2.3:6443" });
+    await says("False", "UnableToCreateClient");
+    await world.applyFleet({ egress: { allow: ["10.1.0.0/16"], http: [] } });
+    await says("False", "UnableToLocateContext");
+  });
+
+  it("goes with its resource, and what went while nobody looked is found at the start", async () => {
+    const door = world.openEnvironmentDoor();
+    await connected();
+    await world.removeEnvironment();
+    await eventually("nothing is left", async () => (await state()) === "");
+    await connected();
+    await door.stop();
+    await world.removeEnvironment();
+    world.openEnvironmentDoor();
+    await eventually("nothing is left", async () => (await state()) === "");
+  });
+
+  it("that is paused says so, keeps what was said and used last, and is looked at again afterwards", async () => {
+    world.openEnvironmentDoor();
+    world.clusters.serve(SERVER, "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment({}, "jane", "new", { "argosy.dev/paused": "true" });
+    await eventually("it says that it waits", async () => (await world.saidOfEnvironment("jane", "new")).includes("Ready=False/Paused"));
+    expect(world.clusters.asked()).toEqual([]);
+    await world.putEnvironment();
+    await says("True", "Succeeded");
+    await world.putEnvironment({}, "jane", "prod", { "argosy.dev/paused": "true" });
+    await eventually("it says so", async () => (await world.saidOfEnvironment()).includes("Paused=True/Paused"));
+    expect(await world.saidOfEnvironment()).toContain("Ready=True/Succeeded");
+    await world.putEnvironment();
+    await eventually("it does not any more", async () => !(await world.saidOfEnvironment()).includes("Paused=True/Paused"));
+  });
+
+  it("in a namespace that is no workspace is nobody's business", async () => {
+    await world.namespace("kube-system");
+    world.openEnvironmentDoor();
+    await world.putEnvironment({}, "kube-system");
+    await connected();
+    expect(await world.saidOfEnvironment("kube-system")).toEqual([]);
+  });
+
+  it("beyond the fiftieth of its namespace is not looked at", async () => {
+    const names = Array.from({ length: 51 }, (_, index) => `env-${index}`);
+    for (const name of names) await world.putEnvironment({}, "jane", name);
+    world.openEnvironmentDoor();
+    const said = () => Promise.all(names.map(async (name) => (await world.saidOfEnvironment("jane", name))[0] ?? ""));
+    await eventually("everybody was told", async () => (await said()).every((condition) => condition !== ""));
+    expect((await said()).filter((condition) => condition.endsWith("QuotaExceeded"))).toHaveLength(1);
+  });
+
+  it("that the watch still shows drives out none that the API server has by now under its name", async () => {
+    let answers: string | undefined = "another-uid";
+    world.openEnvironmentDoor((ports) => ({
+      ...ports,
+      resources: { ...ports.resources, readUid: async (at, signal) => answers ?? ports.resources.readUid(at, signal) },
+    }));
+    world.clusters.serve(SERVER, "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment();
+    await eventually("its cluster was visited twice", () => world.clusters.asked().length >= 2);
+    expect(await world.rows()).toEqual([]);
+    answers = undefined;
+    await eventually("it is recorded once it is the one", async () => (await state()) === "connected");
+  });
+
+  it("at a cluster that never answers leaves slots to other workspaces, however many there are", async () => {
+    await world.namespace("bob");
+    await world.putSecret("token-1");
+    for (let index = 0; index < 20; index += 1) await world.putEnvironment({}, "jane", `env-${index}`);
+    world.clusters.hold(true);
+    world.openEnvironmentDoor();
+    await eventually("jane's share is used up", () => world.clusters.asked().length >= 4);
+    await world.putEnvironment({}, "bob");
+    await eventually("bob was told", async () => (await world.saidOfEnvironment("bob")).length > 0);
+    expect(world.clusters.asked()).toHaveLength(4);
+    world.clusters.hold(false);
+  });
+
+  it("S5: that is slow delays no deployment", async () => {
+    world.openEnvironmentDoor();
+    world.openDoor();
+    world.clusters.hold(true);
+    await world.putSecret("token-1");
+    await world.putEnvironment();
+    await eventually("somebody waits for the cluster", () => world.clusters.asked().length > 0);
+    await world.apply("guestbook");
+    await eventually("the deployment is recorded", async () => (await world.row("guestbook")) !== undefined);
+    expect(await connection()).toBeUndefined();
+    world.clusters.hold(false);
+  });
+});
+
+describe("a deployment that names an environment", () => {
+  it("is recorded although there is none, says so, and recovers by itself", async () => {
+    world.openEnvironmentDoor();
+    world.openDoor();
+    await world.apply("guestbook", { spec: aSpec({ destination: { environment: "prod", namespace: "web" } }) });
+    await eventually("its user knows", async () => (await world.said("guestbook")).includes("Ready=False/EnvironmentUnavailable"));
+    expect(await world.said("guestbook")).toContain("ErrorOccurred=True/ErrorOccurred");
+    await connected();
+    await eventually("the error is resolved", async () =>
+      (await world.said("guestbook")).includes("ErrorOccurred=False/ErrorOccurredResolved"),
+    );
+    expect((await world.row("guestbook"))?.environment).toMatchObject({ name: "prod", state: "connected" });
+    await world.removeEnvironment();
+    await eventually("its user knows again", async () => (await world.said("guestbook")).includes("Ready=False/EnvironmentUnavailable"));
+  });
+});
+
+describe("an environment that wants an account of its own", () => {
+  const withAccount = { createNewServiceAccount: true };
+  const accounts = () => world.clusters.accountsAt(SERVER);
+  const isUsed = async () => accounts().length === 1 && (await world.storedToken()) === `token-of-${accounts()[0]}`;
+  const place = async () => {
+    world.openDoor();
+    await world.apply("guestbook", { spec: aSpec({ destination: { environment: "prod", namespace: "web" } }) });
+    await eventually("it is recorded", async () => (await world.row("guestbook")) !== undefined);
+    await world.answer("guestbook");
+  };
+
+  it("gets it once its unit has an owner, and its deployments use nothing else", async () => {
+    world.openEnvironmentDoor();
+    world.clusters.serve(SERVER, "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment(withAccount);
+    await says("True", "Succeeded");
+    expect(accounts()).toEqual([]);
+    expect(await state()).toBe("withdrawn");
+    await place();
+    await eventually("it is used", isUsed);
+    await eventually("deployments may go there", async () => (await state()) === "connected");
+    expect(accounts()[0]).toMatch(/^u-[0-9a-f]{20}$/);
+  });
+
+  it("says that it waits for a token, and why no account can be made", async () => {
+    world.openEnvironmentDoor();
+    await place();
+    world.clusters.makeTokens(false);
+    world.clusters.serve(SERVER, "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment(withAccount);
+    await says("False", "UnableToInstallServiceAccount");
+    expect(await state()).toBe("withdrawn");
+    world.clusters.makeTokens(true);
+    await says("True", "Succeeded");
+    await eventually("it is used", isUsed);
+  });
+
+  it("is as the user last said: an account is made when it is wanted, and goes when it is not any more", async () => {
+    world.openEnvironmentDoor();
+    await connected();
+    await world.putEnvironment({ namespaces: ["web"], ...withAccount });
+    await eventually("nothing may go there with the user's own credential", async () => (await state()) === "withdrawn");
+    await place();
+    await eventually("it is used", isUsed);
+    await world.putEnvironment({ namespaces: ["web"] });
+    await eventually("the user's own is used", async () => (await world.storedToken()) === "token-1");
+    await eventually("the account is gone", () => accounts().length === 0);
+    expect(await state()).toBe("connected");
+  });
+
+  it("gets another when what it may do changes, so that no right stays behind", async () => {
+    world.openEnvironmentDoor();
+    await place();
+    await connected();
+    await world.putEnvironment({ namespaces: ["web", "db"], ...withAccount });
+    await eventually("it is used", isUsed);
+    expect(world.clusters.removals()).toBe(0);
+    await world.putEnvironment({ namespaces: ["web"], ...withAccount });
+    await eventually("what it had is removed", () => world.clusters.removals() === 1);
+    await eventually("it is used again", isUsed);
+    expect((await world.rows())[0]?.state).toBe("connected");
+  });
+
+  it("S8: loses it when it goes, after everything that used it", async () => {
+    world.openEnvironmentDoor();
+    await place();
+    world.clusters.serve(SERVER, "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment(withAccount);
+    await eventually("it is used", isUsed);
+    const [row] = await world.rows();
+    const epoch = 1;
+    const entry = {
+      instanceId: "instance-1",
+      kind: "cluster-entry",
+      subject: row?.id ?? "",
+      appliedRevision: 1,
+      epoch,
+      uid: "u",
+      hash: "h",
+    } as const;
+    await world.store.shards.acknowledge([entry as never], world.signal);
+    await world.removeEnvironment();
+    await eventually("it is leaving", async () => (await state()) === "leaving");
+    expect(accounts()).toHaveLength(1);
+    await world.store.shards.forgetObjects([entry as never], world.signal);
+    await eventually("nothing is left", async () => (await state()) === "" && accounts().length === 0);
+  });
+
+  it("keeps trying to remove it while the cluster is away, and gives up when it may not", async () => {
+    world.openEnvironmentDoor();
+    await place();
+    world.clusters.serve(SERVER, "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment(withAccount);
+    await eventually("it is used", isUsed);
+    world.clusters.serve(SERVER, "away");
+    await world.removeEnvironment();
+    await eventually("it is leaving", async () => (await state()) === "leaving");
+    world.clusters.serve(SERVER, "another token");
+    await eventually("nothing is left of the row", async () => (await state()) === "");
+  });
+});

@@ -1,0 +1,91 @@
+import type { ReasonOf } from "../api/reasons.ts";
+import type { Verdict } from "../status/verdict.ts";
+
+type Reason = ReasonOf<"environment">;
+
+/** What came of looking at an environment: one statement of the condition users know, and what follows from it. */
+export interface Finding {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: Reason;
+  readonly message: string;
+  /** `stuck`: only its user can mend it; `moving`: it is tried again by itself. */
+  readonly kind: Extract<Verdict["kind"], "ready" | "moving" | "stuck">;
+  /** Whether what worked before may go on: a cluster that is away for a while takes nothing from anybody. */
+  readonly keepsLast: boolean;
+}
+
+export const CONNECTION_CONDITION = "ConnectionInitializationSucceeded";
+
+const FORBIDDEN =
+  "Provided service account does not have permission to access resources in the cluster. Verify that the service account has the correct Role and RoleBinding.";
+const UNTRUSTED =
+  "Certificate signed by unknown authority. Note that the '.spec.allowInsecureSkipTLSVerify' field can be used to ignore this error.";
+const NOT_VALID =
+  "Unable to validate the credentials provided in the ManagedEnvironment Secret. Verify the API URL, and service account token are correct.";
+
+/** What an API server, or the way to it, said to a credential. */
+export type ProbeAnswer =
+  | { readonly kind: "accepted" }
+  /** It knows who we are, and does not let us look. */
+  | { readonly kind: "forbidden" }
+  /** It does not know us, or says something else that is no answer to what was asked. */
+  | { readonly kind: "refused" }
+  /** Its certificate is not vouched for. */
+  | { readonly kind: "untrusted" }
+  /** `why` in a few words that name nothing of ours. */
+  | { readonly kind: "unreachable"; readonly why: string }
+  /** Every address of the host leads inside, and the administrator does not allow it. */
+  | { readonly kind: "inside" }
+  /** It is a server that hosts instances. */
+  | { readonly kind: "reserved" };
+
+const mustMend = (status: Finding["status"], reason: Reason, message: string): Finding => ({
+  ...{ status, reason, message },
+  kind: "stuck",
+  keepsLast: false,
+});
+const comesAgain = (status: Finding["status"], reason: Reason, message: string): Finding => ({
+  ...{ status, reason, message },
+  kind: "moving",
+  keepsLast: true,
+});
+
+export const unsupportedUrl = (message: string): Finding => mustMend("Unknown", "UnsupportedAPIURL", message);
+export const wrongNamespaces = (message: string): Finding => mustMend("Unknown", "InvalidNamespaceList", message);
+export const wrongSpec = (message: string): Finding => mustMend("Unknown", "InvalidSpec", message);
+export const noSecretNamed = mustMend("False", "SecretNotSpecified", "spec.credentialsSecret must name a Secret of this namespace");
+export const noSecret = (name: string): Finding =>
+  mustMend("False", "SecretNotFound", `the Secret '${name}' named by spec.credentialsSecret does not exist in this namespace`);
+export const noSecretName = mustMend("False", "SecretNotFound", "spec.credentialsSecret is no name that a Secret could have");
+export const wrongSecretType = (type: string): Finding => mustMend("False", "InvalidSecretType", `the Secret must be of type ${type}`);
+export const noKubeconfig = mustMend("False", "MissingKubeConfigField", "missing kubeconfig field in Secret");
+export const unusableKubeconfig = (why: string): Finding =>
+  mustMend("False", "UnableToParseKubeconfigData", `unable to parse kubeconfig data: ${why}`);
+export const noContext = mustMend("False", "UnableToLocateContext", "the kubeconfig did not have a cluster entry that matched the API URL");
+export const overQuota = (limit: number): Finding =>
+  mustMend("False", "QuotaExceeded", `This namespace may have at most ${limit} managed environments: delete another one`);
+
+export const notInstalled = (why: string): Finding => comesAgain("False", "UnableToInstallServiceAccount", why);
+
+/** What the answer of a server means for the user. */
+export function findingOf(answer: ProbeAnswer): Finding {
+  switch (answer.kind) {
+    case "accepted":
+      return { status: "True", reason: "Succeeded", message: "", kind: "ready", keepsLast: false };
+    case "forbidden":
+      return comesAgain("Unknown", "UnableToValidateClusterCredentials", FORBIDDEN);
+    case "untrusted":
+      return comesAgain("Unknown", "UnableToValidateClusterCredentials", UNTRUSTED);
+    case "refused":
+      return comesAgain("Unknown", "UnableToValidateClusterCredentials", NOT_VALID);
+    case "unreachable":
+      return comesAgain("False", "UnableToCreateClient", `unable to reach the cluster at the API URL: ${answer.why}`);
+    case "inside":
+      return mustMend("False", "UnableToCreateClient", INSIDE);
+    case "reserved":
+      return mustMend("False", "UnableToCreateClient", RESERVED);
+  }
+}
+
+const INSIDE = "the API URL leads to an address that may not be reached from here; ask your administrator if it should be";
+const RESERVED = "the API URL leads to a cluster that may not be deployed to";

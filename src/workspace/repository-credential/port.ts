@@ -1,0 +1,20 @@
+import type { EgressSpec } from "../../domain/fleet.ts";
+import type { RepositorySecret } from "../../domain/repository-credential.ts";
+
+/** Whom to ask, with what, and what may be reached. */
+export interface Look {
+  readonly url: string;
+  readonly scheme: "https" | "http" | "ssh";
+  readonly host: string;
+  readonly port: number;
+  readonly secret: RepositorySecret;
+  readonly egress: EgressSpec;
+}
+
+/** Looks whether a repository can be read. Ends by itself in bounded time; rejects only with the signal's reason. */
+export interface RepositoryLooker {
+  look(
+    look: Look,
+    signal: AbortSignal,
+  ): Promise<"readable" | "denied" | "not-found" | "moved" | "not-allowed" | "unknown-identity" | "unreachable" | "failed">;
+}

@@ -1,0 +1,166 @@
+import { type Millis, millis } from "../../../domain/clock.ts";
+import type { EngineStatus } from "../../../domain/status.ts";
+import type { Condition } from "../../../domain/user-resource.ts";
+import * as say from "../../api/messages.ts";
+import { composeStatus } from "../../status/deployment-status.ts";
+import type { StatusFacts } from "../../status/verdict.ts";
+import { anEngineStatus, aPolicy, aRecord, aResource, aSpec } from "../builders.ts";
+import type { Unsaid, WordsCase } from "./case.ts";
+
+const NOW: Millis = millis(Date.UTC(2026, 0, 1));
+
+const said =
+  (over: Partial<StatusFacts> = {}) =>
+  (): readonly Condition[] => {
+    const resource = over.resource ?? aResource();
+    const rest = { siblings: [resource], isAdmitted: () => false, record: aRecord(anEngineStatus()), policy: aPolicy() };
+    return composeStatus({ resource, ...rest, ...over }, NOW).status.conditions;
+  };
+const asked = (spec: Readonly<Record<string, unknown>>, over: Partial<StatusFacts> = {}) =>
+  said({ resource: aResource({ spec: aSpec(spec) }), record: undefined, ...over });
+const engine = (over: Partial<EngineStatus>) => said({ record: aRecord(anEngineStatus(over)) });
+const healthy = (status: EngineStatus["health"]["status"]) => engine({ health: { status, message: "" } });
+const source = (over: Readonly<Record<string, unknown>>) => ({ source: { repoURL: "https://git.example/x", path: ".", ...over } });
+const elsewhere = (isDeployed: boolean) => {
+  const record = aRecord(isDeployed ? anEngineStatus() : undefined);
+  const spec = { ...record.application.spec, destination: { environment: "prod-eu", namespace: "web" } };
+  return said({ record: { ...record, application: { ...record.application, spec } } });
+};
+const manual = () => {
+  const record = aRecord(anEngineStatus({ sync: { status: "OutOfSync", revision: "1" } }));
+  return said({ record: { ...record, application: { ...record.application, spec: { ...record.application.spec, type: "manual" } } } });
+};
+const going = (over: Partial<StatusFacts>) => said({ resource: aResource({ isDeleting: true }), ...over });
+const before = (type: string, reason: string): readonly Condition[] => [{ type, status: "True", reason, message: "was wrong" }];
+const fieldWrong = "ErrorOccurred=True/ErrorOccurred";
+const RETRYING = {
+  phase: "Running",
+  finishedAt: "2026-01-01T00:00:00Z",
+  message: "namespace b is not permitted. Retrying attempt #4 at 8:28PM.",
+};
+const HELD = { group: "", kind: "ConfigMap", namespace: "jane", name: "settings", finalizers: ["example.com/hold"] };
+
+type Row = readonly [condition: string, message: string, compared: WordsCase["compared"], why: string, said: WordsCase["said"]];
+const rows: readonly Row[] = [
+  [fieldWrong, say.EMPTY_PATH, "same", "", asked(source({ path: "" }))],
+  [fieldWrong, say.ROOT_PATH, "same", "", asked(source({ path: "/" }))],
+  [fieldWrong, say.WRONG_TYPE, "same", "also in older resources", asked({ type: "Automated" })],
+  [fieldWrong, say.WRONG_SYNC_OPTION, "same", "", asked({ syncPolicy: { syncOptions: ["Prune=true"] } })],
+  [
+    fieldWrong,
+    say.NAMESPACE_WITHOUT_ENVIRONMENT,
+    "better",
+    "also when the webhook was down",
+    asked({ destination: { namespace: "prod" } }),
+  ],
+  [fieldWrong, say.ENVIRONMENT_WITHOUT_NAMESPACE, "same", "when it is new", asked({ destination: { environment: "prod-eu" } })],
+  [
+    fieldWrong,
+    say.ENVIRONMENT_WITHOUT_NAMESPACE_ON_UPDATE,
+    "same",
+    "when it was deployed before",
+    asked({ destination: { environment: "prod-eu" } }, { record: aRecord(undefined) }),
+  ],
+  [fieldWrong, say.ENVIRONMENT_UNKNOWN, "same", "when it is new", elsewhere(false)],
+  [fieldWrong, say.ENVIRONMENT_UNKNOWN_ON_UPDATE, "same", "when it was deployed before", elsewhere(true)],
+  [
+    "ErrorOccurred=False/ErrorOccurredResolved",
+    "",
+    "better",
+    "only once it is mended, never by the next status",
+    said({ resource: aResource({ conditions: before("ErrorOccurred", "ErrorOccurred") }) }),
+  ],
+  [
+    "SyncError=True/SyncError",
+    "no such kind",
+    "same",
+    "and so for every condition of Argo CD's",
+    engine({ conditions: [{ type: "SyncError", message: "no such kind" }] }),
+  ],
+  ["SyncError=False/SyncErrorResolved", "", "same", "", said({ resource: aResource({ conditions: before("SyncError", "SyncError") }) })],
+  ["Ready=True/Synced", "What Git says is deployed and healthy", "new", "", said()],
+  ["Ready=False/Reconciling", "Waiting for the first comparison with Git", "new", "", said({ record: aRecord(undefined) })],
+  [
+    "Ready=False/WaitingForCapacity",
+    "There is no room for this deployment at the moment: it goes on as soon as there is",
+    "new",
+    "",
+    said({ record: undefined, policy: aPolicy({ newUnit: undefined }) }),
+  ],
+  ["Ready=False/OutOfSync", "Deploying what Git says", "new", "automated", engine({ sync: { status: "OutOfSync", revision: "1" } })],
+  [
+    "Ready=False/OutOfSync",
+    "Deploying what Git says, which failed and is tried again: namespace b is not permitted.",
+    "better",
+    "it was in `operationState` only",
+    engine({ sync: { status: "OutOfSync", revision: "1" }, operationState: RETRYING }),
+  ],
+  [
+    "Ready=False/OutOfSync",
+    "Git says something else than what is deployed: create a GitOpsDeploymentSyncRun to deploy it",
+    "new",
+    "manual",
+    manual(),
+  ],
+  ["Ready=False/Progressing", "Waiting until what was deployed is healthy", "new", "or Argo CD's message", healthy("Progressing")],
+  ["Ready=False/Missing", "Waiting until what was deployed is healthy", "new", "", healthy("Missing")],
+  ["Ready=False/Unknown", "Waiting until what was deployed is healthy", "new", "", healthy("Unknown")],
+  ["Ready=False/Degraded", "Something that was deployed is not healthy", "new", "or Argo CD's message", healthy("Degraded")],
+  ["Ready=False/Suspended", "Something that was deployed is suspended", "new", "", healthy("Suspended")],
+  ["Stalled=True/InvalidSpec", say.EMPTY_PATH, "new", "beside `ErrorOccurred`", asked(source({ path: "" }))],
+  ["Stalled=True/EnvironmentUnavailable", say.ENVIRONMENT_UNKNOWN, "new", "beside `ErrorOccurred`", elsewhere(false)],
+  [
+    "Stalled=True/QuotaExceeded",
+    "This namespace may have at most 0 deployments: delete another one, or ask your administrator for more",
+    "new",
+    "",
+    asked({}, { policy: aPolicy({ deployments: 0 }) }),
+  ],
+  ...(["ComparisonError", "InvalidSpecError", "UnknownError", "SyncError"] as const).map(
+    (type): Row => [
+      `Stalled=True/${type}`,
+      "because",
+      "new",
+      "Argo CD's own words",
+      engine({ conditions: [{ type, message: "because" }] }),
+    ],
+  ),
+  [
+    "Paused=True/Paused",
+    'Changes are not acted on while the annotation argosy.dev/paused is "true"',
+    "new",
+    "",
+    said({ resource: aResource({ isPaused: true }) }),
+  ],
+  ["Reconciling=True/Deleting", "Waiting until what was deployed is gone", "new", "", going({})],
+  [
+    "Stalled=True/DeletionBlocked",
+    "What was deployed is not gone: ConfigMap settings in namespace jane has the finalizer example.com/hold",
+    "better",
+    "it was given up silently",
+    going({ record: { ...aRecord(anEngineStatus()), blockage: { since: NOW, held: [HELD] } } }),
+  ],
+  ["ResourcesTruncated=True/TooManyResources", "Only 1 of 501 objects are listed", "new", "", engine({ resourceCount: 501 })],
+];
+
+export const deploymentWords: readonly WordsCase[] = rows.map(([condition, message, compared, why, each]) => ({
+  ...{ kind: "deployment", condition, message, compared, why, said: each },
+}));
+
+export const deploymentUnsaid: readonly Unsaid[] = [
+  {
+    kind: "deployment",
+    words: "unable to access the Namespace containing the GitOpsDeployment resource",
+    why: "a resource is judged once its namespace was seen",
+  },
+  {
+    kind: "deployment",
+    words: "unable to retrieve the contents of the namespace '%s' containing the API resource '%s'. Does it exist?",
+    why: "the same",
+  },
+  {
+    kind: "deployment",
+    words: "an unknown error occurred",
+    why: "what fails inside is tried again, and nothing the user could mend: `Reconciling` until then",
+  },
+];
