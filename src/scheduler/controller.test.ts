@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
-import type { InstanceId, UnitId } from "../domain/ids.ts";
+import type { InstanceId, UnitId, WorkspaceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { ZERO_LOAD } from "../domain/load.ts";
 import type { Partition } from "../domain/partition.ts";
@@ -73,8 +73,8 @@ async function addInstance(name: string, applications: number, state: Instance["
 }
 
 const ids = createCountingIds();
-/** Records one application in a workspace of its own; returns its unit. */
-async function addUnit(namespace: string): Promise<UnitId> {
+/** Records one application in a workspace of its own; returns the unit that is made for it. */
+async function addUnit(namespace: string, name = "app"): Promise<UnitId> {
   const unitId = ids.next<UnitId>();
   await store.intents.recordDeployments(
     [
@@ -82,8 +82,8 @@ async function addUnit(namespace: string): Promise<UnitId> {
         workspace: { plane: "kubernetes", apiCluster: "api", namespace, namespaceUid: `uid of ${namespace}`, trustClass: "public" },
         newIds: { workspaceId: ids.next(), unitId, applicationId: ids.next(), operationId: ids.next() },
         class: CLASS,
-        name: "app",
-        uid: `uid of ${namespace}/app`,
+        name,
+        uid: `uid of ${namespace}/${name}`,
         generation: 1,
         spec: {
           source: { repoUrl: "https://git.example/x", path: "a", targetRevision: "" },
@@ -91,7 +91,7 @@ async function addUnit(namespace: string): Promise<UnitId> {
           type: "automated",
           createNamespace: false,
         },
-        argoName: `${namespace}-app`,
+        argoName: `${namespace}-${name}`,
       },
     ],
     never,
@@ -136,10 +136,33 @@ describe("a unit without owner", () => {
     await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
   });
 
+  it("is journaled once for one reason, however often loads change", async () => {
+    await addInstance("a", 2);
+    let asked = 0;
+    start({
+      ...store.placements,
+      recordUnplaceable: async (...refusal) => {
+        await store.placements.recordUnplaceable(...refusal);
+        asked += 1;
+      },
+    });
+    const home = await addUnit("anna");
+    await eventually("one has a place", async () => (await ownerOf(home)) === "a");
+    const unit = await addUnit("ben");
+    await eventually("the other has none", async () => asked > 0);
+    const before = asked;
+    await addUnit("anna", "second");
+    await addInstance("gone", 1, "RETIRED");
+    await eventually("it was looked at again", async () => asked > before);
+    expect(await verdictsOf(unit)).toEqual(["UNPLACEABLE"]);
+    await addInstance("warming", 100, "WARMING");
+    await eventually("another reason is another entry", async () => (await verdictsOf(unit)).length === 2);
+  });
+
   it("stays where it is when a better instance comes (P5)", async () => {
     await addInstance("a", 100);
     start();
-    const units = await Promise.all(["anna", "ben", "cleo", "dora"].map(addUnit));
+    const units = await Promise.all(["anna", "ben", "cleo", "dora"].map((namespace) => addUnit(namespace)));
     for (const unit of units) await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
     await addInstance("b", 100_000);
     const late = await addUnit("emil");
@@ -154,6 +177,29 @@ describe("a unit without owner", () => {
     start();
     store.setAway(false);
     await eventually("it is placed", async () => (await ownerOf(unit)) !== undefined);
+  });
+
+  it("goes where people have pinned its workspace, and waits while that has no room", async () => {
+    await addInstance("a", 100);
+    await addInstance("b", 1, "CORDONED");
+    const unit = await addUnit("anna");
+    const { workspaceId } = (await store.placements.readUnit(unit, never))?.unit ?? { workspaceId: "" as WorkspaceId };
+    const said = { actor: "otto", reason: "test", at: millis(0) };
+    const pinTo = (instance: string) =>
+      store.directives.direct(
+        { workspaceId, change: { pin: { ...said, kind: "instance", instance: instance as InstanceId } }, decision: aDecision(workspaceId) },
+        never,
+      );
+    await pinTo("b");
+    start();
+    await eventually("it is known to wait", async () => (await verdictsOf(unit)).includes("UNPLACEABLE"));
+    const [refused] = await store.decisions.list({ subject: unit }, 1, never);
+    expect(refused?.details).toMatchObject({
+      wish: { needs: [{ pinnedTo: ["b"] }] },
+      refusals: expect.arrayContaining([{ instance: "a", rule: "PINNED", wants: "b", has: "a" }]),
+    });
+    await pinTo("a");
+    await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
   });
 
   it("of another process's share is left to that process", async () => {

@@ -4,13 +4,10 @@ import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
 import { createKeyedQueue } from "../runtime/keyed-queue.ts";
 import { every } from "../runtime/timer/every.ts";
-import type { FleetSnapshot } from "../store/placement/port.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { placeUnit, type Seat } from "./place-unit.ts";
-import { placementDecision } from "./placement-decision.ts";
-import { DEFAULT_POLICY } from "./policy.ts";
+import { placeFirst } from "./first-placement/controller.ts";
 import { createRingMemo } from "./ring-memo.ts";
 
 export interface SchedulerDeps {
@@ -45,7 +42,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     name: "placement",
     concurrency: AT_ONCE,
     rng: rng.fork("placement"),
-    work: (key, signal) => place({ ...deps, ringsOf }, key as UnitId, signal),
+    work: (key, signal) => placeFirst({ ...deps, ringsOf }, key as UnitId, signal),
   });
   const sweep = createKeyedQueue({
     ...deps,
@@ -81,40 +78,4 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     stop,
     idle: async () => void (await Promise.all([sweep.idle(), queue.idle()])),
   };
-}
-
-/** How often a seat that filled up under our hands is looked for again before the key backs off. */
-const ATTEMPTS = 5;
-
-interface Placing extends SchedulerDeps {
-  readonly ringsOf: ReturnType<typeof createRingMemo>;
-}
-
-async function place(placing: Placing, id: UnitId, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number }> {
-  const { store, clock, log, ringsOf } = placing;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const found = await store.placements.readUnit(id, signal);
-    if (found === undefined || found.unit.owner !== undefined) return {};
-    const { unit } = found;
-    const question = { unit, seats: seatsOf(await store.placements.readFleet(unit.class, signal)), policy: DEFAULT_POLICY };
-    const placement = placeUnit(question, ringsOf(unit.class));
-    const decision = placementDecision(question, placement, clock.now());
-    if (placement.kind === "unplaceable") {
-      log.warn({ unit: id, class: unit.class }, "Leaving a unit without an instance, none has room");
-      await store.placements.recordUnplaceable(id, decision, signal);
-      return {};
-    }
-    log.info({ unit: id, instance: placement.instance, rule: placement.rule }, "Placing a unit");
-    const { instance, ceiling } = placement;
-    const outcome = await store.placements.commitFirstPlacement(
-      { unitId: id, rowVersion: unit.rowVersion, instanceId: instance, ceiling, decision },
-      signal,
-    );
-    if (outcome.kind === "placed") return {};
-  }
-  return { requeueAfterMs: 100 };
-}
-
-function seatsOf(fleet: FleetSnapshot): readonly Seat[] {
-  return fleet.instances.map(({ instance: { id, name, state, capacity, weight }, load }) => ({ id, name, state, capacity, weight, load }));
 }

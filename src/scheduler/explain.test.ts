@@ -1,12 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
-import type { InstanceId, UnitId, WorkspaceId } from "../domain/ids.ts";
+import { NO_DIRECTIVE } from "../domain/directive.ts";
+import type { InstanceId, PlanId, UnitId, WorkspaceId } from "../domain/ids.ts";
 import { ZERO_LOAD } from "../domain/load.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
+import { NO_WISH } from "./eligibility.ts";
 import { explainUnit } from "./explain.ts";
 import { type PlacementQuestion, placeUnit, type Seat } from "./place-unit.ts";
 import { placementDecision } from "./placement-decision.ts";
+import { moveDecision } from "./plan/carry-out.ts";
+import { makePlan } from "./plan/make-plan.ts";
+import { storedPlanOf } from "./plan/stored-plan.ts";
 import { DEFAULT_POLICY } from "./policy.ts";
+import { aFacts, aRow, aUnitRow } from "./testing/facts.ts";
+import { NOON } from "./testing/snapshots.ts";
 
 const CAPACITY = { applications: 100_000, clusterEntries: 10, cachedResources: 1000, milliCpu: 1000, gitPerMinute: 1000 };
 const aSeat = (name: string, applications: number, state: Seat["state"] = "ACTIVE"): Seat => ({
@@ -34,7 +41,11 @@ function explained(seats: readonly Seat[], owner?: string) {
   const question: PlacementQuestion = { unit, seats, policy: DEFAULT_POLICY };
   const decision = placementDecision(question, placeUnit(question), millis(1_700_000_000_000));
   const stored = JSON.parse(JSON.stringify(decision)) as typeof decision;
-  return { lines: explainUnit({ unit, namespace: "anna", decisions: [stored], instanceName: (id) => id.toUpperCase() }), stored, question };
+  return {
+    lines: explainUnit({ unit, namespace: "anna", directive: NO_DIRECTIVE, decisions: [stored], instanceName: (id) => id.toUpperCase() }),
+    stored,
+    question,
+  };
 }
 
 describe("explaining a placement", () => {
@@ -52,8 +63,53 @@ describe("explaining a placement", () => {
     expect(explained([aSeat("c", 0)], "c").lines[1]).toContain("C was chosen: it is preferred and stays under 60 % (fleet mean 0 %)");
     const { stored } = explained([aSeat("c", 0)], "c");
     const unit = explained([aSeat("c", 0)], "c").question.unit as PlacementUnit;
-    const lines = explainUnit({ unit, namespace: "anna", decisions: [{ ...stored, rule: "LEAST_LOADED" }], instanceName: String });
+    const lines = explainUnit({
+      unit,
+      namespace: "anna",
+      directive: NO_DIRECTIVE,
+      decisions: [{ ...stored, rule: "LEAST_LOADED" }],
+      instanceName: String,
+    });
     expect(lines[1]).toContain("no candidate of the ring stayed under 60 % (fleet mean 0 %), it was the least loaded that did");
+  });
+
+  it("tells what people have ordered about it, and that a pin refused an instance", () => {
+    const { question } = explained([aSeat("a", 0), aSeat("b", 0)]);
+    const wish = { ...NO_WISH, needs: [{ pinnedTo: ["x" as InstanceId] }] };
+    const pinned = { ...question, unit: { ...question.unit, wish } };
+    const at = millis(1_700_000_000_000);
+    const said = { actor: "otto", reason: "gpu", at };
+    const lines = explainUnit({
+      ...{ unit: question.unit as PlacementUnit, namespace: "anna", instanceName: (id) => id.toUpperCase() },
+      directive: { pin: { ...said, kind: "instance", instance: "x" as InstanceId }, hold: { ...said, until: millis(at + 60_000) } },
+      decisions: [placementDecision(pinned, placeUnit(pinned), at)],
+    });
+    expect(lines[1]).toBe("  pinned to X, said otto at 2023-11-14T22:13:20Z: gpu");
+    expect(lines[2]).toBe("  not moved until 2023-11-14T22:14:20Z unless it must be, said otto at 2023-11-14T22:13:20Z: gpu");
+    expect(lines).toContain("  refused: A, the workspace is pinned to X");
+  });
+
+  it("tells the last move with its plan, its cause and who was passed over", () => {
+    const A = aRow("a");
+    const facts = aFacts([A, aRow("b")], [aUnitRow("x", "a", 10)]);
+    const made = makePlan(facts, { kind: "drain", instance: A }, { at: NOON });
+    const plan = storedPlanOf(made, { id: "p-1" as PlanId, goal: "drain", subject: "a", actor: "otto", at: NOON });
+    const decision = moveDecision(plan, plan.moves[0]!, { at: NOON, actor: "anna" });
+    const unit = { ...(explained([aSeat("c", 0)]).question.unit as PlacementUnit), owner: "i-b" as InstanceId };
+    const lines = (details: typeof decision.details) =>
+      explainUnit({
+        unit,
+        namespace: "x",
+        directive: NO_DIRECTIVE,
+        decisions: [{ ...decision, details }],
+        instanceName: (id) => id.slice(2),
+      });
+    expect(lines(decision.details).slice(1)).toEqual([
+      "  2023-11-14T22:13:20Z moved from a to b, FORCED: plan p-1, carried out by anna",
+      "  because it may not stay: it is DRAINING",
+      ...made.plan.records[0]!.answer.refusals.map(() => expect.stringContaining("  refused: a, it is DRAINING")),
+    ]);
+    expect(lines({ ...decision.details, record: null })).toHaveLength(2);
   });
 
   it("goes by the newest placement, whatever was decided since about other things", () => {
@@ -61,7 +117,13 @@ describe("explaining a placement", () => {
     const unit = question.unit as PlacementUnit;
     const newest = { ...stored, kind: "instance" as const, details: {} };
     const older = { ...stored, rule: "LEAST_LOADED" };
-    const lines = explainUnit({ unit, namespace: "anna", decisions: [newest, stored, older], instanceName: String });
+    const lines = explainUnit({
+      unit,
+      namespace: "anna",
+      directive: NO_DIRECTIVE,
+      decisions: [newest, stored, older],
+      instanceName: String,
+    });
     expect(lines[1]).toContain("it is preferred");
   });
 
@@ -73,6 +135,12 @@ describe("explaining a placement", () => {
     expect(lines.at(-1)).toBe("  it is placed as soon as an instance has room");
   });
 
+  it("says how many more were refused where not all are named", () => {
+    const { lines } = explained(Array.from({ length: 40 }, (_, index) => aSeat(`i${index}`, 95_000, index < 30 ? "ACTIVE" : "DRAINING")));
+    expect(lines.filter((line) => line.includes("refused: I"))).toHaveLength(20);
+    expect(lines.at(-2)).toBe("  refused: 20 more of the 40 instances (30 ACTIVE, 10 DRAINING)");
+  });
+
   it("says that an instance without capacity has none", () => {
     const question: PlacementQuestion = {
       unit: { id: "u-1" as UnitId, load: { ...ZERO_LOAD, applications: 1000 } },
@@ -81,7 +149,7 @@ describe("explaining a placement", () => {
     };
     const decision = placementDecision(question, placeUnit(question), millis(0));
     const unit = explained([]).question.unit as PlacementUnit;
-    expect(explainUnit({ unit, namespace: "anna", decisions: [decision], instanceName: String })[2]).toBe(
+    expect(explainUnit({ unit, namespace: "anna", directive: NO_DIRECTIVE, decisions: [decision], instanceName: String })[2]).toBe(
       "  refused: a, it has no capacity for it in applications, the bound was 90 %",
     );
   });
@@ -90,7 +158,7 @@ describe("explaining a placement", () => {
     expect(explained([]).lines[1]).toContain("there was no instance in its class");
     const { question } = explained([]);
     const unit = { ...(question.unit as PlacementUnit) };
-    expect(explainUnit({ unit, namespace: "anna", decisions: [], instanceName: String })).toEqual([
+    expect(explainUnit({ unit, namespace: "anna", directive: NO_DIRECTIVE, decisions: [], instanceName: String })).toEqual([
       "workspace anna waits for capacity, class eu/shared/public",
       "  nothing was decided about it yet",
     ]);

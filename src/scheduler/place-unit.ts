@@ -2,23 +2,28 @@ import { sha256 } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
+import { chooseSeat } from "./choose-seat.ts";
+import { type Ineligible, NO_WISH, type Offer, type Wish, whyNotEligible } from "./eligibility.ts";
 import { buildRing, type RingNode } from "./hash-ring.ts";
-import { type PlacementPolicy, WHOLE } from "./policy.ts";
+import type { PlacementPolicy } from "./policy.ts";
 import type { RingSource } from "./ring-memo.ts";
+import { boundsOf, ceilingOf, dominantShare, shareOf } from "./utilisation.ts";
 
-/** An instance of the unit's class as the decision sees it. */
-export interface Seat {
-  readonly id: InstanceId;
-  readonly name: string;
-  readonly state: InstanceState;
+/** An instance with what it carries and could carry. */
+export interface Held extends Offer {
   readonly load: LoadVector;
   readonly capacity: LoadVector;
+}
+
+/** An instance of the unit's class as the decision sees it. */
+export interface Seat extends Held {
+  readonly name: string;
   readonly weight: number;
 }
 
 /** Why an instance was passed over. Shares are parts per million. */
 export type Refusal =
-  | { readonly instance: InstanceId; readonly rule: "STATE"; readonly state: InstanceState }
+  | Ineligible
   | {
       readonly instance: InstanceId;
       readonly rule: "BOUND";
@@ -51,7 +56,7 @@ export interface PlacementFacts {
 }
 
 export interface PlacementQuestion {
-  readonly unit: { readonly id: UnitId; readonly load: LoadVector };
+  readonly unit: { readonly id: UnitId; readonly load: LoadVector; readonly wish?: Wish };
   /** All instances of the unit's class that are not retired, in any order. */
   readonly seats: readonly Seat[];
   readonly policy: PlacementPolicy;
@@ -67,32 +72,43 @@ export interface PlacementQuestion {
  * The same question gives the same answer in whatever order the instances come; ties go by hash of unit and instance.
  * `ringOf` saves building the ring anew; the answer does not depend on it.
  */
-export function placeUnit({ unit, seats, policy }: PlacementQuestion, ringOf: RingSource = buildRing): Placement {
+export function placeUnit(question: PlacementQuestion, ringOf: RingSource = buildRing): Placement {
+  const { unit, policy } = question;
+  const seats = [...question.seats].sort((a, b) => (a.id < b.id ? -1 : 1));
   const ring = ringOf(ringNodes(seats));
-  const byId = new Map<string, Seat>(seats.map((seat) => [seat.id, seat]));
-  const walk = ring.candidates(unit.id, policy.candidates).flatMap((id) => byId.get(id) ?? []);
+  const indexOf = new Map<string, number>(seats.map(({ id }, index) => [id, index]));
+  const walk = ring.candidates(unit.id, policy.candidates).flatMap((id) => indexOf.get(id) ?? []);
   const mean = meanUtilisation(seats);
-  let refusals: readonly Refusal[] = [];
-  let bound = 0;
-  for (bound of boundsOf(mean, policy)) {
-    const tried = walk.map((seat) => ({ seat, refusal: whyNot(seat, unit.load, bound) }));
-    const found = tried.findIndex(({ refusal }) => refusal === undefined);
-    refusals = tried.slice(0, found < 0 ? tried.length : found).flatMap(({ refusal }) => refusal ?? []);
-    const spilled = tried[found]?.seat;
-    const seat = spilled ?? leastLoaded(seats, unit, bound);
-    if (seat === undefined) continue;
-    const rule = spilled === undefined ? "LEAST_LOADED" : found === 0 ? "PREFERRED" : "SPILL";
-    return {
-      kind: "chosen",
-      instance: seat.id,
-      rule,
-      ceiling: ceilingOf(seat, bound),
-      facts: { preferred: walk[0]?.id, ring: ring.version, mean, bound, refusals },
-    };
+  const refusal = (index: number, bound: number): Refusal | undefined => whyNot(seats[index] as Seat, unit, bound);
+  const room = {
+    size: seats.length,
+    admits: (index: number, bound: number) => refusal(index, bound) === undefined,
+    shareWith: (index: number) => shareWith(seats[index] as Seat, unit.load),
+    tie: (index: number) => sha256(`${unit.id}|${seats[index]?.id}`),
+  };
+  const choice = chooseSeat(room, walk, boundsOf(mean, policy));
+  const facts = { preferred: seats[walk[0] ?? -1]?.id, ring: ring.version, mean };
+  if (choice === undefined) {
+    const others = seats.flatMap((_, index) => (walk.includes(index) ? [] : [index]));
+    const refusals = [...walk, ...others].slice(0, REFUSALS_KEPT).flatMap((index) => refusal(index, policy.hardLimit) ?? []);
+    return { kind: "unplaceable", facts: { ...facts, bound: policy.hardLimit, refusals } };
   }
-  const others = seats.filter((seat) => !walk.includes(seat)).sort((a, b) => (a.id < b.id ? -1 : 1));
-  const everybody = [...walk, ...others].slice(0, REFUSALS_KEPT).flatMap((seat) => whyNot(seat, unit.load, bound) ?? []);
-  return { kind: "unplaceable", facts: { preferred: walk[0]?.id, ring: ring.version, mean, bound, refusals: everybody } };
+  const { rank, bound } = choice;
+  const seat = seats[choice.seat] as Seat;
+  const refusals = walk.slice(0, rank < 0 ? walk.length : rank).flatMap((index) => refusal(index, bound) ?? []);
+  return {
+    kind: "chosen",
+    instance: seat.id,
+    rule: ruleOf(rank),
+    ceiling: ceilingOf(seat.capacity, bound),
+    facts: { ...facts, bound, refusals },
+  };
+}
+
+/** The rule that gave a unit its seat, by the seat's place in the ring's walk; -1: it was not among the candidates. */
+function ruleOf(rank: number): PlacementRule {
+  if (rank === 0) return "PREFERRED";
+  return rank < 0 ? "LEAST_LOADED" : "SPILL";
 }
 
 /** A decision that nothing fits names this many instances at most, so that a large fleet's journal stays readable. */
@@ -104,26 +120,25 @@ const REFUSALS_KEPT = 20;
  */
 const ON_RING: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
-function ringNodes(seats: readonly Seat[]): readonly RingNode[] {
+export function ringNodes(seats: readonly Pick<Seat, "id" | "state" | "weight">[]): readonly RingNode[] {
   return seats.filter(({ state }) => ON_RING.includes(state)).map(({ id, weight }) => ({ id, weight }));
 }
 
-/** Why a unit of this load may not go to an instance under a bound; `undefined` when it may. */
-function whyNot(seat: Seat, load: LoadVector, bound: number): Refusal | undefined {
-  if (seat.state !== "ACTIVE") return { instance: seat.id, rule: "STATE", state: seat.state };
-  const after = addLoad(seat.load, load);
-  const ceiling = ceilingOf(seat, bound);
+/** Why a unit may not go to an instance under a bound; `undefined` when it may. */
+export function whyNot(seat: Held, unit: Pick<PlacementQuestion["unit"], "load" | "wish">, bound: number): Refusal | undefined {
+  const ineligible = whyNotEligible(unit.wish ?? NO_WISH, seat);
+  if (ineligible !== undefined) return ineligible;
+  const after = addLoad(seat.load, unit.load);
+  const ceiling = ceilingOf(seat.capacity, bound);
   const full = LOAD_DIMENSIONS.filter((dimension) => after[dimension] > ceiling[dimension]);
   const worst = largest(full, (dimension) => shareOf(after[dimension], seat.capacity[dimension]));
   if (worst === undefined) return undefined;
   return { instance: seat.id, rule: "BOUND", dimension: worst, would: shareOf(after[worst], seat.capacity[worst]), limit: bound };
 }
 
-/** Bounds in the order they are tried: each at least the activity threshold and at most the hard limit, without repetition. */
-function boundsOf(mean: number, policy: PlacementPolicy): readonly number[] {
-  const clip = (bound: number): number => Math.min(policy.hardLimit, Math.max(policy.activity, bound));
-  const relative = [policy.tight, policy.loose].map((factor) => clip(Math.floor((mean * factor) / WHOLE)));
-  return [...new Set([...relative, policy.hardLimit])];
+/** Utilisation of an instance in its fullest dimension with some load added. */
+export function shareWith(seat: Held, load: LoadVector): number {
+  return dominantShare(addLoad(seat.load, load), seat.capacity);
 }
 
 /** Mean utilisation of the class in its fullest dimension, over instances that take units. */
@@ -137,37 +152,6 @@ function meanUtilisation(seats: readonly Seat[]): number {
     ),
   );
   return Math.max(0, ...shares);
-}
-
-function leastLoaded(seats: readonly Seat[], unit: PlacementQuestion["unit"], bound: number): Seat | undefined {
-  const fitting = seats.filter((seat) => whyNot(seat, unit.load, bound) === undefined);
-  const scored = fitting.map((seat) => ({
-    seat,
-    share: dominantShare(addLoad(seat.load, unit.load), seat.capacity),
-    tie: sha256(`${unit.id}|${seat.id}`),
-  }));
-  return scored.sort((a, b) => a.share - b.share || (a.tie < b.tie ? -1 : 1))[0]?.seat;
-}
-
-function dominantShare(load: LoadVector, capacity: LoadVector): number {
-  return Math.max(...LOAD_DIMENSIONS.map((dimension) => shareOf(load[dimension], capacity[dimension])));
-}
-
-/** Load as parts per million of capacity, rounded up; something on nothing is beyond every bound. */
-function shareOf(load: number, capacity: number): number {
-  if (load <= 0) return 0;
-  return capacity <= 0 ? Number.MAX_SAFE_INTEGER : Math.ceil((load * WHOLE) / capacity);
-}
-
-function ceilingOf(seat: Seat, bound: number): LoadVector {
-  const of = (dimension: LoadDimension): number => Math.floor((Math.max(0, seat.capacity[dimension]) * bound) / WHOLE);
-  return {
-    applications: of("applications"),
-    clusterEntries: of("clusterEntries"),
-    cachedResources: of("cachedResources"),
-    milliCpu: of("milliCpu"),
-    gitPerMinute: of("gitPerMinute"),
-  };
 }
 
 function largest<T>(items: readonly T[], score: (item: T) => number): T | undefined {

@@ -1,18 +1,64 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
-import type { UnitId } from "../domain/ids.ts";
-import type { Placement, PlacementQuestion } from "./place-unit.ts";
+import { contentHash } from "../domain/hash.ts";
+import type { InstanceId, UnitId } from "../domain/ids.ts";
+import type { InstanceState } from "../domain/instance.ts";
+import { NO_WISH } from "./eligibility.ts";
+import type { Placement, PlacementFacts, PlacementQuestion, Seat } from "./place-unit.ts";
 
-/** The journal's entry of a placement: what was chosen, and the question it answers, so that it can be asked again. */
+/** The instances of a class at the time of a decision, in few words whatever their number. */
+export interface SeatSummary {
+  readonly instances: number;
+  readonly byState: Readonly<Partial<Record<InstanceState, number>>>;
+  /** Of all seats with all their numbers, by id: two decisions with the same were taken on the same facts. */
+  readonly hash: string;
+}
+
+/** Classes up to this size are recorded seat by seat. An entry has some ten kilobytes at most. */
+const SEATS_KEPT = 24;
+
+/**
+ * The journal's entry of a placement: what was chosen, and the question it answers, so that it can be asked again. Of a larger class
+ * those seats are kept that the answer rests on: the candidates that were passed over, with the reason, and the chosen one.
+ * Asked again with these and the recorded bound, the answer is the same: whoever was left out could only have lost. An entry thus
+ * stays small however large the fleet is.
+ */
 export function placementDecision({ unit, seats, policy }: PlacementQuestion, placement: Placement, at: Millis): Decision {
   const subject: UnitId = unit.id;
+  const byId = [...seats].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const named = namedIn(placement);
   const details = {
     ...placement.facts,
     chosen: placement.kind === "chosen" ? placement.instance : null,
     load: unit.load,
+    ...(unit.wish === undefined || unit.wish === NO_WISH ? {} : { wish: unit.wish }),
     policy,
-    seats: [...seats].sort((a, b) => (a.id < b.id ? -1 : 1)),
+    class: summaryOf(byId),
+    seats: byId.length <= SEATS_KEPT ? byId : byId.filter(({ id }) => named.has(id)),
   };
   const rule = placement.kind === "chosen" ? placement.rule : "NOTHING_FITS";
   return { at, subject, kind: "placement", verdict: placement.kind === "chosen" ? "CHOSEN" : "UNPLACEABLE", rule, details };
+}
+
+/**
+ * What it comes down to that nothing fits: each rule that keeps the unit away, with what it is about, once. Loads change with every
+ * deployment, and the instances that are named with every look; this is another one only when something else has to be done about it.
+ */
+export function whyUnplaceable({ refusals }: Pick<PlacementFacts, "refusals">): string {
+  const words = refusals.map((refusal) => {
+    if (refusal.rule === "BOUND") return `BOUND ${refusal.dimension}`;
+    return refusal.rule === "STATE" ? `STATE ${refusal.state}` : refusal.rule;
+  });
+  return words.length === 0 ? "NO_INSTANCE" : [...new Set(words)].sort().join(", ");
+}
+
+function namedIn(placement: Placement): ReadonlySet<InstanceId> {
+  const passedOver = placement.facts.refusals.map(({ instance }) => instance);
+  return new Set(placement.kind === "chosen" ? [...passedOver, placement.instance] : passedOver);
+}
+
+function summaryOf(seats: readonly Seat[]): SeatSummary {
+  const states = Map.groupBy(seats, ({ state }) => state);
+  const byState = Object.fromEntries([...states].map(([state, all]) => [state, all.length] as const).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { instances: seats.length, byState, hash: contentHash(seats) };
 }

@@ -1,0 +1,51 @@
+/** Instances as they are chosen from: by index, with one unit in mind. */
+export interface Room {
+  /** How many instances there are. */
+  readonly size: number;
+  /** Whether the instance may take the unit and stays within the bound with it. */
+  admits(seat: number, bound: number): boolean;
+  /** Utilisation of the instance in its fullest dimension with the unit on it, in parts per million. */
+  shareWith(seat: number): number;
+  /** Decides between instances that are equally loaded: a hash of unit and instance. */
+  tie(seat: number): string;
+}
+
+export interface Choice {
+  readonly seat: number;
+  /** The bound it stays within. */
+  readonly bound: number;
+  /** Its place in the walk, from 0; -1 when no candidate of the walk would do and the least loaded instance was taken. */
+  readonly rank: number;
+}
+
+/**
+ * The rule of placement. Bounds are tried from tight to loose. Under each, the first candidate of the ring's walk that
+ * stays within it is taken; where none does, the least loaded of all instances that do. `undefined`: nothing fits.
+ *
+ * Least loaded comes before the next looser bound, because a preference is worth less than balance: a unit that is away from
+ * its preferred instance costs nothing, an instance that is too full costs a move later.
+ */
+export function chooseSeat(room: Room, walk: readonly number[], bounds: readonly number[]): Choice | undefined {
+  for (const bound of bounds) {
+    const rank = walk.findIndex((seat) => room.admits(seat, bound));
+    const seat = rank < 0 ? leastLoaded(room, bound) : walk[rank];
+    if (seat !== undefined) return { seat, bound, rank };
+  }
+  return undefined;
+}
+
+function leastLoaded(room: Room, bound: number): number | undefined {
+  let best: readonly number[] = [];
+  let least = Number.POSITIVE_INFINITY;
+  for (let seat = 0; seat < room.size; seat += 1) {
+    const share = room.shareWith(seat);
+    if (share > least || !room.admits(seat, bound)) continue;
+    best = share < least ? [seat] : [...best, seat];
+    least = share;
+  }
+  return best.length < 2 ? best[0] : byTie(room, best);
+}
+
+function byTie(room: Room, seats: readonly number[]): number | undefined {
+  return seats.map((seat) => ({ seat, tie: room.tie(seat) })).sort((a, b) => (a.tie < b.tie ? -1 : 1))[0]?.seat;
+}

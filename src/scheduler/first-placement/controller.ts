@@ -1,0 +1,60 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { UnitId } from "../../domain/ids.ts";
+import type { FleetSnapshot, UnitWithWorkspace } from "../../store/placement/port.ts";
+import type { Store } from "../../store/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { directedNeeds } from "../directed-needs.ts";
+import { NO_WISH, type Wish } from "../eligibility.ts";
+import { placeUnit, type Seat } from "../place-unit.ts";
+import { placementDecision, whyUnplaceable } from "../placement-decision.ts";
+import { DEFAULT_POLICY } from "../policy.ts";
+import type { createRingMemo } from "../ring-memo.ts";
+
+/** How often a seat that filled up under our hands is looked for again before the key backs off. */
+const ATTEMPTS = 5;
+
+export interface Placing {
+  readonly store: Pick<Store, "placements">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ringsOf: ReturnType<typeof createRingMemo>;
+}
+
+/** Gives a unit without owner an instance, or writes down that none has room. */
+export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number }> {
+  const { store, clock, log, ringsOf } = placing;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const found = await store.placements.readUnit(id, signal);
+    if (found === undefined || found.unit.owner !== undefined) return {};
+    const fleet = await store.placements.readFleet(found.unit.class, signal);
+    const unit = { ...found.unit, wish: wishOf(found, fleet) };
+    const question = { unit, seats: seatsOf(fleet), policy: DEFAULT_POLICY };
+    const placement = placeUnit(question, ringsOf(unit.class));
+    const decision = placementDecision(question, placement, clock.now());
+    if (placement.kind === "unplaceable") {
+      log.warn({ unit: id, class: unit.class }, "Leaving a unit without an instance, none has room");
+      await store.placements.recordUnplaceable(id, { decision, reason: whyUnplaceable(placement.facts) }, signal);
+      return {};
+    }
+    log.info({ unit: id, instance: placement.instance, rule: placement.rule }, "Placing a unit");
+    const { instance, ceiling } = placement;
+    const outcome = await store.placements.commitFirstPlacement(
+      { unitId: id, rowVersion: unit.rowVersion, instanceId: instance, ceiling, decision },
+      signal,
+    );
+    if (outcome.kind === "placed") return {};
+  }
+  return { requeueAfterMs: 100 };
+}
+
+function wishOf({ directive }: UnitWithWorkspace, { instances }: FleetSnapshot): Wish {
+  const needs = directedNeeds(
+    directive,
+    instances.map(({ instance }) => instance),
+  );
+  return needs === undefined ? NO_WISH : { ...NO_WISH, needs: [needs] };
+}
+
+function seatsOf(fleet: FleetSnapshot): readonly Seat[] {
+  return fleet.instances.map(({ instance: { id, name, state, capacity, weight }, load }) => ({ id, name, state, capacity, weight, load }));
+}

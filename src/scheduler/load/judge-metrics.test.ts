@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import { addLoad, LOAD_DIMENSIONS, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { NOON } from "../testing/snapshots.ts";
+import { type InstanceReport, isPlausible, judgeMetrics, totalOf } from "./judge-metrics.ts";
+import { nextReference } from "./next-reference.ts";
+
+const LOAD: LoadVector = loadVector(() => 100);
+const MINUTE = 60_000;
+const report = (instance: string, more: Partial<InstanceReport> = {}): InstanceReport => ({ instance, at: NOON, total: LOAD, ...more });
+const FLEET = Array.from({ length: 20 }, (_, index) => report(`i${index}`));
+const REFERENCE = totalOf(FLEET);
+const judge = (reports: readonly InstanceReport[], reference: LoadVector | undefined = REFERENCE) =>
+  judgeMetrics({ now: NOON, reports, reference });
+const scaled = (factor: number) => FLEET.map((each) => ({ ...each, total: loadVector((d) => Math.round(each.total[d] * factor)) }));
+const withFirst = (more: Partial<InstanceReport>, count = 1) => FLEET.map((each, index) => (index < count ? { ...each, ...more } : each));
+
+describe("judging what was measured", () => {
+  it.each([
+    ["steady loads", FLEET],
+    ["30 % more", scaled(1.3)],
+    ["30 % less", scaled(0.7)],
+    ["reports that are ten minutes old", withFirst({ at: millis(NOON - 10 * MINUTE) }, 20)],
+    ["one of twenty that is silent", withFirst({ at: undefined })],
+  ])("trusts %s", (_what, reports) => {
+    expect(judge(reports)).toEqual({ kind: "trusted" });
+  });
+
+  it.each([
+    ["all zero", scaled(0), { rule: "JUMP", was: 2_000, is: 0, limit: 300_000 }],
+    ["ten times as much", scaled(10), { rule: "JUMP", was: 2_000, is: 20_000 }],
+    ["31 % more", scaled(1.31), { rule: "JUMP" }],
+    ["half of them missing", withFirst({ at: millis(NOON - 11 * MINUTE) }, 10), { rule: "PARTIAL", reporting: 10, of: 20, limit: 950_000 }],
+    ["two of twenty missing", withFirst({ at: undefined }, 2), { rule: "PARTIAL", reporting: 18 }],
+    [
+      "all older than ten minutes",
+      withFirst({ at: millis(NOON - 10 * MINUTE - 1) }, 20),
+      { rule: "STALE", ageMs: 600_001, limitMs: 600_000 },
+    ],
+    ["clocks that run ahead", withFirst({ at: millis(NOON + 11 * MINUTE) }, 20), { rule: "STALE" }],
+    ["a negative load", withFirst({ total: { ...LOAD, milliCpu: -1 } }), { rule: "IMPLAUSIBLE", subject: "i0", dimension: "milliCpu" }],
+    ["no number", withFirst({ total: { ...LOAD, gitPerMinute: Number.NaN } }), { rule: "IMPLAUSIBLE", dimension: "gitPerMinute" }],
+    ["an infinite load", withFirst({ total: { ...LOAD, applications: Number.POSITIVE_INFINITY } }), { rule: "IMPLAUSIBLE" }],
+    ["a load beyond all reason", withFirst({ total: { ...LOAD, applications: 1e12 } }), { rule: "IMPLAUSIBLE" }],
+    ["half an application", withFirst({ total: { ...LOAD, applications: 0.5 } }), { rule: "IMPLAUSIBLE" }],
+    ["nobody", [], { rule: "NONE" }],
+    ["nobody who ever reported", withFirst({ at: undefined }, 20), { rule: "NONE" }],
+  ])("distrusts %s, and says why", (_what, reports, verdict) => {
+    expect(judge(reports)).toMatchObject({ kind: "distrusted", ...verdict });
+    expect(judge([...reports].reverse())).toEqual(judge(reports));
+  });
+
+  it("has nothing to compare the first totals with, and calls no first load a jump", () => {
+    expect(judgeMetrics({ now: NOON, reports: scaled(10) })).toEqual({ kind: "trusted" });
+    expect(judge(FLEET, ZERO_LOAD)).toEqual({ kind: "trusted" });
+  });
+
+  it("knows what can be a load", () => {
+    expect([0, 1, 1e9].map(isPlausible)).toEqual([true, true, true]);
+    expect([-1, 1.5, 1e9 + 1, Number.NaN, Number.POSITIVE_INFINITY].some(isPlausible)).toBe(false);
+  });
+
+  it("adds up what instances report", () => {
+    expect(totalOf([report("a"), report("b")])).toEqual(addLoad(LOAD, LOAD));
+    expect(LOAD_DIMENSIONS.every((dimension) => REFERENCE[dimension] === 2_000)).toBe(true);
+  });
+});
+
+describe("what the next totals are held against", () => {
+  const DAY = 24 * 60 * MINUTE;
+  const jumped = { kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 1, is: 2, limit: 300_000 } as const;
+  const double = loadVector((d) => REFERENCE[d] * 2);
+
+  it("are the last that were trusted", () => {
+    expect(nextReference(undefined, { kind: "trusted" }, { total: double, at: NOON })).toEqual({ total: double });
+    expect(
+      nextReference({ total: REFERENCE, rival: { total: double, since: NOON } }, { kind: "trusted" }, { total: LOAD, at: NOON }),
+    ).toEqual({ total: LOAD });
+  });
+
+  it("are a new level once it has lasted for a day, and not before", () => {
+    const first = nextReference({ total: REFERENCE }, jumped, { total: double, at: NOON });
+    expect(first).toEqual({ total: REFERENCE, rival: { total: double, since: NOON } });
+    expect(nextReference(first, jumped, { total: double, at: millis(NOON + DAY - 1) })).toEqual(first);
+    expect(nextReference(first, jumped, { total: double, at: millis(NOON + DAY) })).toEqual({ total: double });
+  });
+
+  it("are not a level that keeps changing", () => {
+    const first = nextReference({ total: REFERENCE }, jumped, { total: double, at: NOON });
+    const later = { total: loadVector((d) => REFERENCE[d] * 10), at: millis(NOON + DAY) };
+    expect(nextReference(first, jumped, later)).toEqual({ total: REFERENCE, rival: { total: later.total, since: later.at } });
+  });
+
+  it("are not changed by what is missing or impossible", () => {
+    const stale = { kind: "distrusted", rule: "NONE" } as const;
+    expect(nextReference({ total: REFERENCE }, stale, { total: double, at: NOON })).toEqual({ total: REFERENCE });
+    expect(nextReference(undefined, jumped, { total: double, at: NOON })).toBeUndefined();
+  });
+});

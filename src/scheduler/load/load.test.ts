@@ -1,0 +1,200 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { UnitId } from "../../domain/ids.ts";
+import { LOAD_DIMENSIONS, loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { NOON } from "../testing/snapshots.ts";
+import { apportion } from "./apportion.ts";
+import { attributeLoad, type UnitSignals } from "./attribute-load.ts";
+import { type CpuObservation, FIRST_WEIGHTS, nextCpuWeights } from "./cpu-weights.ts";
+import { defaultCapacity } from "./default-capacity.ts";
+import { ewma, firstLoad, nextLoad, presentLoad, type UnitLoad, wholeLoad } from "./planning-load.ts";
+
+const MINUTE = 60_000;
+const DAY = 1_440 * MINUTE;
+
+describe("a unit's load", () => {
+  const known: UnitLoad = { planning: loadVector(() => 100), recent: loadVector(() => 100), at: NOON };
+  const later = (minutes: number, milliCpu: number, from = known) =>
+    nextLoad(from, { at: millis(from.at + minutes * MINUTE), load: { milliCpu } });
+
+  it("follows counts at once, and CPU and Git requests over a day", () => {
+    const next = nextLoad(known, { at: millis(NOON + DAY), load: loadVector(() => 200) });
+    for (const dimension of ["applications", "clusterEntries", "cachedResources"] as const) expect(next.planning[dimension]).toBe(200);
+    for (const dimension of ["milliCpu", "gitPerMinute"] as const) expect(next.planning[dimension]).toBeCloseTo(200 - 100 / Math.E);
+    expect(next.at).toBe(NOON + DAY);
+  });
+
+  it("comes to the same in two samples as in one that lasts as long", () => {
+    expect(ewma(ewma(100, 200, 0.2), 200, 0.3)).toBeCloseTo(ewma(100, 200, 0.5));
+  });
+
+  it("is moved by a peak of an hour a little, and by noise hardly at all", () => {
+    let load = known;
+    for (let minute = 0; minute < 60; minute += 5) load = later(5, 500, load);
+    expect(load.planning.milliCpu).toBeLessThan(120);
+    let noisy = known;
+    for (let index = 0; index < 2_000; index += 1) noisy = later(5, index % 2 === 0 ? 40 : 160, noisy);
+    expect(Math.abs(noisy.planning.milliCpu - 100)).toBeLessThan(1);
+  });
+
+  it("moves a small load too, although each sample changes it by less than one", () => {
+    let load: UnitLoad = { ...known, planning: { ...known.planning, milliCpu: 3 } };
+    for (let index = 0; index < 2_000; index += 1) load = later(5, 50, load);
+    expect(load.planning.milliCpu).toBeGreaterThan(49);
+    expect(wholeLoad(load.planning).milliCpu).toBe(50);
+  });
+
+  it("of the moment rises with a sample and falls over ten minutes", () => {
+    expect(later(1, 900).recent.milliCpu).toBe(900);
+    expect(later(10, 0).recent.milliCpu).toBeCloseTo(100 / Math.E);
+    expect(presentLoad(100, 100, MINUTE)).toBe(100);
+  });
+
+  it("stays as it was where nothing, or nothing possible, was measured", () => {
+    for (const value of [Number.NaN, -1, Number.POSITIVE_INFINITY, 1e12, 0.5])
+      expect(nextLoad(known, { at: millis(NOON + MINUTE), load: { milliCpu: value, applications: value } })).toEqual({
+        ...known,
+        at: NOON + MINUTE,
+      });
+    expect(nextLoad(known, { at: millis(NOON + MINUTE), load: {} }).planning).toEqual(known.planning);
+  });
+
+  it("ignores a sample that is no newer than the last, or of no time", () => {
+    for (const at of [NOON, millis(NOON - MINUTE), millis(Number.NaN)]) expect(nextLoad(known, { at, load: { milliCpu: 9 } })).toBe(known);
+  });
+
+  it("starts from the number of applications", () => {
+    expect(firstLoad(10, 1)).toEqual({ applications: 10_000, clusterEntries: 1, cachedResources: 120, milliCpu: 25, gitPerMinute: 5_000 });
+    expect(firstLoad(-1, 0)).toEqual(ZERO_LOAD);
+  });
+});
+
+describe("dealing a whole number", () => {
+  it("adds up, gives nobody more than a unit beyond its share, and nothing to who weighs nothing", () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 100_000 }), fc.array(fc.nat({ max: 1_000 }), { minLength: 1 }), (total, weights) => {
+        const dealt = apportion(total, weights);
+        const sum = weights.reduce((a, b) => a + b, 0);
+        expect(dealt.reduce((a, b) => a + b, 0)).toBe(sum === 0 ? 0 : total);
+        for (const [index, weight] of weights.entries())
+          if (sum > 0) expect(Math.abs((dealt[index] as number) - (total * weight) / sum)).toBeLessThan(1);
+      }),
+    );
+  });
+
+  it("gives what is left to the largest remainders, the earlier first", () => {
+    expect(apportion(10, [1, 1, 1])).toEqual([4, 3, 3]);
+    expect(apportion(10, [1, 2, 1])).toEqual([3, 5, 2]);
+    expect(apportion(5, [])).toEqual([]);
+  });
+});
+
+describe("dealing an instance's load to its units", () => {
+  const unit = (name: string, more: Partial<UnitSignals> = {}): UnitSignals => ({
+    unit: name as UnitId,
+    project: `p-${name}`,
+    applications: 2,
+    resources: 30,
+    clusterEntries: 1,
+    repositories: {},
+    ...more,
+  });
+  const WEIGHTS = { base: 20, request: 1, resource: 0, application: 10 };
+  const SIGNALS = { milliCpu: 120, requestsPerMinute: { "p-a": 60, "p-b": 0 }, gitPerMinute: { x: 900, y: 500, stray: 70 } };
+
+  it("gives each its counts, CPU by what it causes, and Git requests by who reads the repository", () => {
+    const dealt = attributeLoad([unit("b", { repositories: { x: 2 } }), unit("a", { repositories: { x: 1, y: 5 } })], SIGNALS, WEIGHTS);
+    expect(dealt.get("a" as UnitId)).toEqual({
+      applications: 2_000,
+      clusterEntries: 1,
+      cachedResources: 30,
+      milliCpu: 80,
+      gitPerMinute: 800,
+    });
+    expect(dealt.get("b" as UnitId)).toEqual({
+      applications: 2_000,
+      clusterEntries: 1,
+      cachedResources: 30,
+      milliCpu: 20,
+      gitPerMinute: 600,
+    });
+  });
+
+  it("deals the same in whatever order units come, and CPU without rest", () => {
+    const units = ["c", "a", "b"].map((name) => unit(name));
+    const signals = { ...SIGNALS, milliCpu: 121, requestsPerMinute: {} };
+    const dealt = attributeLoad(units, signals, WEIGHTS);
+    expect(attributeLoad([...units].reverse(), signals, WEIGHTS)).toEqual(dealt);
+    expect([...dealt.values()].reduce((sum, { milliCpu }) => sum + milliCpu, 0)).toBe(101);
+  });
+
+  it("takes what cannot be for not measured", () => {
+    const bad = { milliCpu: Number.NaN, requestsPerMinute: { "p-a": -5 }, gitPerMinute: { x: Number.POSITIVE_INFINITY } };
+    const dealt = attributeLoad([unit("a", { resources: -1, applications: Number.NaN, repositories: { x: 1 } })], bad, WEIGHTS);
+    expect(dealt.get("a" as UnitId)).toEqual({ ...ZERO_LOAD, clusterEntries: 1 });
+    expect(attributeLoad([unit("a")], { ...SIGNALS, milliCpu: 5 }, WEIGHTS).get("a" as UnitId)?.milliCpu).toBe(0);
+  });
+});
+
+describe("what CPU is made of", () => {
+  const truth = { base: 25, request: 0.06, resource: 0.0025, application: 0.07 };
+  const observe = (index: number, factor = 1): CpuObservation => {
+    const [requests, resources, applications] = [100 + 37 * (index % 7), 5_000 + 911 * (index % 5), 200 + 53 * (index % 11)];
+    const milliCpu = truth.base + truth.request * requests + truth.resource * resources + truth.application * applications;
+    return { instance: `i${String(index).padStart(2, "0")}`, milliCpu: milliCpu * factor, requests, resources, applications };
+  };
+  const DAYS = Array.from({ length: 40 }, (_, index) => observe(index));
+  const predicted = (weights: typeof truth, { requests, resources, applications }: CpuObservation) =>
+    weights.base + weights.request * requests + weights.resource * resources + weights.application * applications;
+
+  it("is fitted to what was observed, in whatever order", () => {
+    const weights = nextCpuWeights(FIRST_WEIGHTS, DAYS);
+    for (const day of DAYS) expect(Math.abs(predicted(weights, day) - day.milliCpu)).toBeLessThan(0.03 * day.milliCpu);
+    expect(nextCpuWeights(FIRST_WEIGHTS, [...DAYS].reverse())).toEqual(weights);
+  });
+
+  it("changes by at most 30 % a day, whatever was observed", () => {
+    for (const factor of [0, 10]) {
+      const weights = nextCpuWeights(
+        FIRST_WEIGHTS,
+        Array.from({ length: 40 }, (_, index) => observe(index, factor)),
+      );
+      for (const name of ["base", "request", "resource", "application"] as const) {
+        expect(weights[name]).toBeGreaterThanOrEqual(FIRST_WEIGHTS[name] * 0.7 - 1e-9);
+        expect(weights[name]).toBeLessThanOrEqual(FIRST_WEIGHTS[name] * 1.3 + 1e-9);
+      }
+    }
+  });
+
+  it("stays as it was with too few observations, and leaves out impossible ones", () => {
+    expect(nextCpuWeights(FIRST_WEIGHTS, DAYS.slice(0, 7))).toBe(FIRST_WEIGHTS);
+    const bad = [Number.NaN, -1, Number.POSITIVE_INFINITY].map((milliCpu) => ({ ...observe(1), milliCpu }));
+    expect(nextCpuWeights(FIRST_WEIGHTS, [...DAYS.slice(0, 7), ...bad])).toBe(FIRST_WEIGHTS);
+    expect(nextCpuWeights(FIRST_WEIGHTS, [...DAYS, ...bad])).toEqual(nextCpuWeights(FIRST_WEIGHTS, DAYS));
+  });
+
+  it("keeps the weight of what no instance has", () => {
+    const none = DAYS.map((day) => ({ ...day, resources: 0 }));
+    expect(nextCpuWeights(FIRST_WEIGHTS, none).resource).toBe(FIRST_WEIGHTS.resource);
+  });
+});
+
+describe("capacity that nobody declared", () => {
+  it("follows memory and CPU", () => {
+    expect(defaultCapacity({ controllerMiB: 4_096, milliCpu: 2_000 })).toEqual({
+      applications: 4_000_000,
+      clusterEntries: 37,
+      cachedResources: 73_426,
+      milliCpu: 2_000,
+      gitPerMinute: 1_200_000,
+    });
+    expect(defaultCapacity({ controllerMiB: 1_024, milliCpu: 2_000 }).applications).toBe(1_102_000);
+  });
+
+  it("is nothing where there is nothing, and grows with both", () => {
+    expect(defaultCapacity({ controllerMiB: 64, milliCpu: 0 })).toEqual(ZERO_LOAD);
+    const [small, large] = [1_024, 8_192].map((controllerMiB) => defaultCapacity({ controllerMiB, milliCpu: 16_000 }));
+    for (const dimension of LOAD_DIMENSIONS) expect(large?.[dimension] as number).toBeGreaterThanOrEqual(small?.[dimension] as number);
+  });
+});

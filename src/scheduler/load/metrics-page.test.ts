@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { PAGE_LIMITS, readPage } from "./metrics-page.ts";
+import { ratesOf } from "./rates.ts";
+
+const read = (lines: readonly string[], limits = PAGE_LIMITS) => {
+  const page = readPage(limits);
+  for (const line of lines) if (!page.take(line)) break;
+  return page.end();
+};
+const sumsOf = (lines: readonly string[]) => {
+  const page = read(["process_start_time_seconds 1.7952542583e+09", ...lines]);
+  if (page.kind !== "page") throw new Error(page.rule);
+  return page.sums;
+};
+const request = (project: string, value: string | number, more = "") =>
+  `argocd_app_k8s_request_total{dry_run="false",name="m-1"${more},project="${project}",verb="List"} ${value}`;
+
+describe("a controller's metrics page", () => {
+  it("is summed up by project, whatever else stands in it", () => {
+    const sums = sumsOf([
+      "# HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.",
+      "process_cpu_seconds_total 1.6",
+      'argocd_app_info{name="m-1",project="ws-a"} 1',
+      request("ws-a", 5),
+      request("ws-b", 7),
+      request("ws-a", 1, ',resource_kind="Pod"'),
+      'argocd_cluster_api_resource_objects{server="https://a"} 700',
+      'argocd_cluster_api_resource_objects{server="https://b",} 9 1700000000000',
+      "",
+    ]);
+    expect(sums).toEqual({
+      ...{ startedAt: 1_795_254_258.3, cpuSeconds: 1.6, cachedObjects: 709 },
+      requests: new Map([
+        ["ws-a", 6],
+        ["ws-b", 7],
+      ]),
+    });
+  });
+
+  it.each(["NaN", "-1", "+Inf", "-Inf", "1e999", "0x10", "", "1 2 3", "abc", "1,5"])("takes %j for no value", (value) => {
+    expect(sumsOf([request("ws-a", value), `process_cpu_seconds_total ${value}`])).toMatchObject({
+      cpuSeconds: undefined,
+      requests: new Map(),
+    });
+  });
+
+  it("is not led astray by a label that looks like another one", () => {
+    const sums = sumsOf([
+      `argocd_app_k8s_request_total{name="x\\",project=\\"ws-victim",project="ws-a"} 3`,
+      `argocd_app_k8s_request_total{name="} 9",project="ws-a"} 4`,
+      `argocd_app_k8s_request_total{name="x",project="ws-b" 4`,
+      `argocd_app_k8s_request_total{name=x,project="ws-b"} 4`,
+      `argocd_app_k8s_request_total_extra{project="ws-b"} 4`,
+      `argocd_app_k8s_request_total{project="${"w".repeat(300)}"} 4`,
+      `argocd_app_k8s_request_total{} 4`,
+    ]);
+    expect(sums.requests).toEqual(new Map([["ws-a", 7]]));
+  });
+
+  it.each([
+    ["TOO_LARGE", { ...PAGE_LIMITS, characters: 500 }],
+    ["TOO_MANY_PROJECTS", { ...PAGE_LIMITS, projects: 5 }],
+  ] as const)("is refused as %s and read no further", (rule, limits) => {
+    const page = readPage(limits);
+    let taken = 0;
+    for (let index = 0; index < 1000 && page.take(request(`ws-${index}`, 1)); index += 1) taken = index + 1;
+    expect(taken).toBeLessThan(10);
+    expect(page.end()).toEqual({ kind: "refused", rule });
+  });
+
+  it("that has none of what is looked for is none", () => {
+    expect(read(["<html>", request("ws-a", 1)])).toEqual({ kind: "refused", rule: "NOT_A_PAGE" });
+    expect(read([])).toEqual({ kind: "refused", rule: "NOT_A_PAGE" });
+  });
+
+  it("passes over lines that are too long, and takes any text without harm", () => {
+    expect(sumsOf([request("w".repeat(70_000), 1)]).requests.size).toBe(0);
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(
+            fc.string(),
+            fc.string().map((text) => request(text, text)),
+          ),
+        ),
+        (lines) => {
+          const page = read(lines);
+          return page.kind === "refused" || [...page.sums.requests.values()].every((value) => Number.isFinite(value) && value >= 0);
+        },
+      ),
+    );
+  });
+});
+
+describe("two pages of one controller", () => {
+  const page = (atMs: number, cpuSeconds: number | undefined, requests: Readonly<Record<string, number>>, startedAt = 5) => ({
+    atMs,
+    sums: { startedAt, cpuSeconds, requests: new Map(Object.entries(requests)), cachedObjects: 1 },
+  });
+  const before = page(0, 10, { a: 100, b: 5 });
+
+  it("tell CPU and calls of the time between them", () => {
+    expect(ratesOf(before, page(120_000, 13, { a: 160, b: 5, c: 4 }))).toEqual({ milliCpu: 25, requestsPerMinute: { a: 30, b: 0, c: 2 } });
+  });
+
+  it.each([
+    ["the first", undefined, page(120_000, 13, {})],
+    ["another process", before, page(120_000, 13, { a: 160 }, 6)],
+    ["too near", before, page(5_000, 13, { a: 160 })],
+    ["too far apart", before, page(3_600_000, 13, { a: 160 })],
+    ["a CPU counter that went back", before, page(120_000, 9, { a: 160 })],
+    ["a counter of calls that went back", before, page(120_000, 13, { a: 99 })],
+    ["no CPU", before, page(120_000, undefined, { a: 160 })],
+    ["a clock that went back", page(200_000, 10, {}), page(120_000, 13, {})],
+  ])("tell nothing after %s", (_what, first, second) => expect(ratesOf(first, second)).toBeUndefined());
+});

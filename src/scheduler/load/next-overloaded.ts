@@ -1,0 +1,33 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { LoadVector } from "../../domain/load.ts";
+import { dominantShare } from "../utilisation.ts";
+
+/** What an instance's units take now, and since when it has been thought to be overloaded. */
+export interface PresentLoad {
+  readonly id: string;
+  readonly load: LoadVector;
+  readonly capacity: LoadVector;
+  readonly since: Millis | undefined;
+}
+
+/** Present use at which an overload begins, and below which it has ended; ppm. The gap is what keeps one from flickering. */
+const OVERLOAD = {
+  begins: 900_000,
+  ends: 800_000,
+  /** How long it must last before anybody moves for it: two samples, so that one odd page opens no gate. */
+  persistMs: 240_000,
+};
+
+/** Since when each instance has been overloaded, after one more look; those that are not are left out. */
+export function nextOverloaded(instances: readonly PresentLoad[], at: Millis): Readonly<Record<string, Millis>> {
+  const over = instances.filter(({ load, capacity, since }) => {
+    const share = dominantShare(load, capacity);
+    return share > OVERLOAD.begins || (since !== undefined && share >= OVERLOAD.ends);
+  });
+  return Object.fromEntries(over.map(({ id, since }) => [id, since ?? at]));
+}
+
+/** Whether an overload has lasted long enough to be believed. */
+export function isOverloaded(since: Millis | undefined, at: Millis): boolean {
+  return since !== undefined && at - since >= OVERLOAD.persistMs;
+}

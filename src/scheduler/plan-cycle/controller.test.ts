@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Partition } from "../../domain/partition.ts";
+import { createCountingIds } from "../../runtime/ids.ts";
+import { createSeededRng } from "../../runtime/rng.ts";
+import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
+import { CLASS } from "../../store/testing/builders.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import { noMetrics } from "../../telemetry/metrics.ts";
+import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
+import { createPlanCycle, type PlanCycle } from "./controller.ts";
+
+const never = new AbortController().signal;
+const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
+const CYCLE_MS = 120_000;
+
+describe("planning again and again", () => {
+  let clock: VirtualClock;
+  let store: MemoryStore;
+  let fleet: PlannedFleet;
+  let cycle: PlanCycle;
+  beforeEach(async () => {
+    clock = createVirtualClock();
+    store = createMemoryStore({ clock });
+    fleet = await plannedFleet(store, clock);
+  });
+  afterEach(() => cycle.stop());
+
+  const start = async (partition = EVERYTHING): Promise<void> => {
+    cycle = createPlanCycle({
+      ...{ store, partition, clock, rng: createSeededRng("plans"), ids: createCountingIds(), log: silentLog, metrics: noMetrics },
+    });
+    cycle.start(never);
+    await cycle.idle();
+  };
+  const pass = async (cycles: number, total?: number): Promise<void> => {
+    for (let index = 0; index < cycles; index += 1) {
+      await fleet.report(total);
+      await clock.advance(CYCLE_MS);
+      await vi.waitFor(() => cycle.idle());
+    }
+  };
+  const plans = () => store.plans.list({}, 100, never);
+
+  it("proposes a plan once an instance has been too full for an hour, and not again while it stands", async () => {
+    await start();
+    await pass(20);
+    expect(await plans()).toEqual([]);
+    expect(Object.keys((await store.loads.readState(CLASS, never)).aboveSince)).toEqual([fleet.full.id]);
+    await pass(20);
+    expect(await plans()).toMatchObject([{ actor: "scheduler", goal: "rebalance", moves: [{ from: fleet.full.id, reason: "SHED" }] }]);
+    const [decision] = await store.decisions.list({ kind: "plan" }, 1, never);
+    expect(decision).toMatchObject({ verdict: "PROPOSED", details: { actor: "scheduler" } });
+  });
+
+  it("proposes nothing while metrics are missing or jump", async () => {
+    await start();
+    await pass(40, 100_000);
+    expect((await plans()).flatMap(({ moves }) => moves)).toEqual([]);
+    for (let index = 0; index < 40; index += 1) {
+      await clock.advance(CYCLE_MS);
+      await vi.waitFor(() => cycle.idle());
+    }
+    expect(await plans()).toEqual([]);
+  });
+
+  it("proposes what has to leave at once, and carries nothing out by itself", async () => {
+    await store.fleet.changeInstance(
+      { id: fleet.full.id, revision: 1, state: "DRAINING", reason: "test", attempt: 0, decision: undefined },
+      never,
+    );
+    await start();
+    const [plan] = await plans();
+    expect(plan?.moves).toHaveLength(18);
+    expect(plan?.moves.every(({ reason, to }) => reason === "FORCED" && to === fleet.roomy.id)).toBe(true);
+    expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(18);
+  });
+
+  it("leaves the classes of other members to them", async () => {
+    await start({ isMine: (key) => key !== `plan/${CLASS}`, onChange: () => () => undefined });
+    await pass(2);
+    expect(await store.loads.readState(CLASS, never)).toEqual({ aboveSince: {}, overloadedSince: {} });
+  });
+});

@@ -1,0 +1,81 @@
+import type { Clock } from "../../domain/clock.ts";
+import { millis } from "../../domain/clock.ts";
+import type { Ids } from "../../domain/ids.ts";
+import type { Partition } from "../../domain/partition.ts";
+import type { Rng } from "../../domain/rng.ts";
+import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
+import { every } from "../../runtime/timer/every.ts";
+import type { Store } from "../../store/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import { assembleSnapshot } from "../plan/assemble.ts";
+import { makePlan } from "../plan/make-plan.ts";
+import { nextClassState } from "../plan/next-class-state.ts";
+import { isProposed, proposalOf, SCHEDULER, storedPlanOf } from "../plan/stored-plan.ts";
+import { createRingMemo } from "../ring-memo.ts";
+
+export interface PlanCycleDeps {
+  readonly store: Pick<Store, "plans" | "loads">;
+  /** By `plan/<class>`. */
+  readonly partition: Partition;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export interface PlanCycle {
+  start(signal: AbortSignal): void;
+  stop(): Promise<void>;
+  idle(): Promise<void>;
+}
+
+/** As often as instances are measured: an overload opens its gate with the second measurement that shows it. */
+const CYCLE_MS = 120_000;
+const DAY_MS = 24 * 60 * 60_000;
+const PLANS_LOOKED_AT = 20;
+
+/** Looks at each class again and again, remembers since when what was too full, and proposes what should move. */
+export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
+  const { store, partition, clock, rng, ids, log } = deps;
+  const ending = new AbortController();
+  const ringsOf = createRingMemo();
+  const proposed = deps.metrics.counter("argosy_scheduler_plans_total", "Plans the scheduler has proposed, by class.", ["class"]);
+  const survey = async (signal: AbortSignal): Promise<void> => {
+    for (const name of await store.plans.listClasses(signal)) if (partition.isMine(`plan/${name}`)) classes.add(name);
+  };
+  const plan = async (name: string, signal: AbortSignal): Promise<void> => {
+    const at = clock.now();
+    const seen = await store.plans.readFacts(name, millis(at - DAY_MS), signal);
+    const state = nextClassState(seen, assembleSnapshot(seen, at));
+    await store.loads.recordState(name, state as typeof seen.state, signal);
+    const made = makePlan({ ...seen, state }, { kind: "rebalance" }, { at, ringOf: ringsOf(name) });
+    if (made.plan.moves.every(({ from }) => from === undefined)) return;
+    const fresh = storedPlanOf(made, { id: ids.next(), goal: "rebalance", subject: "", actor: SCHEDULER, at });
+    if (isProposed(await store.plans.list({ class: name }, PLANS_LOOKED_AT, signal), fresh)) return;
+    await store.plans.record(fresh, proposalOf(fresh), signal);
+    proposed.add(1, { class: name });
+    log.info({ plan: fresh.id, class: name, moves: fresh.moves.length }, "Proposing a plan, `argosy explain` tells why");
+  };
+  const queueOf = (name: string, work: (key: string, signal: AbortSignal) => Promise<void>) =>
+    createKeyedQueue({ ...deps, name, concurrency: 1, rng: rng.fork(name), work });
+  const classes = queueOf("plan-classes", plan);
+  const surveys = queueOf("plan-survey", (_key, signal) => survey(signal));
+  const surveySoon = (): void => surveys.add("classes");
+  const stop = async (): Promise<void> => {
+    ending.abort(new Error("planning stops"));
+    await Promise.all([surveys.stop(), classes.stop()]);
+  };
+  return {
+    start(signal) {
+      signal.addEventListener("abort", () => void stop(), { once: true });
+      every({ clock, rng, log, ms: CYCLE_MS, jitter: 0.1, run: surveySoon }, ending.signal);
+      surveys.start();
+      classes.start();
+      surveySoon();
+    },
+    stop,
+    idle: async () => void (await surveys.idle().then(() => classes.idle())),
+  };
+}

@@ -1,0 +1,130 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { Directive, Freeze } from "../../domain/directive.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import type { Instance, InstanceState } from "../../domain/instance.ts";
+import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
+import type { MoveReason } from "../../domain/plan.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
+import { directedNeeds } from "../directed-needs.ts";
+import type { CpuObservation, CpuWeights } from "../load/cpu-weights.ts";
+import { type InstanceReport, judgeMetrics } from "../load/judge-metrics.ts";
+import { isOverloaded, type PresentLoad } from "../load/next-overloaded.ts";
+import type { Reference } from "../load/next-reference.ts";
+import { type UnitLoad, wholeLoad } from "../load/planning-load.ts";
+import { frozenUntil } from "./freeze-window.ts";
+import type { PlanSeat, PlanSnapshot, PlanUnit } from "./snapshot.ts";
+
+/** What the planner remembers of a class from one plan to the next. */
+export interface ClassState {
+  readonly reference?: Reference | undefined;
+  readonly weights?: CpuWeights | undefined;
+  readonly fittedAt?: Millis | undefined;
+  readonly aboveSince: Readonly<Record<string, Millis>>;
+  readonly overloadedSince: Readonly<Record<string, Millis>>;
+}
+
+export interface PlanningUnit {
+  readonly unit: PlacementUnit;
+  readonly namespace: string;
+  readonly known: UnitLoad | undefined;
+  readonly directive: Directive;
+  readonly clusters: readonly string[];
+  readonly movedAt: Millis | undefined;
+  readonly isDeployed: boolean;
+}
+
+/** Rows of one class as they were at one moment. */
+export interface PlanningFacts {
+  readonly class: string;
+  readonly instances: readonly Instance[];
+  readonly units: readonly PlanningUnit[];
+  readonly instanceLoads: readonly {
+    readonly instanceId: InstanceId;
+    readonly at: Millis;
+    readonly total: LoadVector;
+    readonly observation: Omit<CpuObservation, "instance"> | undefined;
+  }[];
+  readonly freezes: readonly Freeze[];
+  readonly state: ClassState;
+  /** Newest first. */
+  readonly moves: readonly {
+    readonly unit: UnitId;
+    readonly from: InstanceId;
+    readonly to: InstanceId;
+    readonly reason: MoveReason;
+    readonly at: Millis;
+  }[];
+}
+
+const HOUR_MS = 3_600_000;
+/** An instance is new, or comes back, for so long: then it has what plans of a day could give it. */
+const FILLING_MS = 24 * HOUR_MS;
+/** States in which an instance holds units, and is measured. */
+const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
+
+/** What a plan is made from, out of rows. Nothing is decided here but what time has to do with: freezes, freshness, what is new. */
+export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot {
+  return {
+    class: facts.class,
+    at,
+    seats: facts.instances.map((instance) => seatOf(instance, facts.state, at)),
+    units: facts.units.map((unit) => planUnitOf(unit, facts)),
+    metrics: judgeMetrics({ now: at, reports: reportsOf(facts), reference: facts.state.reference?.total }),
+    recentMoves: facts.moves
+      .filter((move) => move.reason !== "FORCED" && at - move.at < HOUR_MS)
+      .map(({ unit, from, to }) => ({ unit, from, to })),
+    // A move without a hand-over is made in one step or not at all: those that are known ended well.
+    outcomes: facts.moves.map(() => "done" as const),
+    freeze: freezeAt(facts.freezes, at),
+  };
+}
+
+/** What each instance that should report last did. */
+export function reportsOf({ instances, instanceLoads }: Pick<PlanningFacts, "instances" | "instanceLoads">): readonly InstanceReport[] {
+  const known = new Map(instanceLoads.map((load) => [load.instanceId, load]));
+  return instances
+    .filter(({ state }) => MEASURED.includes(state))
+    .map(({ id }) => ({ instance: id, at: known.get(id)?.at, total: known.get(id)?.total ?? ZERO_LOAD }));
+}
+
+/** What the units of each instance take now; of one that was not measured, what is planned with. */
+export function presentLoads({ instances, units, state }: PlanningFacts): readonly PresentLoad[] {
+  const sums = new Map<string, LoadVector>();
+  for (const { unit, known } of units) {
+    const load = known === undefined ? unit.load : wholeLoad(known.recent);
+    if (unit.owner !== undefined) sums.set(unit.owner, addLoad(sums.get(unit.owner) ?? ZERO_LOAD, load));
+  }
+  return instances
+    .filter((instance) => MEASURED.includes(instance.state))
+    .map(({ id, capacity }) => ({ id, capacity, load: sums.get(id) ?? ZERO_LOAD, since: state.overloadedSince[id] }));
+}
+
+/** The freeze that holds longest now; `undefined` when none does. */
+function freezeAt(freezes: readonly Freeze[], at: Millis): PlanSnapshot["freeze"] {
+  const holding = freezes.flatMap(({ name, schedule, durationMs, reason, at: from }) => {
+    const once = from <= at && from + durationMs > at ? ((from + durationMs) as Millis) : undefined;
+    const until = schedule === undefined ? once : frozenUntil({ schedule, durationMs }, at);
+    return until === undefined ? [] : [{ reason: `${name}: ${reason}`, until }];
+  });
+  return holding.sort((a, b) => b.until - a.until || (a.reason < b.reason ? -1 : 1))[0];
+}
+
+function seatOf({ id, name, state, capacity, weight, stateSince }: Instance, known: ClassState, at: Millis): PlanSeat {
+  return {
+    ...{ id, name, state, capacity, weight },
+    isOverloaded: isOverloaded(known.overloadedSince[id], at),
+    isFilling: state === "ACTIVE" && at - stateSince < FILLING_MS,
+    aboveSince: known.aboveSince[id],
+  };
+}
+
+function planUnitOf({ unit, known, directive, clusters, movedAt }: PlanningUnit, { instances }: PlanningFacts): PlanUnit {
+  const needs = directedNeeds(directive, instances);
+  return {
+    ...{ id: unit.id, workspaceId: unit.workspaceId, owner: unit.owner, epoch: unit.epoch, load: unit.load, movedAt },
+    recentLoad: known === undefined ? undefined : wholeLoad(known.recent),
+    doNotMoveUntil: directive.hold?.until,
+    ...(needs === undefined ? {} : { needs }),
+    ...(clusters.length === 0 ? {} : { clusters }),
+  };
+}

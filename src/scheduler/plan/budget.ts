@@ -1,0 +1,155 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { InstanceId, WorkspaceId } from "../../domain/ids.ts";
+import { ZERO_LOAD } from "../../domain/load.ts";
+import type { MetricsVerdict } from "../load/judge-metrics.ts";
+import { WHOLE } from "../policy.ts";
+import type { PlannerPolicy } from "./planner-policy.ts";
+import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
+
+/** What kept a plan from moving more. `used` + `asked` would have been more than `limit`. */
+export type Brake =
+  | { readonly brake: "METRICS"; readonly verdict: MetricsVerdict }
+  | { readonly brake: "FREEZE"; readonly reason: string; readonly at: Millis; readonly until: Millis }
+  | { readonly brake: "BREAKER"; readonly failed: number; readonly of: number; readonly limit: number }
+  /** Above the bound, but not for long enough. */
+  | { readonly brake: "PERSISTENCE"; readonly instance: InstanceId; readonly forMs: number; readonly persistMs: number }
+  | {
+      readonly brake: "PLAN_MOVES" | "HOUR_MOVES" | "INSTANCE_MOVES" | "CLUSTER_MOVES" | "WORKSPACES";
+      readonly subject: string;
+      readonly used: number;
+      readonly asked: number;
+      readonly limit: number;
+    };
+
+/** Moves that are made together or not at all. */
+export interface Asked {
+  readonly units: readonly PlanUnit[];
+  readonly from: InstanceId;
+  readonly to: InstanceId;
+}
+
+export type Urgency = "voluntary" | "hot";
+
+export interface Budget {
+  /** The brake that keeps every voluntary move from being made. */
+  gate(urgency: Urgency): Brake | undefined;
+  /** The brake that keeps these from being made. */
+  whyNot(asked: readonly Asked[], urgency: Urgency): Brake | undefined;
+  spend(asked: readonly Asked[]): void;
+  /** The brake that keeps even one more move from being made, whichever it is. */
+  spent(urgency: Urgency): Brake | undefined;
+}
+
+/** Counts what voluntary moves have used in the last hour and in this plan against the brakes of the policy. */
+export function openBudget(snapshot: PlanSnapshot, { brakes }: PlannerPolicy): Budget {
+  const recent = new Set<string>(snapshot.recentMoves.map(({ unit }) => unit));
+  const units = new Map<string, PlanUnit>(snapshot.units.flatMap((unit) => (recent.has(unit.id) ? [[unit.id, unit]] : [])));
+  const workspaces = new Set(snapshot.units.map(({ workspaceId }) => workspaceId)).size;
+  const most: Readonly<Record<Count["brake"], number>> = {
+    PLAN_MOVES: brakes.movesPerPlan,
+    HOUR_MOVES: brakes.movesPerHour,
+    INSTANCE_MOVES: brakes.movesPerInstance,
+    CLUSTER_MOVES: brakes.movesPerCluster,
+    WORKSPACES: Math.max(1, Math.floor((workspaces * brakes.workspaces) / WHOLE)),
+  };
+  const used = new Map<string, number>();
+  const moved = new Set<string>();
+  const charge = (asked: readonly Asked[], isPlan: boolean): void => {
+    for (const { brake, subject, asked: count } of countsOf(asked, moved))
+      if (isPlan || brake !== "PLAN_MOVES") used.set(`${brake} ${subject}`, (used.get(`${brake} ${subject}`) ?? 0) + count);
+    for (const { units: each } of asked) for (const { workspaceId } of each) moved.add(workspaceId);
+  };
+  for (const { unit, from, to } of snapshot.recentMoves) {
+    charge(
+      [{ units: [units.get(unit) ?? { id: unit, workspaceId: `of ${unit}` as WorkspaceId, epoch: 0, load: ZERO_LOAD }], from, to }],
+      false,
+    );
+  }
+  const over = ({ brake, subject, asked }: Count, urgency: Urgency): Brake | undefined => {
+    const limit = most[brake] * (urgency === "hot" ? brakes.hotFactor : 1);
+    const already = used.get(`${brake} ${subject}`) ?? 0;
+    return already + asked > limit ? { brake, subject, used: already, asked, limit } : undefined;
+  };
+  const firstOver = (counts: readonly Count[], urgency: Urgency): Brake | undefined => {
+    for (const count of counts) {
+      const brake = over(count, urgency);
+      if (brake !== undefined) return brake;
+    }
+    return undefined;
+  };
+  return {
+    gate: (urgency) => metricsBrake(snapshot, urgency) ?? freezeBrake(snapshot) ?? breaker(snapshot, brakes),
+    whyNot: (asked, urgency) => firstOver(countsOf(asked, moved), urgency),
+    spent: (urgency) =>
+      firstOver(
+        [
+          { ...ONE, brake: "PLAN_MOVES" },
+          { ...ONE, brake: "HOUR_MOVES" },
+        ],
+        urgency,
+      ),
+    spend: (asked) => charge(asked, true),
+  };
+}
+
+interface Count {
+  readonly brake: "PLAN_MOVES" | "HOUR_MOVES" | "INSTANCE_MOVES" | "CLUSTER_MOVES" | "WORKSPACES";
+  readonly subject: string;
+  readonly asked: number;
+}
+
+const ONE = { subject: "", asked: 1 };
+
+/** What moves count towards, the fleet's brakes first. */
+function countsOf(asked: readonly Asked[], moved: ReadonlySet<string>): readonly Count[] {
+  const moves = asked.reduce((sum, { units }) => sum + units.length, 0);
+  const tally = (subjects: readonly string[], brake: Count["brake"]): readonly Count[] =>
+    [...new Set(subjects)].sort().map((subject) => ({ brake, subject, asked: subjects.filter((each) => each === subject).length }));
+  const each = asked.flatMap(({ units, from, to }) => units.map((unit) => ({ unit, from, to })));
+  const fresh = new Set(each.map(({ unit }) => unit.workspaceId).filter((id) => !moved.has(id)));
+  return [
+    { brake: "PLAN_MOVES", subject: "", asked: moves },
+    { brake: "HOUR_MOVES", subject: "", asked: moves },
+    { brake: "WORKSPACES", subject: "", asked: fresh.size },
+    ...tally(
+      each.flatMap(({ from, to }) => [from, to]),
+      "INSTANCE_MOVES",
+    ),
+    ...tally(
+      each.flatMap(({ unit }) => [...new Set(unit.clusters)]),
+      "CLUSTER_MOVES",
+    ),
+  ];
+}
+
+function metricsBrake({ metrics }: PlanSnapshot, urgency: Urgency): Brake | undefined {
+  if (metrics.kind === "trusted") return undefined;
+  // A tenant that floods an instance makes the fleet's total jump: that must not keep it from being helped.
+  return urgency === "hot" && metrics.rule === "JUMP" ? undefined : { brake: "METRICS", verdict: metrics };
+}
+
+function freezeBrake({ freeze, at }: PlanSnapshot): Brake | undefined {
+  return freeze !== undefined && freeze.until > at ? { brake: "FREEZE", reason: freeze.reason, at, until: freeze.until } : undefined;
+}
+
+function breaker({ outcomes }: PlanSnapshot, { failures, ofLast }: PlannerPolicy["brakes"]): Brake | undefined {
+  const last = outcomes.slice(0, ofLast);
+  const failed = last.filter((outcome) => outcome === "failed").length;
+  return failed >= failures ? { brake: "BREAKER", failed, of: last.length, limit: failures } : undefined;
+}
+
+/** Whether the recorded numbers make the brake bite. */
+export function reEvaluatesBrake(brake: Brake): boolean {
+  switch (brake.brake) {
+    case "METRICS":
+      return brake.verdict.kind === "distrusted";
+    case "FREEZE":
+      return brake.until > brake.at;
+    case "BREAKER":
+      return brake.failed >= brake.limit;
+    case "PERSISTENCE":
+      return brake.forMs < brake.persistMs;
+    default:
+      return brake.used + brake.asked > brake.limit;
+  }
+}

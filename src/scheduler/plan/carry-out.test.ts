@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import { loadVector } from "../../domain/load.ts";
+import type { PlannedMove } from "../../domain/plan.ts";
+import { aFacts, aRow, aUnitRow, unitRows } from "../testing/facts.ts";
+import { HOUR_MS, NOON } from "../testing/snapshots.ts";
+import type { PlanningFacts } from "./assemble.ts";
+import { openCarryingOut } from "./carry-out.ts";
+
+const [A, B] = [aRow("a"), aRow("b")];
+const X = aUnitRow("x", "a", 100);
+const move = (over: Partial<PlannedMove> = {}): PlannedMove => ({
+  unit: X.unit.id,
+  from: A.id,
+  to: B.id,
+  epoch: 7,
+  reason: "SHED",
+  ...over,
+});
+const judge = (facts: PlanningFacts, step = move()) => openCarryingOut(facts, NOON).judge(step);
+const said = { actor: "otto", reason: "test", at: NOON };
+const hold = { pin: undefined, hold: { ...said, until: millis(NOON + HOUR_MS) } };
+const freeze = { ...said, name: "f", schedule: undefined, durationMs: HOUR_MS };
+
+describe("a step of a plan, looked at again", () => {
+  it("may be made while the rows are as they were", () => {
+    expect(judge(aFacts([A, B], [X]))).toEqual({ kind: "go", from: A.id, ceiling: loadVector(() => 900) });
+  });
+
+  it("waits for a live move while something of the unit is deployed", () => {
+    expect(judge(aFacts([A, B], [{ ...X, isDeployed: true }]))).toEqual({ kind: "live" });
+  });
+
+  it.each([
+    ["the unit is gone", aFacts([A, B], []), "it is gone"],
+    ["the unit was moved", aFacts([A, B], [{ ...X, unit: { ...X.unit, epoch: 8 } }]), "it was moved since, and has epoch 8"],
+    ["the unit lives elsewhere", aFacts([A, B], [{ ...X, unit: { ...X.unit, owner: B.id } }]), "it lives on b by now"],
+    ["the target is gone", aFacts([A], [X]), "the instance it should go to is gone"],
+    ["the target was cordoned", aFacts([A, aRow("b", { state: "CORDONED" })], [X]), "b: it is CORDONED"],
+    ["the target filled up", aFacts([A, B], [X, ...unitRows("b", 9, 100)]), "b: it would be at 100 % in applications, the bound was 90 %"],
+    [
+      "the workspace was pinned",
+      aFacts([A, B], [{ ...X, directive: { pin: { ...said, kind: "instance", instance: A.id }, hold: undefined } }]),
+      "b: the workspace is pinned to a",
+    ],
+    ["the workspace is held", aFacts([A, B], [{ ...X, directive: hold }]), "it is held until 2023-11-14T23:13:20Z"],
+    ["a freeze holds", aFacts([A, B], [X], { freezes: [freeze] }), "a freeze holds"],
+    ["metrics are not trusted", aFacts([A, B], [X], { instanceLoads: [] }), "brake METRICS holds it up: plan again later"],
+  ] as const)("is dropped when %s", (_what, facts, why) => expect(judge(facts)).toEqual({ kind: "dropped", why }));
+
+  it("that is forced is made in spite of a freeze, a hold and bad metrics", () => {
+    const facts = aFacts([A, B], [{ ...X, directive: hold }], { freezes: [freeze], instanceLoads: [] });
+    expect(judge(facts, move({ reason: "FORCED" }))).toMatchObject({ kind: "go" });
+  });
+
+  it("that is one half of an exchange is not made alone", () => {
+    expect(judge(aFacts([A, B], [X]), move({ reason: "SWAP" }))).toEqual({
+      kind: "dropped",
+      why: "two units change places together, which takes live moves",
+    });
+  });
+
+  it("of a unit without owner is left to the scheduler", () => {
+    const facts = aFacts([A, B], [aUnitRow("y", undefined, 10)]);
+    const step = { ...move({ reason: "FORCED", epoch: 0, from: undefined }), unit: "u-y" as PlannedMove["unit"] };
+    expect(judge(facts, step)).toMatchObject({ kind: "dropped", why: expect.stringContaining("the scheduler places it") });
+  });
+
+  it("counts the steps before it: what they fill, and the budgets they use up", () => {
+    const units = unitRows("a", 10, 100);
+    const steps = units.map(({ unit }) => move({ unit: unit.id, reason: "FORCED" }));
+    const carrying = openCarryingOut(aFacts([A, B], units), NOON);
+    const kinds = steps.map((step) => {
+      const { kind } = carrying.judge(step);
+      if (kind === "go") carrying.made(step);
+      return kind;
+    });
+    expect(kinds).toEqual([...Array.from({ length: 9 }, () => "go"), "dropped"]);
+    const budgeted = openCarryingOut(aFacts([A, B], units), NOON);
+    const [first, second] = units.map(({ unit }) => move({ unit: unit.id }));
+    expect(budgeted.judge(first!)).toMatchObject({ kind: "go" });
+    budgeted.made(first!);
+    // One workspace in two hundred may move within an hour, and one in any case.
+    expect(budgeted.judge(second!)).toEqual({ kind: "dropped", why: "brake WORKSPACES holds it up: plan again later" });
+  });
+
+  it("to an instance nobody knows is dropped without harm", () => {
+    expect(judge(aFacts([A, B], [X]), move({ to: "(one more)" as InstanceId }))).toMatchObject({ kind: "dropped" });
+  });
+});

@@ -1,0 +1,118 @@
+import { type Millis, rfc3339 } from "../../domain/clock.ts";
+import type { Decision } from "../../domain/decision.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
+import type { PlannedMove, StoredPlan } from "../../domain/plan.ts";
+import { NO_WISH, type Wish } from "../eligibility.ts";
+import type { Held } from "../place-unit.ts";
+import { refusalText } from "../refusal-text.ts";
+import { ceilingOf } from "../utilisation.ts";
+import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
+import { type Asked, openBudget, type Urgency } from "./budget.ts";
+import { type Dropped, whyDropped } from "./check-move.ts";
+import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
+import type { MoveRecord } from "./record.ts";
+import type { PlanUnit } from "./snapshot.ts";
+
+/** What becomes of one step of a plan, judged by the rows as they are now. */
+export type StepVerdict =
+  /** It may be made, if the target stays within this. */
+  | { readonly kind: "go"; readonly from: InstanceId; readonly ceiling: LoadVector }
+  /** Something of it stands where it is: only a live move may move it. */
+  | { readonly kind: "live" }
+  | { readonly kind: "dropped"; readonly why: string };
+
+export interface CarryingOut {
+  judge(move: PlannedMove): StepVerdict;
+  /** Counts a step that was made: budgets are used up, the target is fuller. */
+  made(move: PlannedMove): void;
+}
+
+/**
+ * Looks at a plan's steps again before they are made. The plan was right for its snapshot; since then units may have been moved,
+ * pinned or held, instances filled or frozen, and budgets used up by other plans.
+ */
+export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAULT_PLANNER_POLICY): CarryingOut {
+  const snapshot = assembleSnapshot(facts, at);
+  const budget = openBudget(snapshot, policy);
+  const units = new Map<string, PlanUnit>(snapshot.units.map((unit) => [unit.id, unit]));
+  const deployed = new Set<string>(facts.units.filter(({ isDeployed }) => isDeployed).map(({ unit }) => unit.id));
+  const loads = new Map<string, LoadVector>();
+  const add = (instance: string, load: LoadVector): void => void loads.set(instance, addLoad(loads.get(instance) ?? ZERO_LOAD, load));
+  for (const { owner, load } of snapshot.units) if (owner !== undefined) add(owner, load);
+  const { hardLimit } = policy.placement;
+  const nameOf = (id: string): string => facts.instances.find((instance) => instance.id === id)?.name ?? id;
+  const heldOf = (id: InstanceId): Held | undefined => {
+    const seat = snapshot.seats.find((each) => each.id === id);
+    return seat && { id, state: seat.state, capacity: seat.capacity, load: loads.get(id) ?? ZERO_LOAD };
+  };
+  return {
+    judge(move) {
+      const unit = units.get(move.unit);
+      const target = heldOf(move.to);
+      const rows = { at, unit, wish: wishOf(unit), target, hardLimit, isFrozen: snapshot.freeze !== undefined };
+      const dropped = whyDropped(move, rows);
+      if (dropped !== undefined) return { kind: "dropped", why: dropText(dropped, nameOf) };
+      const { from } = move;
+      if (from === undefined) return { kind: "dropped", why: "it has no instance: the scheduler places it as soon as one has room" };
+      // Neither fits without the other having left: made alone, one of them would fill its target for nothing.
+      if (move.reason === "SWAP") return { kind: "dropped", why: "two units change places together, which takes live moves" };
+      const brake = brakeOn(move, askedOf(unit, move, from));
+      if (brake !== undefined) return { kind: "dropped", why: `brake ${brake.brake} holds it up: plan again later` };
+      if (deployed.has(move.unit)) return { kind: "live" };
+      return { kind: "go", from, ceiling: ceilingOf(target?.capacity ?? ZERO_LOAD, hardLimit) };
+    },
+    made(move) {
+      const unit = units.get(move.unit);
+      if (unit === undefined || move.from === undefined) return;
+      add(move.to, unit.load);
+      if (move.reason !== "FORCED") budget.spend(askedOf(unit, move, move.from));
+    },
+  };
+
+  function brakeOn({ reason }: PlannedMove, asked: readonly Asked[]) {
+    if (reason === "FORCED") return undefined;
+    const urgency: Urgency = reason === "HOT" ? "hot" : "voluntary";
+    return budget.gate(urgency) ?? budget.whyNot(asked, urgency);
+  }
+}
+
+function askedOf(unit: PlanUnit | undefined, { to }: PlannedMove, from: InstanceId): readonly Asked[] {
+  return [{ units: unit === undefined ? [] : [unit], from, to }];
+}
+
+function wishOf(unit: PlanUnit | undefined): Wish {
+  return unit?.needs === undefined ? NO_WISH : { ...NO_WISH, needs: [unit.needs] };
+}
+
+/** The journal's entry of a step that is made: the record of the plan's choice, who had it carried out, and under which plan. */
+export function moveDecision(plan: StoredPlan, move: PlannedMove, said: { readonly at: Millis; readonly actor: string }): Decision {
+  const records = plan.records as readonly MoveRecord[];
+  const record = records.find(({ units, answer }) => units.includes(move.unit) && answer.chosen === move.to) ?? null;
+  const { from = null, to, epoch, reason } = move;
+  return {
+    ...{ at: said.at, subject: move.unit, kind: "placement", verdict: "MOVED", rule: reason },
+    details: { from, to, epoch, plan: plan.id, actor: said.actor, record },
+  };
+}
+
+function dropText(dropped: Dropped, nameOf: (id: string) => string): string {
+  switch (dropped.rule) {
+    case "UNIT_GONE":
+      return "it is gone";
+    case "FROZEN":
+      return "a freeze holds";
+    case "TARGET_GONE":
+      return "the instance it should go to is gone";
+    case "MOVED_SINCE":
+      return `it was moved since, and has epoch ${dropped.epoch}`;
+    case "OWNER_CHANGED":
+      return `it lives ${dropped.owner === undefined ? "nowhere" : `on ${nameOf(dropped.owner)}`} by now`;
+    case "MOVING":
+      return `it is being moved to ${nameOf(dropped.to)}`;
+    case "DO_NOT_MOVE":
+      return `it is held until ${rfc3339(dropped.until)}`;
+    case "REFUSED":
+      return `${nameOf(dropped.refusal.instance)}: ${refusalText(dropped.refusal, nameOf)}`;
+  }
+}

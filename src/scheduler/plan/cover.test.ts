@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { cover } from "./cover.ts";
+
+const amounts = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 10 }).map((each) => each.sort((a, b) => a - b));
+const sumOf = (all: readonly number[], indexes: readonly number[]) => indexes.reduce((sum, index) => sum + (all[index] as number), 0);
+
+/** The least cost of any subset that covers the excess, by trying all. */
+function best(all: readonly number[], excess: number, fixed: number): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let bits = 1; bits < 2 ** all.length; bits += 1) {
+    const chosen = all.flatMap((_, index) => ((bits >> index) & 1 ? [index] : []));
+    const sum = sumOf(all, chosen);
+    if (sum >= excess) least = Math.min(least, sum + fixed * chosen.length);
+  }
+  return least;
+}
+
+describe("choosing what leaves", () => {
+  it.each<readonly [what: string, all: readonly number[], excess: number, fixed: number, chosen: readonly number[]]>([
+    ["one that is exactly enough", [1, 5, 9], 5, 2, [5]],
+    ["the smallest that suffices rather than two", [3, 4, 7, 20], 6, 2, [7]],
+    ["a pair where one alone is much too large", [3, 4, 50], 6, 2, [4, 3]],
+    ["few large ones when each costs much", [1, 1, 1, 1, 4], 3, 5, [4]],
+    ["many small ones when each costs nothing", [1, 1, 1, 9], 3, 0, [1, 1, 1]],
+    ["the largest first, then what fills the rest", [2, 10, 10, 10], 22, 1, [10, 10, 2]],
+    ["all when all do not suffice", [1, 2], 9, 1, [2, 1]],
+    ["nobody of nobody", [], 9, 1, []],
+  ])("takes %s", (...[, all, excess, fixed, chosen]) => {
+    expect(cover(all, excess, fixed).map((index) => all[index])).toEqual(chosen);
+  });
+
+  it("covers the excess whenever it can be covered, with different members, and with none that is not needed", () => {
+    fc.assert(
+      fc.property(amounts, fc.integer({ min: 1, max: 200 }), fc.nat({ max: 30 }), (all, excess, fixed) => {
+        const chosen = cover(all, excess, fixed);
+        expect(new Set(chosen).size).toBe(chosen.length);
+        if (all.reduce((a, b) => a + b, 0) < excess) return void expect(chosen.length).toBe(all.length);
+        expect(sumOf(all, chosen)).toBeGreaterThanOrEqual(excess);
+        const last = chosen.at(-1) as number;
+        expect(sumOf(all, chosen) - (all[last] as number)).toBeLessThan(excess);
+      }),
+    );
+  });
+
+  it("costs no more than half as much again as the best subset, and on average within a few per cent of it", () => {
+    const ratios: number[] = [];
+    fc.assert(
+      fc.property(amounts, fc.integer({ min: 1, max: 200 }), fc.nat({ max: 30 }), (all, excess, fixed) => {
+        const least = best(all, excess, fixed);
+        if (least === Number.POSITIVE_INFINITY) return;
+        const chosen = cover(all, excess, fixed);
+        const ratio = (sumOf(all, chosen) + fixed * chosen.length) / least;
+        ratios.push(ratio);
+        expect(ratio).toBeLessThanOrEqual(1.5);
+      }),
+      { seed: 7, numRuns: 300 },
+    );
+    expect(ratios.reduce((a, b) => a + b, 0) / ratios.length).toBeLessThan(1.03);
+  });
+});

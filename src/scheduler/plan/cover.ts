@@ -1,0 +1,85 @@
+/**
+ * Chooses what leaves an instance that is too full: a subset of `amounts` whose sum is at least `excess`, cheap in
+ * Σ amount + `fixedCost` × count.
+ *
+ * Takes the largest amount below what remains, again and again; at every step it also looks at the ways to end there: the one
+ * smallest amount that suffices, or the cheapest pair that does. The best end wins. Exact covers are a knapsack; this is
+ * within a few per cent of it and looks at each amount a few times (`cover.test.ts` compares it with every subset).
+ *
+ * `amounts` are sorted, smallest first; the answer is their indexes, largest first. When all of them do not suffice: all.
+ */
+export function cover(amounts: readonly number[], excess: number, fixedCost: number): readonly number[] {
+  let best: Cover | undefined;
+  const taken: number[] = [];
+  let sum = 0;
+  // Below `end` nothing is taken yet: what is taken shrinks with what remains, so it stands at the upper end.
+  let end = amounts.length;
+  while (best === undefined || sum + fixedCost * taken.length < best.cost) {
+    const remaining = excess - sum;
+    for (const last of [single(amounts, end, remaining), pair(amounts, end, remaining)])
+      best = cheaper(best, last, { taken, sum, amounts, fixedCost });
+    const next = firstAtLeast(amounts, end, remaining) - 1;
+    if (next < 0) break;
+    taken.push(next);
+    sum += amounts[next] as number;
+    end = next;
+  }
+  return best?.indexes ?? amounts.map((_, index) => index).reverse();
+}
+
+interface Cover {
+  readonly indexes: readonly number[];
+  readonly cost: number;
+}
+
+interface Begun {
+  readonly taken: readonly number[];
+  readonly sum: number;
+  readonly amounts: readonly number[];
+  readonly fixedCost: number;
+}
+
+function cheaper(
+  best: Cover | undefined,
+  last: readonly number[] | undefined,
+  { taken, sum, amounts, fixedCost }: Begun,
+): Cover | undefined {
+  if (last === undefined) return best;
+  const cost = last.reduce((total, index) => total + (amounts[index] as number) + fixedCost, sum + fixedCost * taken.length);
+  return best !== undefined && best.cost <= cost ? best : { indexes: [...taken, ...last], cost };
+}
+
+/** The smallest amount below `end` that is at least `wanted`. */
+function single(amounts: readonly number[], end: number, wanted: number): readonly number[] | undefined {
+  const index = firstAtLeast(amounts, end, wanted);
+  return index < end ? [index] : undefined;
+}
+
+/** The two amounts below `end` with the smallest sum that is at least `wanted`. */
+function pair(amounts: readonly number[], end: number, wanted: number): readonly number[] | undefined {
+  let best: readonly number[] | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  let low = 0;
+  let high = end - 1;
+  while (low < high) {
+    const sum = (amounts[low] as number) + (amounts[high] as number);
+    if (sum < wanted) low += 1;
+    else {
+      if (sum < least) [best, least] = [[high, low], sum];
+      high -= 1;
+    }
+  }
+  return best;
+}
+
+/** The first index below `end` whose amount is at least `wanted`; `end` when there is none. */
+function firstAtLeast(amounts: readonly number[], end: number, wanted: number): number {
+  let low = 0;
+  let high = end;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((amounts[middle] as number) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

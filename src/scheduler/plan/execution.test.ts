@@ -1,0 +1,169 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import type { PlannedMove } from "../../domain/plan.ts";
+import { NO_WISH } from "../eligibility.ts";
+import { apps, aUnit, NOON, ROOMY } from "../testing/snapshots.ts";
+import { type CurrentRows, whyDropped } from "./check-move.ts";
+import { frozenUntil, parseSchedule } from "./freeze-window.ts";
+import { nextStarts } from "./next-starts.ts";
+
+const [A, B, C] = ["a", "b", "c"] as unknown as [InstanceId, InstanceId, InstanceId];
+const MOVE: PlannedMove = { unit: "u" as UnitId, from: A, to: B, epoch: 1, reason: "SHED" };
+const ROWS: CurrentRows = {
+  at: NOON,
+  unit: aUnit("u", "a", 100),
+  wish: NO_WISH,
+  target: { id: B, state: "ACTIVE", load: apps(800), capacity: ROOMY },
+  hardLimit: 900_000,
+  isFrozen: false,
+};
+const drop = (rows: Partial<CurrentRows>, move: Partial<PlannedMove> = {}) => whyDropped({ ...MOVE, ...move }, { ...ROWS, ...rows });
+
+describe("a move that is about to start", () => {
+  it("may, while the rows are as the plan saw them", () => {
+    expect(drop({})).toBeUndefined();
+    expect(drop({ unit: aUnit("u", undefined, 100) }, { from: undefined })).toBeUndefined();
+  });
+
+  it.each<[string, Partial<CurrentRows>, object]>([
+    ["its unit is gone", { unit: undefined }, { rule: "UNIT_GONE" }],
+    ["its unit was moved by somebody else", { unit: aUnit("u", "a", 1, { epoch: 2 }) }, { rule: "MOVED_SINCE", epoch: 2 }],
+    ["its unit has another owner", { unit: aUnit("u", "c", 1) }, { rule: "OWNER_CHANGED", owner: "c" }],
+    ["its unit is on its way", { unit: aUnit("u", "a", 1, { movingTo: C }) }, { rule: "MOVING", to: "c" }],
+    [
+      "its unit must not move any more",
+      { unit: aUnit("u", "a", 1, { doNotMoveUntil: millis(NOON + 1) }) },
+      { rule: "DO_NOT_MOVE", until: NOON + 1 },
+    ],
+    ["a freeze began", { isFrozen: true }, { rule: "FROZEN" }],
+    ["its target is gone", { target: undefined }, { rule: "TARGET_GONE" }],
+    [
+      "its target takes nothing new",
+      { target: { ...ROWS.target!, state: "CORDONED" } },
+      { rule: "REFUSED", refusal: { instance: "b", rule: "STATE", state: "CORDONED" } },
+    ],
+    [
+      "its target filled up",
+      { target: { ...ROWS.target!, load: apps(801) } },
+      { rule: "REFUSED", refusal: { rule: "BOUND", would: 901_000 } },
+    ],
+    ["it was pinned elsewhere", { wish: { ...NO_WISH, needs: [{ pinnedTo: [A] }] } }, { rule: "REFUSED", refusal: { rule: "PINNED" } }],
+  ])("is dropped when %s", (_what, rows, dropped) => {
+    expect(drop(rows)).toMatchObject(dropped);
+  });
+
+  it("may in a freeze and in spite of do-not-move when it is forced", () => {
+    expect(drop({ isFrozen: true, unit: aUnit("u", "a", 1, { doNotMoveUntil: millis(NOON + 1) }) }, { reason: "FORCED" })).toBeUndefined();
+    expect(drop({ unit: aUnit("u", "a", 1, { doNotMoveUntil: NOON }) })).toBeUndefined();
+  });
+});
+
+describe("which moves start", () => {
+  const move = (index: number, more: Partial<PlannedMove> = {}): PlannedMove => ({
+    ...MOVE,
+    unit: `u${index}` as UnitId,
+    from: `f${index}` as InstanceId,
+    to: `t${index}` as InstanceId,
+    ...more,
+  });
+  const many = Array.from({ length: 50 }, (_, index) => move(index));
+  const start = (
+    waiting: readonly PlannedMove[],
+    verified: number,
+    underWay: readonly PlannedMove[] = [],
+    clustersOf = (_move: PlannedMove): readonly string[] => [],
+  ) => nextStarts({ waiting, underWay, verified, clustersOf }).map(({ unit }) => unit);
+
+  it("is one at first, then two, four, eight, up to twenty", () => {
+    expect([0, 1, 2, 3, 7, 15, 31, 1_000].map((verified) => start(many, verified).length)).toEqual([1, 2, 2, 4, 8, 16, 20, 20]);
+    expect(start(many, 3, [move(60), move(61), move(62)])).toEqual(["u0"]);
+    expect(start(many, 0, [move(60)])).toEqual([]);
+  });
+
+  it("counts forced ones apart from voluntary ones", () => {
+    const drain = Array.from({ length: 30 }, (_, index) => move(100 + index, { reason: "FORCED" }));
+    expect(start([...drain, ...many], 1_000)).toHaveLength(40);
+  });
+
+  it("is two at a time for one instance, eight for one that is overloaded, and one for a managed cluster", () => {
+    const from = (reason: PlannedMove["reason"]) => Array.from({ length: 20 }, (_, index) => move(index, { from: A, reason }));
+    expect(start(from("SHED"), 1_000)).toEqual(["u0", "u1"]);
+    expect(start(from("HOT"), 1_000)).toHaveLength(8);
+    expect(start(many.slice(0, 4), 1_000, [], ({ unit }) => (unit === "u3" ? ["other"] : ["same"]))).toEqual(["u0", "u3"]);
+    expect(start([move(0, { to: B })], 9, [move(1, { to: B }), move(2, { from: B })])).toEqual([]);
+    expect(start([move(0, { from: undefined })], 9)).toEqual(["u0"]);
+  });
+
+  it("lets no later step take the place of an earlier one that waits", () => {
+    const waiting = [
+      move(0, { from: A, to: B }),
+      move(1, { from: A, to: B }),
+      move(2, { from: A, to: C }),
+      move(3, { to: C }),
+      move(4, { to: C }),
+      move(5),
+    ];
+    expect(start(waiting, 1_000)).toEqual(["u0", "u1", "u3", "u5"]);
+  });
+});
+
+describe("a freeze window", () => {
+  const HOUR = 3_600_000;
+  // 2026-11-20 is a Friday.
+  const at = (text: string) => millis(Date.parse(text));
+  const until = (schedule: string, hours: number, now: string) => frozenUntil({ schedule, durationMs: hours * HOUR }, at(now));
+
+  it("holds from its beginning until its end, and not before or after", () => {
+    expect(until("0 18 * * 5", 62, "2026-11-20T17:59:59Z")).toBeUndefined();
+    expect(until("0 18 * * 5", 62, "2026-11-20T18:00:00Z")).toBe(at("2026-11-23T08:00:00Z"));
+    expect(until("0 18 * * 5", 62, "2026-11-23T07:59:59Z")).toBe(at("2026-11-23T08:00:00Z"));
+    expect(until("0 18 * * 5", 62, "2026-11-23T08:00:00Z")).toBeUndefined();
+  });
+
+  it.each([
+    ["*/15 * * * *", "2026-11-20T12:16:00Z", "2026-11-20T12:15:00Z"],
+    ["5-10/5 3,4 * * *", "2026-11-20T04:20:00Z", "2026-11-20T04:10:00Z"],
+    ["0 0 1 1 *", "2027-01-01T00:30:00Z", "2027-01-01T00:00:00Z"],
+    ["0 0 29 2 *", "2028-02-29T00:30:00Z", "2028-02-29T00:00:00Z"],
+    ["0 0 31 12 *", "2026-12-31T00:01:00Z", "2026-12-31T00:00:00Z"],
+    ["0 0 * * 7", "2026-11-22T00:30:00Z", "2026-11-22T00:00:00Z"],
+    ["0 0 * * 0", "2026-11-22T00:30:00Z", "2026-11-22T00:00:00Z"],
+    ["0 0 13 * 5", "2026-11-20T00:30:00Z", "2026-11-20T00:00:00Z"],
+    ["0 0 13 * 5", "2026-10-13T00:30:00Z", "2026-10-13T00:00:00Z"],
+    ["20/20 * * * *", "2026-11-20T12:45:00Z", "2026-11-20T12:40:00Z"],
+  ])("%s holds at %s since %s", (schedule, now, since) => {
+    expect(until(schedule, 1, now)).toBe(at(since) + HOUR);
+  });
+
+  it("does not hold on another day or month", () => {
+    expect(until("0 0 13 * *", 1, "2026-11-20T00:30:00Z")).toBeUndefined();
+    expect(until("0 0 * * 5", 1, "2026-11-21T00:30:00Z")).toBeUndefined();
+    expect(until("0 0 * 12 *", 1, "2026-11-20T00:30:00Z")).toBeUndefined();
+    expect(until("0 0 1 3 *", 1, "2027-02-28T00:30:00Z")).toBeUndefined();
+  });
+
+  it.each([
+    "",
+    "* * * *",
+    "* * * * * *",
+    "60 * * * *",
+    "* 24 * * *",
+    "* * 0 * *",
+    "* * * 13 *",
+    "* * * * 8",
+    "a * * * *",
+    "*/0 * * * *",
+    "5-1 * * * *",
+    "-1 * * * *",
+    "1,, * * * *",
+  ])("%s is no schedule, and never holds", (schedule) => {
+    expect(parseSchedule(schedule)).toBeUndefined();
+    expect(until(schedule, 1, "2026-11-20T00:30:00Z")).toBeUndefined();
+  });
+
+  it("never holds for no time, and not for ever", () => {
+    for (const hours of [0, -1, Number.NaN]) expect(until("* * * * *", hours, "2026-11-20T00:30:00Z")).toBeUndefined();
+    expect(until("0 0 1 1 *", 24 * 365, "2026-11-20T00:30:00Z")).toBeUndefined();
+  });
+});

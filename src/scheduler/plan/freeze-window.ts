@@ -1,0 +1,89 @@
+import { type Millis, millis } from "../../domain/clock.ts";
+
+/** A time in which nothing is moved that need not be: begins by a schedule of five fields, in UTC, and lasts a while. */
+export interface FreezeWindow {
+  /** Minute, hour, day of month, month, day of week (0 and 7 are Sunday), as cron has them. */
+  readonly schedule: string;
+  readonly durationMs: number;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MINUTES = 24 * 60;
+/** A window that lasts longer is taken to last this long. */
+const LONGEST_MINUTES = 31 * DAY_MINUTES;
+const RANGES: readonly Range[] = [
+  [0, 59],
+  [0, 23],
+  [1, 31],
+  [1, 12],
+  [0, 7],
+];
+
+export type Schedule = readonly ReadonlySet<number>[];
+
+/** Reads the five fields: `*`, numbers, ranges, lists and steps. `undefined`: this is no schedule. */
+export function parseSchedule(text: string): Schedule | undefined {
+  const fields = text.trim().split(/\s+/);
+  if (fields.length !== RANGES.length) return undefined;
+  const sets = fields.map((field, index) => parseField(field, RANGES[index] as Range));
+  return sets.every((set) => set !== undefined) ? sets : undefined;
+}
+
+type Range = readonly [least: number, most: number];
+
+function parseField(field: string, range: Range): ReadonlySet<number> | undefined {
+  const parts = field.split(",").map((part) => parsePart(part, range));
+  return parts.every((part) => part !== undefined) ? new Set(parts.flat()) : undefined;
+}
+
+function parsePart(part: string, [least, most]: Range): readonly number[] | undefined {
+  const match = /^(?:\*|(\d+)(?:-(\d+))?)(?:\/(\d+))?$/.exec(part);
+  if (match === null) return undefined;
+  const [, low, high, step] = match;
+  const from = Number(low ?? least);
+  const isOne = low !== undefined && step === undefined;
+  const to = Number(high ?? (isOne ? low : most));
+  const by = Number(step ?? 1);
+  if (by === 0 || from < least || to > most || from > to) return undefined;
+  return Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, index) => from + index * by);
+}
+
+/** Until when the window that began last holds; `undefined` when none does, or the schedule is none. */
+export function frozenUntil(window: FreezeWindow, now: Millis): Millis | undefined {
+  const schedule = parseSchedule(window.schedule);
+  if (schedule === undefined || !(window.durationMs > 0)) return undefined;
+  const minute = Math.floor(now / MINUTE_MS);
+  const length = Math.min(LONGEST_MINUTES, Math.ceil(window.durationMs / MINUTE_MS));
+  for (let back = 0; back <= length; back += 1) {
+    const until = (minute - back) * MINUTE_MS + window.durationMs;
+    if (until <= now) return undefined;
+    if (beginsAt(schedule, minute - back)) return millis(until);
+  }
+  return undefined;
+}
+
+/** Whether a window begins in a minute since the epoch. As in cron, day of month and of week are either-or when both are given. */
+function beginsAt([minutes, hours, days, months, weekdays]: Schedule, minute: number): boolean {
+  const day = Math.floor(minute / DAY_MINUTES);
+  const ofDay = minute - day * DAY_MINUTES;
+  if (minutes?.has(ofDay % 60) !== true || hours?.has(Math.floor(ofDay / 60)) !== true) return false;
+  const [month, date] = monthAndDate(day);
+  if (months?.has(month) !== true) return false;
+  // The first of January 1970 was a Thursday.
+  const weekday = (day + 4) % 7;
+  const isWeekday = weekdays?.has(weekday) === true || (weekday === 0 && weekdays?.has(7) === true);
+  const [isAnyDate, isAnyWeekday] = [days?.size === 31, (weekdays?.size ?? 0) >= 7];
+  if (isAnyDate || isAnyWeekday) return (isAnyDate || days?.has(date) === true) && (isAnyWeekday || isWeekday);
+  return days?.has(date) === true || isWeekday;
+}
+
+/** Month and date of a day since the epoch, by counting days from a first of March (H. Hinnant, "chrono-compatible low-level date algorithms"). */
+function monthAndDate(day: number): readonly [month: number, date: number] {
+  const shifted = day + 719_468;
+  const era = Math.floor(shifted / 146_097);
+  const ofEra = shifted - era * 146_097;
+  const year = Math.floor((ofEra - Math.floor(ofEra / 1_460) + Math.floor(ofEra / 36_524) - Math.floor(ofEra / 146_096)) / 365);
+  const ofYear = ofEra - (365 * year + Math.floor(year / 4) - Math.floor(year / 100));
+  const fromMarch = Math.floor((5 * ofYear + 2) / 153);
+  return [fromMarch < 10 ? fromMarch + 3 : fromMarch - 9, ofYear - Math.floor((153 * fromMarch + 2) / 5) + 1];
+}

@@ -1,0 +1,60 @@
+import { LOAD_DIMENSIONS } from "../../domain/load.ts";
+import { boundAt, shareOf } from "../utilisation.ts";
+import type { Bundle } from "./bundles.ts";
+import { NOTHING, NOWHERE, openLedger } from "./ledger.ts";
+import type { PlannerPolicy } from "./planner-policy.ts";
+import type { PlanSeat } from "./snapshot.ts";
+
+/** Bounds on dominant utilisation, ppm. Above `bound` an instance is too full; one that sheds goes down to `shedTo`. */
+export interface Limits {
+  readonly mean: number;
+  /** The dimension the mean is highest in. */
+  readonly scarce: number;
+  readonly tight: number;
+  readonly bound: number;
+  readonly shedTo: number;
+  readonly hard: number;
+}
+
+export interface Occupancy {
+  readonly seats: readonly PlanSeat[];
+  readonly capacities: readonly (readonly number[])[];
+  readonly bundles: readonly Bundle[];
+  /** Where the units of each bundle are. */
+  readonly where: readonly (readonly number[])[];
+}
+
+/**
+ * The mean is what ACTIVE instances would carry if they carried everything. A unit that waits and that no instance could hold
+ * even alone is left out: it would raise the bound of all others and be placed nowhere.
+ *
+ * `shedTo` keeps its distance from `bound` also where both are held by the activity threshold or the hard limit: an instance
+ * that was left at exactly the bound would be above it again with the next fluctuation.
+ */
+export function limitsOf({ seats, capacities, bundles, where }: Occupancy, { placement }: PlannerPolicy): Limits {
+  const active = seats.flatMap(({ state }, seat) => (state === "ACTIVE" ? [seat] : []));
+  const empty = openLedger(capacities);
+  const isCounted = ({ index, load }: Bundle): boolean =>
+    where[index]?.some((seat) => seat !== NOWHERE) === true || active.some((seat) => empty.fits(seat, load, placement.hardLimit));
+  const loads = bundles.filter(isCounted).map(({ load }) => load);
+  const means = LOAD_DIMENSIONS.map((_, d) =>
+    shareOf(
+      sumOf(loads, d),
+      sumOf(
+        active.map((seat) => capacities[seat] ?? NOTHING),
+        d,
+      ),
+    ),
+  );
+  const mean = Math.max(...means);
+  const tight = boundAt(mean, placement.tight, placement);
+  const bound = boundAt(mean, placement.loose, placement);
+  const shedTo = Math.min(tight, Math.max(mean, Math.floor((bound * placement.tight) / placement.loose)));
+  return { mean, scarce: means.indexOf(mean), tight, bound, shedTo, hard: placement.hardLimit };
+}
+
+function sumOf(rows: readonly (readonly number[])[], d: number): number {
+  let sum = 0;
+  for (const row of rows) sum += row[d] as number;
+  return sum;
+}

@@ -1,0 +1,59 @@
+import type { Millis } from "../../domain/clock.ts";
+import { WHOLE } from "../policy.ts";
+import type { Book } from "./book.ts";
+import type { Bundle } from "./bundles.ts";
+import type { PlannerPolicy } from "./planner-policy.ts";
+
+/** What any plan must move at least, and how many, to end with nobody above the bound and everybody where it may be. */
+export interface LowerBound {
+  /** In the scarce dimension: to bring every instance back to the bound. */
+  readonly load: number;
+  /** The same, and every instance that sheds down to what it aims at: what the gap between the two costs. */
+  readonly toTarget: number;
+  readonly moves: number;
+}
+
+export interface Moment {
+  readonly at: Millis;
+  readonly policy: PlannerPolicy;
+}
+
+/**
+ * Reckoned on the fleet as the snapshot has it. Forced units move whatever happens; of the others, what overfull instances
+ * have to give and what new ones have to get may be the same moves, so the larger of the two counts.
+ */
+export function lowerBoundOf(book: Book, forced: readonly Bundle[], { at, policy }: Moment): LowerBound {
+  const { fillShort, persistMs } = policy;
+  const { scarce, bound, shedTo, mean } = book.limits;
+  const isForced = new Set(forced);
+  const goal = Math.floor((mean * (WHOLE - fillShort)) / WHOLE);
+  let [given, shed, got] = [0, 0, 0];
+  let moves = forced.reduce((sum, { units }) => sum + units.length, 0);
+  for (const [seat, { state, isFilling, isOverloaded, aboveSince }] of book.seats.entries()) {
+    if (state !== "ACTIVE" && state !== "CORDONED") continue;
+    const excess = book.surplus(seat, scarce, bound);
+    if (excess > 0) {
+      const staying = book.bundlesOn(seat).filter((bundle) => !isForced.has(bundle));
+      given += excess;
+      if (isOverloaded || (aboveSince !== undefined && at - aboveSince >= persistMs)) shed += book.surplus(seat, scarce, shedTo);
+      moves += fewestFor(
+        staying.map((bundle) => bundle.load[scarce] as number),
+        excess,
+      );
+    }
+    if (isFilling) got += Math.max(0, -book.surplus(seat, scarce, goal));
+  }
+  const load = forced.reduce((sum, bundle) => sum + (bundle.load[scarce] as number), 0);
+  return { load: load + Math.max(given, got), toTarget: load + Math.max(shed, got), moves };
+}
+
+/** How many of the largest amounts add up to the excess; all of them when they do not. */
+function fewestFor(amounts: readonly number[], excess: number): number {
+  const sorted = [...amounts].sort((a, b) => b - a);
+  let sum = 0;
+  const index = sorted.findIndex((amount) => {
+    sum += amount;
+    return sum >= excess;
+  });
+  return index < 0 ? sorted.length : index + 1;
+}

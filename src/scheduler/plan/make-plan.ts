@@ -1,0 +1,95 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { PlanGoal } from "../../domain/plan.ts";
+import type { RingSource } from "../ring-memo.ts";
+import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
+import { type Plan, planMoves } from "./plan-moves.ts";
+import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
+import type { PlanReport } from "./report.ts";
+import type { PlanSnapshot } from "./snapshot.ts";
+
+export interface Goal {
+  readonly kind: PlanGoal;
+  /** The instance to drain or remove, or one like that which is to be added. */
+  readonly instance?: Instance | undefined;
+}
+
+/** A plan's report with what a person needs to read it long after. */
+export interface PlanDocument extends PlanReport {
+  readonly names: { readonly units: Readonly<Record<string, string>>; readonly instances: Readonly<Record<string, string>> };
+  /** Of the units that move, those that take a live move. */
+  readonly deployed: readonly string[];
+}
+
+export interface MadePlan {
+  readonly snapshot: PlanSnapshot;
+  readonly plan: Plan;
+  readonly document: PlanDocument;
+}
+
+/** Id of an instance that a plan supposes to be there. */
+const SUPPOSED = "(one more)" as InstanceId;
+
+const { brakes } = DEFAULT_PLANNER_POLICY;
+const ANY = Number.MAX_SAFE_INTEGER;
+/** What an instance would take in the end, in however many plans: budgets of one of them say nothing about that. */
+const UNHURRIED: PlannerPolicy = {
+  ...DEFAULT_PLANNER_POLICY,
+  brakes: { ...brakes, movesPerPlan: ANY, movesPerHour: ANY, movesPerInstance: ANY, movesPerCluster: ANY, workspaces: 1_000_000 },
+};
+
+/** Makes the plan a goal asks for from rows as they were at one moment. */
+export function makePlan(facts: PlanningFacts, goal: Goal, options: { readonly at: Millis; readonly ringOf?: RingSource }): MadePlan {
+  const snapshot = snapshotFor(assembleSnapshot(facts, options.at), goal);
+  const policy = goal.kind === "add" ? UNHURRIED : DEFAULT_PLANNER_POLICY;
+  const plan = planMoves(snapshot, options.ringOf === undefined ? { policy } : { policy, ringOf: options.ringOf });
+  const moved = new Set(plan.moves.map(({ unit }) => unit));
+  const { left, unplaceable, withoutSeat } = plan.report;
+  const named = new Set<string>([
+    ...moved,
+    ...left.shown.map(({ unit }) => unit),
+    ...[...unplaceable, ...withoutSeat].flatMap(({ units }) => units),
+  ]);
+  const units = facts.units
+    .filter(({ unit }) => named.has(unit.id))
+    .map(({ unit, namespace }) => [unit.id, nameOf(unit.bucket, namespace)] as const);
+  const document = {
+    ...plan.report,
+    names: { units: Object.fromEntries(units), instances: Object.fromEntries(snapshot.seats.map(({ id, name }) => [id, name])) },
+    deployed: facts.units.filter(({ unit, isDeployed }) => isDeployed && moved.has(unit.id)).map(({ unit }) => unit.id),
+  };
+  return { snapshot, plan, document };
+}
+
+function nameOf(bucket: number, namespace: string): string {
+  return bucket === 0 ? namespace : `${namespace} (part ${bucket})`;
+}
+
+/** The fleet as the goal supposes it to be. */
+function snapshotFor(snapshot: PlanSnapshot, { kind, instance }: Goal): PlanSnapshot {
+  if (kind === "rebalance" || instance === undefined) return snapshot;
+  const { seats } = snapshot;
+  switch (kind) {
+    case "drain":
+      return {
+        ...snapshot,
+        seats: seats.map((seat) => (seat.id === instance.id ? { ...seat, state: "DRAINING", isOverloaded: false } : seat)),
+      };
+    case "remove":
+      return { ...snapshot, seats: seats.filter(({ id }) => id !== instance.id) };
+    case "add": {
+      const { capacity, weight, pool } = instance;
+      const more = {
+        id: SUPPOSED,
+        name: `one more of ${pool}`,
+        state: "ACTIVE",
+        capacity,
+        weight,
+        isOverloaded: false,
+        isFilling: true,
+      } as const;
+      return { ...snapshot, seats: [...seats, more] };
+    }
+  }
+}

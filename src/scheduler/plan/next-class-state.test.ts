@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { aFacts, aReport, aRow, longAbove, unitRows } from "../testing/facts.ts";
+import { HOUR_MS, NOON } from "../testing/snapshots.ts";
+import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
+import { nextClassState } from "./next-class-state.ts";
+
+const [A, B] = [aRow("a"), aRow("b")];
+const next = (facts: PlanningFacts, at = NOON) => nextClassState(facts, assembleSnapshot(facts, at));
+const flooded = (milliCpu: number) => ({ planning: ZERO_LOAD, recent: { ...ZERO_LOAD, milliCpu }, at: NOON });
+
+describe("what is remembered of a class", () => {
+  it("is since when an instance has been above the bound, and no more once it is not", () => {
+    const full = aFacts([A, B], [...unitRows("a", 18, 50), ...unitRows("b", 2, 50)]);
+    expect(next(full).aboveSince).toEqual({ [A.id]: NOON });
+    expect(next({ ...full, ...longAbove("a") }).aboveSince).toEqual({ [A.id]: NOON - 3 * HOUR_MS });
+    expect(next({ ...aFacts([A, B], unitRows("a", 2, 50)), ...longAbove("a") }).aboveSince).toEqual({});
+  });
+
+  it("is since when an instance is overloaded, with a gap between beginning and end", () => {
+    const at = (milliCpu: number, since?: number) =>
+      next(
+        aFacts([A, B], unitRows("a", 10, 1, { known: flooded(milliCpu) }), {
+          state: { aboveSince: {}, overloadedSince: since === undefined ? {} : { [A.id]: millis(since) } },
+        }),
+      ).overloadedSince;
+    expect(at(91)).toEqual({ [A.id]: NOON });
+    expect(at(85)).toEqual({});
+    expect(at(85, NOON - 5)).toEqual({ [A.id]: NOON - 5 });
+    expect(at(79, NOON - 5)).toEqual({});
+  });
+
+  it("is the total that was trusted; of a jump that a rival came up", () => {
+    const facts = aFacts([A, B], []);
+    expect(next(facts).reference).toEqual({ total: loadVector(() => 1000) });
+    const jumped = { ...facts, state: { ...facts.state, reference: { total: loadVector(() => 100) } } };
+    expect(next(jumped).reference).toEqual({ total: loadVector(() => 100), rival: { total: loadVector(() => 1000), since: NOON } });
+  });
+
+  it("learns nothing from metrics that are not trusted, and forgets overloads it cannot see", () => {
+    const known = { aboveSince: { [B.id]: NOON }, overloadedSince: { [A.id]: NOON }, reference: { total: ZERO_LOAD } };
+    const facts = aFacts([A, B], unitRows("a", 10, 50, { known: flooded(99) }), { instanceLoads: [], state: known });
+    expect(next(facts)).toEqual({ aboveSince: { [B.id]: NOON }, overloadedSince: {}, reference: { total: ZERO_LOAD } });
+  });
+
+  it("is a fit of what CPU is made of, once a day", () => {
+    const instances = Array.from({ length: 12 }, (_, index) => aRow(`s${index}`));
+    const instanceLoads = instances.map(({ id }, index) => ({
+      ...aReport(id, NOON),
+      observation: { milliCpu: 25 + 10 * index, requests: 200 * index, resources: 0, applications: 0 },
+    }));
+    const facts = aFacts(instances, [], { instanceLoads });
+    const first = next(facts);
+    expect(first.fittedAt).toBe(NOON);
+    expect(first.weights?.request).toBeCloseTo(0.05, 2);
+    expect(next({ ...facts, state: first }, millis(NOON + 60_000)).fittedAt).toBe(NOON);
+  });
+});

@@ -1,0 +1,45 @@
+import type { Millis } from "../../domain/clock.ts";
+import { FIRST_WEIGHTS, nextCpuWeights } from "../load/cpu-weights.ts";
+import { METRICS_LIMITS, totalOf } from "../load/judge-metrics.ts";
+import { nextOverloaded } from "../load/next-overloaded.ts";
+import { nextReference } from "../load/next-reference.ts";
+import { type ClassState, type PlanningFacts, presentLoads, reportsOf } from "./assemble.ts";
+import { nextAbove } from "./next-above.ts";
+import type { PlanSnapshot } from "./snapshot.ts";
+
+const REFIT_MS = 24 * 60 * 60_000;
+
+/**
+ * What is remembered for the next plan. While metrics are not trusted nothing that rests on them is learnt; an overload alone is
+ * followed through a jump, which it may have caused itself.
+ */
+export function nextClassState(facts: PlanningFacts, snapshot: PlanSnapshot): ClassState {
+  const { state, instanceLoads } = facts;
+  const { at, metrics } = snapshot;
+  const isTrusted = metrics.kind === "trusted";
+  const isPresent = isTrusted || metrics.rule === "JUMP";
+  const reference = nextReference(state.reference, metrics, { total: totalOf(reportsOf(facts)), at });
+  const isDue = isTrusted && (state.fittedAt === undefined || at - state.fittedAt >= REFIT_MS);
+  return {
+    ...(reference === undefined ? {} : { reference }),
+    ...(isDue ? refit(state, instanceLoads, at) : keptFit(state)),
+    aboveSince: isTrusted ? Object.fromEntries(nextAbove(snapshot)) : state.aboveSince,
+    overloadedSince: isPresent ? nextOverloaded(presentLoads(facts), at) : {},
+  };
+}
+
+function refit(
+  { weights = FIRST_WEIGHTS }: ClassState,
+  loads: PlanningFacts["instanceLoads"],
+  at: Millis,
+): Pick<ClassState, "weights" | "fittedAt"> {
+  const fresh = loads.filter((load) => at - load.at <= METRICS_LIMITS.staleMs);
+  const seen = fresh.flatMap(({ instanceId, observation }) =>
+    observation === undefined ? [] : [{ instance: instanceId, ...observation }],
+  );
+  return { weights: nextCpuWeights(weights, seen), fittedAt: at };
+}
+
+function keptFit({ weights, fittedAt }: ClassState): Pick<ClassState, "weights" | "fittedAt"> {
+  return { ...(weights === undefined ? {} : { weights }), ...(fittedAt === undefined ? {} : { fittedAt }) };
+}

@@ -1,0 +1,132 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import { LOAD_DIMENSIONS, type LoadDimension } from "../../domain/load.ts";
+import { MOVE_REASONS, type MoveReason } from "../../domain/plan.ts";
+import type { MetricsVerdict } from "../load/judge-metrics.ts";
+import { WHOLE } from "../policy.ts";
+import type { Book } from "./book.ts";
+import type { Brake } from "./budget.ts";
+import type { LowerBound } from "./lower-bound.ts";
+import type { Planning } from "./planning.ts";
+import type { MoveRecord, StayRecord } from "./record.ts";
+
+/** How evenly the ACTIVE instances are used. Shares are ppm. */
+export interface Balance {
+  readonly worst: InstanceId | undefined;
+  /** Utilisation of the worst, and that over the mean. */
+  readonly share: number;
+  readonly overMean: number;
+  /** How many are above the bound. */
+  readonly above: number;
+}
+
+/** Why a plan is as it is: who moves and why, what it costs and gains, what held it back, who was considered and left. */
+export interface PlanReport {
+  readonly class: string;
+  readonly at: Millis;
+  readonly metrics: MetricsVerdict;
+  /** The dimension everything below is reckoned in. */
+  readonly dimension: LoadDimension;
+  readonly mean: number;
+  readonly bound: number;
+  readonly shedTo: number;
+  readonly before: Balance;
+  readonly after: Balance;
+  readonly moves: Readonly<Record<MoveReason, number>>;
+  /** Load of what moves from one instance to another, and the least that had to, ppm of all load. */
+  readonly moved: number;
+  readonly lowerBound: LowerBound;
+  /** Workspaces of which something moves from one instance to another, of how many. */
+  readonly workspaces: { readonly moved: number; readonly of: number };
+  /** Why a person has to approve; empty: nobody has to. */
+  readonly approval: readonly string[];
+  readonly brakes: readonly Brake[];
+  /** Units that must move and find no room; they keep their owner if they have one. */
+  readonly unplaceable: readonly MoveRecord[];
+  /** Units that should have left a full instance and found no room. */
+  readonly withoutSeat: readonly MoveRecord[];
+  /** Units that were considered and left, and how many there were. */
+  readonly left: { readonly shown: readonly StayRecord[]; readonly count: number };
+  /** Instances that stay above the bound with nothing left that could be moved. */
+  readonly needsCapacity: readonly InstanceId[];
+}
+
+/** Of units that were left where they are, a report names this many. */
+const SHOWN = 50;
+
+export function balanceOf(book: Book): Balance {
+  const { mean, bound } = book.limits;
+  const shares = book.seats.flatMap(({ id, state }, seat) => (state === "ACTIVE" ? [{ id, share: book.share(seat) }] : []));
+  const worst = shares.reduce<(typeof shares)[number] | undefined>((a, b) => (a === undefined || b.share > a.share ? b : a), undefined);
+  const share = worst?.share ?? 0;
+  const overMean = mean === 0 ? 0 : Math.round((share * WHOLE) / mean);
+  return { worst: worst?.id, share, overMean, above: shares.filter((each) => each.share > bound).length };
+}
+
+export interface Before {
+  readonly balance: Balance;
+  readonly lowerBound: LowerBound;
+}
+
+export function reportOf(planning: Planning, { balance, lowerBound }: Before): PlanReport {
+  const { snapshot, book, moves, homeless, policy } = planning;
+  const { mean, bound, shedTo, scarce } = book.limits;
+  const total = book.bundles.reduce((sum, bundle) => sum + (bundle.load[scarce] as number), 0);
+  const after = balanceOf(book);
+  const records = [...homeless.values()];
+  const moved = movedLoad(planning);
+  const workspaces = { moved: movedWorkspaces(planning), of: new Set(snapshot.units.map(({ workspaceId }) => workspaceId)).size };
+  const shares = { load: ppm(moved, total), workspaces: ppm(workspaces.moved, workspaces.of) };
+  const withoutSeat = records.filter(({ reason }) => reason !== "FORCED");
+  return {
+    class: snapshot.class,
+    at: snapshot.at,
+    metrics: snapshot.metrics,
+    dimension: LOAD_DIMENSIONS[scarce] as LoadDimension,
+    mean,
+    bound,
+    shedTo,
+    before: balance,
+    after,
+    moves: Object.fromEntries(
+      MOVE_REASONS.map((reason) => [reason, moves.filter((move) => move.reason === reason).length]),
+    ) as PlanReport["moves"],
+    moved: shares.load,
+    lowerBound: { load: ppm(lowerBound.load, total), toTarget: ppm(lowerBound.toTarget, total), moves: lowerBound.moves },
+    workspaces,
+    approval: [
+      ...(shares.load > policy.approval.load ? ["LOAD"] : []),
+      ...(shares.workspaces > policy.approval.workspaces ? ["WORKSPACES"] : []),
+    ],
+    brakes: [...planning.brakes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, brake]) => brake),
+    unplaceable: records.filter(({ reason }) => reason === "FORCED"),
+    withoutSeat,
+    left: leftOf(planning),
+    needsCapacity: needsCapacity(planning, withoutSeat),
+  };
+}
+
+function leftOf({ stays }: Planning): PlanReport["left"] {
+  const sorted = [...stays.values()].sort((a, b) => (a.unit < b.unit ? -1 : 1));
+  return { shown: sorted.slice(0, SHOWN), count: sorted.length };
+}
+
+function movedLoad({ book, moved, moves }: Planning): number {
+  const movers = new Set(moves.filter(({ from }) => from !== undefined).map(({ unit }) => unit));
+  const { scarce } = book.limits;
+  return [...moved].reduce((sum, { units, load }) => (units.some(({ id }) => movers.has(id)) ? sum + (load[scarce] as number) : sum), 0);
+}
+
+function movedWorkspaces({ snapshot, moves }: Planning): number {
+  const movers = new Set(moves.filter(({ from }) => from !== undefined).map(({ unit }) => unit));
+  return new Set(snapshot.units.filter(({ id }) => movers.has(id)).map(({ workspaceId }) => workspaceId)).size;
+}
+
+function needsCapacity({ book }: Planning, withoutSeat: readonly MoveRecord[]): readonly InstanceId[] {
+  const tried = new Set(withoutSeat.flatMap(({ cause }) => ("instance" in cause ? [cause.instance] : [])));
+  return book.seats.flatMap(({ id }, seat) => (tried.has(id) && book.share(seat) > book.limits.bound ? [id] : []));
+}
+
+function ppm(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.round((part * WHOLE) / whole);
+}

@@ -1,0 +1,97 @@
+import type { Millis } from "../../domain/clock.ts";
+import { canonicalJson, sha256 } from "../../domain/hash.ts";
+import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { LoadVector } from "../../domain/load.ts";
+import type { UnitNeeds } from "../../domain/needs.ts";
+import type { MetricsVerdict } from "../load/judge-metrics.ts";
+import type { Seat } from "../place-unit.ts";
+import { inOrder } from "./in-order.ts";
+
+/** An instance as the planner sees it. Its own `load` is not read: what it carries is the sum of its units. */
+export interface PlanSeat extends Omit<Seat, "load" | "occupied"> {
+  /** The health verdict says that it is overloaded now. */
+  readonly isOverloaded: boolean;
+  /** It is new, or was emptied, and should take its share of the load. */
+  readonly isFilling: boolean;
+  /** Since when it has been above the bound (`next-above.ts`). */
+  readonly aboveSince?: Millis | undefined;
+}
+
+export interface PlanUnit {
+  readonly id: UnitId;
+  readonly workspaceId: WorkspaceId;
+  readonly owner?: InstanceId | undefined;
+  readonly epoch: number;
+  /** Planning load. */
+  readonly load: LoadVector;
+  /** Load of the last ten minutes: what counts on an instance that is overloaded. */
+  readonly recentLoad?: LoadVector | undefined;
+  readonly needs?: UnitNeeds | undefined;
+  /** Names of the managed clusters it deploys to. */
+  readonly clusters?: readonly string[] | undefined;
+  /** A move to this instance is under way: both count it. */
+  readonly movingTo?: InstanceId | undefined;
+  /** When its last move ended. */
+  readonly movedAt?: Millis | undefined;
+  /** Moves of it that failed in a row, the last of them. */
+  readonly failed?: { readonly times: number; readonly at: Millis; readonly to: InstanceId } | undefined;
+  readonly doNotMoveUntil?: Millis | undefined;
+}
+
+/** A voluntary move that was begun less than an hour before the snapshot. */
+export interface RecentMove {
+  readonly unit: UnitId;
+  readonly from: InstanceId;
+  readonly to: InstanceId;
+}
+
+/** Everything a plan is made from, read in one transaction. Nothing else decides: no clock, no chance, no order of rows. */
+export interface PlanSnapshot {
+  readonly class: string;
+  readonly at: Millis;
+  readonly seats: readonly PlanSeat[];
+  readonly units: readonly PlanUnit[];
+  readonly metrics: MetricsVerdict;
+  readonly recentMoves: readonly RecentMove[];
+  /** How the last moves ended, newest first. */
+  readonly outcomes: readonly ("done" | "failed")[];
+  /** Why nothing is moved now that need not be: a freeze window, a wave that bakes. */
+  readonly freeze?: { readonly reason: string; readonly until: Millis } | undefined;
+}
+
+/**
+ * Content hash of a snapshot. Every row becomes a line of text with its fields in one order, and the rows are sorted, so that
+ * they may come in any order. Lines, not one canonical JSON: that takes seconds for 100,000 units.
+ */
+export function snapshotHash(snapshot: PlanSnapshot): string {
+  const { seats, units, recentMoves, ...head } = snapshot;
+  const moved = recentMoves.map(({ unit, from, to }) => `moved ${unit} ${from} ${to}`).sort();
+  const text = `${canonicalJson(head)}\n${textOf(seats, seatLine)}${textOf(units, unitLine)}${moved.join("\n")}`;
+  return sha256(text).slice(0, 32);
+}
+
+function textOf<Row extends { readonly id: string }>(rows: readonly Row[], lineOf: (row: Row) => string): string {
+  let text = "";
+  for (const row of inOrder(rows)) text += `${lineOf(row)}\n`;
+  return text;
+}
+
+function vector(load: LoadVector | undefined): string {
+  if (load === undefined) return "-";
+  const { applications, clusterEntries, cachedResources, milliCpu, gitPerMinute } = load;
+  return `${applications},${clusterEntries},${cachedResources},${milliCpu},${gitPerMinute}`;
+}
+
+function seatLine(seat: PlanSeat): string {
+  const { id, state, weight, capacity, traits, isOverloaded, isFilling, aboveSince } = seat;
+  const flags = `${isOverloaded ? "hot" : "-"} ${isFilling ? "fill" : "-"} ${aboveSince ?? "-"}`;
+  return `seat ${id} ${state} ${weight} ${vector(capacity)} ${flags} ${traits === undefined ? "-" : canonicalJson(traits)}`;
+}
+
+function unitLine(unit: PlanUnit): string {
+  const { id, workspaceId, owner, epoch, load, recentLoad, movingTo, movedAt, doNotMoveUntil, needs, clusters, failed } = unit;
+  const row = `unit ${id} ${workspaceId} ${owner ?? "-"} ${epoch} ${vector(load)} ${vector(recentLoad)}`;
+  const times = `${movingTo ?? "-"} ${movedAt ?? "-"} ${doNotMoveUntil ?? "-"}`;
+  const isPlain = needs === undefined && clusters === undefined && failed === undefined;
+  return isPlain ? `${row} ${times}` : `${row} ${times} ${canonicalJson({ needs, clusters: clusters?.toSorted(), failed })}`;
+}

@@ -1,0 +1,284 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import { ZERO_LOAD } from "../../domain/load.ts";
+import { WHOLE } from "../policy.ts";
+import { createRingMemo } from "../ring-memo.ts";
+import { apps, aSeat, aSnapshot, aUnit, HOUR_MS, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
+import { nextAbove } from "./next-above.ts";
+import { planMoves } from "./plan-moves.ts";
+import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
+import type { PlanSnapshot } from "./snapshot.ts";
+
+const ringOf = createRingMemo()("eu/shared/public");
+const BRAKES = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE };
+const plan = (snapshot: PlanSnapshot, brakes: Partial<PlannerPolicy["brakes"]> = {}) =>
+  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, brakes: { ...BRAKES, ...brakes } }, ringOf });
+const OTHERS = ["b", "c", "d", "e"];
+/** One instance at 85 %, four at 55 %. */
+const full = (seat = LONG_ABOVE) =>
+  aSnapshot(
+    [aSeat("a", seat), ...OTHERS.map((name) => aSeat(name))],
+    [...units("a", 85, 10), ...OTHERS.flatMap((name) => units(name, 55, 10))],
+  );
+const withUnits = (snapshot: PlanSnapshot, change: Partial<PlanSnapshot["units"][number]>): PlanSnapshot => ({
+  ...snapshot,
+  units: snapshot.units.map((unit) => (unit.owner === "a" ? { ...unit, ...change } : unit)),
+});
+
+describe("an instance that has long been above the bound", () => {
+  it("sheds down to 1.05 × the mean, which is below the bound that brought it there", () => {
+    const { moves, report } = plan(full());
+    expect(report).toMatchObject({ mean: 610_000, bound: 671_000, shedTo: 640_500 });
+    expect(moves).toHaveLength(20);
+    expect(moves.every(({ from, reason }) => from === "a" && reason === "SHED")).toBe(true);
+    expect(report.brakes).toMatchObject([{ brake: "PLAN_MOVES", used: 20, asked: 1, limit: 20 }]);
+    const all = plan(full(), { movesPerPlan: 100, movesPerInstance: 100 });
+    expect(all.report.after).toMatchObject({ share: 640_000, above: 0 });
+    expect(all.moves).toHaveLength(21);
+    expect(all.report.brakes).toEqual([]);
+  });
+
+  it("waits until it has been so for an hour, and says how long it has", () => {
+    const { moves, report } = plan(full({ aboveSince: millis(NOON - HOUR_MS + 1) }));
+    expect(moves).toEqual([]);
+    expect(report.brakes).toEqual([{ brake: "PERSISTENCE", instance: "a", forMs: HOUR_MS - 1, persistMs: HOUR_MS }]);
+    expect(plan(full({ aboveSince: millis(NOON - HOUR_MS) })).moves.length).toBeGreaterThan(0);
+    expect(plan(full({})).report.brakes).toMatchObject([{ brake: "PERSISTENCE", forMs: 0 }]);
+  });
+
+  it("is known to be above since it was first seen so, and not when it is back", () => {
+    expect([...nextAbove(full({}))]).toEqual([["a", NOON]]);
+    expect([...nextAbove(full())]).toEqual([["a", NOON - 2 * HOUR_MS]]);
+    expect([...nextAbove(aSnapshot([aSeat("a", LONG_ABOVE)], []))]).toEqual([]);
+  });
+
+  it("keeps units that have not cooled down, must not move, failed to, or are on their way, and says until when", () => {
+    const left = (change: Partial<PlanSnapshot["units"][number]>) => {
+      const { moves, report } = plan(withUnits(full(), change));
+      expect(moves).toEqual([]);
+      expect(report.left.count).toBe(85);
+      expect(report.left.shown).toHaveLength(50);
+      return report.left.shown[0];
+    };
+    const stay = { unit: "a-000", instance: "a", at: NOON };
+    expect(left({ movedAt: millis(NOON - 23 * HOUR_MS) })).toEqual({ ...stay, rule: "COOL_DOWN", until: NOON + HOUR_MS });
+    expect(left({ doNotMoveUntil: millis(NOON + 1) })).toEqual({ ...stay, rule: "DO_NOT_MOVE", until: NOON + 1 });
+    const failed = (times: number, hours: number) => ({ failed: { times, at: millis(NOON - hours * HOUR_MS), to: "b" as InstanceId } });
+    expect(left(failed(1, 5))).toEqual({ ...stay, rule: "FAILED_BEFORE", until: NOON + HOUR_MS });
+    expect(left(failed(2, 11))).toMatchObject({ until: NOON + HOUR_MS });
+    expect(left(failed(99, 23))).toMatchObject({ until: NOON + HOUR_MS });
+    expect(left({ movingTo: "a" as InstanceId })).toEqual({ ...stay, rule: "MOVING", until: undefined });
+    for (const over of [{ movedAt: millis(NOON - 24 * HOUR_MS) }, { doNotMoveUntil: NOON }, failed(1, 6)])
+      expect(plan(withUnits(full(), over)).moves.length).toBeGreaterThan(0);
+  });
+
+  it("counts a unit that is on its way both where it is and where it goes", () => {
+    const snapshot = aSnapshot(
+      [aSeat("a"), aSeat("b")],
+      [...units("a", 1, 500, { movingTo: "b" as InstanceId }), aUnit("new", undefined, 450)],
+    );
+    const { moves, report } = plan(snapshot);
+    expect(moves).toEqual([]);
+    expect(report.unplaceable).toMatchObject([{ answer: { refusals: [{ would: 950_000 }, { would: 950_000 }] } }]);
+  });
+
+  it("exchanges a unit for a smaller one when none fits elsewhere alone", () => {
+    const seats = [aSeat("a", LONG_ABOVE), aSeat("b")];
+    const held = [...units("a", 3, 260), aUnit("small", "b", 180), aUnit("large", "b", 420)];
+    const { moves, report } = plan(aSnapshot(seats, held));
+    expect(report.bound).toBe(759_000);
+    expect(moves.map(({ reason }) => reason)).toEqual(["SWAP", "SWAP"]);
+    expect(new Set(moves.map(({ from, to }) => `${from}${to}`))).toEqual(new Set(["ab", "ba"]));
+    expect(report.after).toMatchObject({ share: 700_000, above: 0 });
+  });
+
+  it("is named as in need of capacity when nothing can leave it", () => {
+    const held = [aUnit("u", "a", 700), aUnit("v", "b", 550), aUnit("w", "c", 550)];
+    const { moves, report } = plan(aSnapshot([aSeat("a", LONG_ABOVE), aSeat("b"), aSeat("c")], held));
+    expect(moves).toEqual([]);
+    expect(report.needsCapacity).toEqual(["a"]);
+    expect(report.withoutSeat).toMatchObject([{ units: ["u"], reason: "SHED", answer: { rule: "NOTHING_FITS" } }]);
+  });
+
+  it("is relieved in the dimension that is fullest", () => {
+    const heavy = aUnit("cpu", "a", 0, { load: { ...ZERO_LOAD, milliCpu: 200 } });
+    const more = aUnit("cpu2", "a", 0, { load: { ...ZERO_LOAD, milliCpu: 600 } });
+    const snapshot = aSnapshot([aSeat("a", LONG_ABOVE), aSeat("b")], [heavy, more, ...units("a", 10, 20)]);
+    expect(plan(snapshot).moves.map(({ unit }) => unit)).toEqual(["cpu"]);
+  });
+});
+
+describe("an instance that is overloaded now", () => {
+  const hot = (more: Partial<PlanSnapshot> = {}): PlanSnapshot => {
+    const calm = full({ isOverloaded: true });
+    return {
+      ...calm,
+      units: calm.units.map((unit) => ({ ...unit, load: apps(5), recentLoad: unit.owner === "a" ? apps(10) : apps(500) })),
+      ...more,
+    };
+  };
+
+  it("sheds by what its units do now, four-fold, without waiting and without cooling down", () => {
+    const { moves, report } = plan(withUnits(hot(), { movedAt: NOON }), { movesPerPlan: 6, movesPerInstance: 6 });
+    expect(report.before.share).toBe(850_000);
+    expect(report.bound).toBe(600_000);
+    expect(moves).toHaveLength(24);
+    expect(moves.every(({ reason }) => reason === "HOT")).toBe(true);
+  });
+
+  it("comes down to the bound, and by a fixed part where it is below that already", () => {
+    expect(plan(hot(), { movesPerInstance: 100, movesPerPlan: 100 }).report.after.share).toBe(600_000);
+    const below = withUnits(hot(), { recentLoad: apps(6) });
+    const { report } = plan(below, { movesPerInstance: 100, movesPerPlan: 100 });
+    expect(report.before.share).toBe(510_000);
+    expect(report.after.share).toBeLessThanOrEqual(433_500);
+    expect(report.after.share).toBeGreaterThan(420_000);
+  });
+
+  it("is helped although the fleet's total jumped, and not by load that is stale, in a freeze, or against do-not-move", () => {
+    const jump = { kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 1, is: 2, limit: 1 } as const;
+    expect(plan(hot({ metrics: jump })).moves.length).toBeGreaterThan(0);
+    const stale = { kind: "distrusted", rule: "STALE", newest: NOON, ageMs: 2, limitMs: 1 } as const;
+    for (const more of [{ metrics: stale }, { freeze: { reason: "week-end", until: millis(NOON + 1) } }]) {
+      const { moves, report } = plan(hot(more));
+      expect(moves).toEqual([]);
+      expect(report.brakes).toHaveLength(1);
+    }
+    expect(plan(withUnits(hot(), { doNotMoveUntil: millis(NOON + 1) })).moves).toEqual([]);
+  });
+});
+
+describe("brakes", () => {
+  const jump = { kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 1, is: 2, limit: 1 } as const;
+
+  it.each<[string, Partial<PlanSnapshot>, object]>([
+    ["metrics that are not trusted", { metrics: jump }, { brake: "METRICS", verdict: jump }],
+    [
+      "a freeze",
+      { freeze: { reason: "week-end", until: millis(NOON + 1) } },
+      { brake: "FREEZE", reason: "week-end", at: NOON, until: NOON + 1 },
+    ],
+    ["three failures", { outcomes: ["failed", "done", "failed", "failed"] }, { brake: "BREAKER", failed: 3, of: 4, limit: 3 }],
+  ])("stop what is voluntary for %s, and nothing that is forced", (_what, more, brake) => {
+    const snapshot = { ...full(), ...more };
+    const filling = { ...aSnapshot([aSeat("a", { isFilling: true }), aSeat("b")], units("b", 50, 10)), ...more };
+    for (const each of [snapshot, filling]) expect(plan(each).report).toMatchObject({ brakes: [brake], moves: { SHED: 0, FILL: 0 } });
+    const drained = {
+      ...snapshot,
+      seats: snapshot.seats.map((seat) => (seat.id === "b" ? { ...seat, state: "DRAINING" as const } : seat)),
+    };
+    expect(plan(drained).report.moves).toMatchObject({ FORCED: 55, SHED: 0 });
+  });
+
+  it("do not bite for a freeze that is over, two failures, or failures long ago", () => {
+    const long = [...Array.from({ length: 20 }, () => "done" as const), "failed", "failed", "failed"] as const;
+    for (const more of [{ freeze: { reason: "", until: NOON } }, { outcomes: ["failed", "failed"] as const }, { outcomes: long }])
+      expect(plan({ ...full(), ...more }).moves.length).toBeGreaterThan(0);
+  });
+
+  it("count what was moved in the last hour", () => {
+    const recentMoves = Array.from({ length: 8 }, (_, index) => ({
+      unit: `x${index}` as UnitId,
+      from: "p" as InstanceId,
+      to: "q" as InstanceId,
+    }));
+    const { moves, report } = plan({ ...full(), recentMoves }, { movesPerHour: 10 });
+    expect(moves).toHaveLength(2);
+    expect(report.brakes).toMatchObject([{ brake: "HOUR_MOVES", used: 10, asked: 1, limit: 10 }]);
+    const fromA = recentMoves.map((move) => ({ ...move, from: "a" as InstanceId }));
+    const instance = plan({ ...full(), recentMoves: fromA }, { movesPerInstance: 9 });
+    expect(instance.moves).toHaveLength(1);
+    expect(instance.report.brakes).toMatchObject([{ brake: "INSTANCE_MOVES", subject: "a", used: 9, limit: 9 }]);
+  });
+
+  it("hold each managed cluster and the share of workspaces", () => {
+    const cluster = plan(withUnits(full(), { clusters: ["c1", "c1"] }), { movesPerCluster: 3 });
+    expect(cluster.moves).toHaveLength(3);
+    expect(cluster.report.brakes).toMatchObject([{ brake: "CLUSTER_MOVES", subject: "c1", used: 3, asked: 1, limit: 3 }]);
+    // 305 workspaces, of which a hundredth may move.
+    expect(plan(full(), { workspaces: 10_000 }).moves).toHaveLength(3);
+    expect(plan(full(), { workspaces: 1 }).moves).toHaveLength(1);
+  });
+});
+
+describe("a new instance", () => {
+  const fleet = (goal = 60) =>
+    aSnapshot(
+      [aSeat("new", { isFilling: true }), ...OTHERS.map((name) => aSeat(name))],
+      OTHERS.flatMap((name) => units(name, goal, 10)),
+    );
+
+  it("is filled almost to the mean, from those above it, first with what the ring would put there", () => {
+    const { moves, report } = plan(fleet(), { movesPerPlan: 100, movesPerInstance: 100 });
+    expect(report.mean).toBe(480_000);
+    expect(moves).toHaveLength(45);
+    expect(moves.every(({ to, reason }) => to === "new" && reason === "FILL")).toBe(true);
+    expect(report.after.share).toBeLessThanOrEqual(600_000);
+    expect(report.lowerBound).toMatchObject({ load: 190_000, moves: 0 });
+    expect(report.moved).toBe(187_500);
+    const ring = ringOf([...OTHERS, "new"].map((id) => ({ id, weight: 1 })));
+    const natural = moves.filter(({ unit }) => ring.candidates(unit, 1)[0] === "new").length;
+    expect(natural).toBeGreaterThan(30);
+  });
+
+  it("is left alone when it has its share, is not flagged, or is not ACTIVE yet", () => {
+    const change = (seat: Partial<PlanSnapshot["seats"][number]>) => ({
+      ...fleet(),
+      seats: fleet().seats.map((each) => (each.id === "new" ? { ...each, ...seat } : each)),
+    });
+    expect(plan(change({ isFilling: false })).moves).toEqual([]);
+    expect(plan(change({ state: "WARMING" })).moves).toEqual([]);
+    const even = aSnapshot([aSeat("new", { isFilling: true }), aSeat("b")], [...units("new", 50, 10), ...units("b", 52, 10)]);
+    expect(plan(even).moves).toEqual([]);
+  });
+});
+
+describe("what lives together", () => {
+  const together = { needs: { together: "t" } };
+
+  it("comes together where most of it is, and moves as one", () => {
+    const seats = ["a", "b", "c"].map((name) => aSeat(name));
+    const held = [
+      aUnit("u1", "a", 10, together),
+      aUnit("u2", "b", 10, together),
+      aUnit("u3", "b", 10, together),
+      aUnit("u4", undefined, 10, together),
+    ];
+    const { moves } = plan(aSnapshot(seats, held));
+    expect(moves.map(({ unit, to }) => `${unit} ${to}`)).toEqual(["u1 b", "u4 b"]);
+    const drained = aSnapshot(
+      [aSeat("a", { state: "DRAINING" }), aSeat("b"), aSeat("c")],
+      [aUnit("u1", "a", 10, together), aUnit("u2", "a", 10, together)],
+    );
+    expect(new Set(plan(drained).moves.map(({ to }) => to)).size).toBe(1);
+    expect(plan(drained).moves).toHaveLength(2);
+  });
+
+  it("goes elsewhere as a whole where home has no room for all of it", () => {
+    const seats = ["a", "b"].map((name) => aSeat(name));
+    const held = [aUnit("rest", "a", 600), aUnit("u1", "a", 200, together), aUnit("u2", undefined, 300, together)];
+    expect(plan(aSnapshot(seats, held)).moves.map(({ unit, to }) => `${unit} ${to}`)).toEqual(["u1 b", "u2 b"]);
+  });
+});
+
+describe("what lives apart", () => {
+  it("is the units of a workspace: one of two that met leaves", () => {
+    const workspaceId = "w" as WorkspaceId;
+    const held = [aUnit("u1", "a", 10, { workspaceId }), aUnit("u2", "a", 10, { workspaceId })];
+    const { moves } = plan(aSnapshot([aSeat("a"), aSeat("b")], held));
+    expect(moves).toMatchObject([{ from: "a", to: "b", reason: "FORCED" }]);
+  });
+});
+
+describe("approval", () => {
+  it("is asked for above 5 % of the load or 10 % of the workspaces, and not for first placements", () => {
+    const seats = [aSeat("a", { state: "DRAINING" }), ...OTHERS.map((name) => aSeat(name))];
+    const moving = (load: number, others: number) =>
+      plan(aSnapshot(seats, [aUnit("u", "a", load), ...units("b", others, 10)])).report.approval;
+    expect(moving(5, 10)).toEqual([]);
+    expect(moving(10, 10)).toEqual(["LOAD"]);
+    expect(moving(1, 5)).toEqual(["WORKSPACES"]);
+    expect(plan(aSnapshot(seats, [aUnit("u", undefined, 100)])).report.approval).toEqual([]);
+  });
+});

@@ -1,0 +1,46 @@
+import { type Millis, millis } from "../../domain/clock.ts";
+import type { Decision } from "../../domain/decision.ts";
+import type { PlanId } from "../../domain/ids.ts";
+import type { PlanGoal, StoredPlan } from "../../domain/plan.ts";
+import type { MadePlan } from "./make-plan.ts";
+
+export interface PlanHead {
+  readonly id: PlanId;
+  readonly goal: PlanGoal;
+  readonly subject: string;
+  readonly actor: string;
+  readonly at: Millis;
+}
+
+/** For so long a person may think about a plan. Each move is checked again anyway; what was worth moving then may not be later. */
+const GOOD_FOR_MS = 60 * 60_000;
+
+/** Who asks for the plans that nobody asks for. */
+export const SCHEDULER = "scheduler";
+
+/** A plan as it is kept. */
+export function storedPlanOf({ snapshot, plan, document }: MadePlan, { id, goal, subject, actor, at }: PlanHead): StoredPlan {
+  const { snapshotHash, planHash, moves, records } = plan;
+  return {
+    ...{ id, class: snapshot.class, goal, subject, snapshotHash, planHash, actor, moves, records },
+    ...{ createdAt: at, expiresAt: millis(at + GOOD_FOR_MS), appliedAt: undefined },
+    report: document as unknown as StoredPlan["report"],
+  };
+}
+
+/** The journal's entry of a plan that was made; the plan itself holds what it rests on. */
+export function proposalOf(plan: StoredPlan): Decision {
+  const { id, goal, subject, actor, snapshotHash, planHash, moves, createdAt } = plan;
+  const details = { actor, goal, subject, class: plan.class, snapshotHash, planHash, moves: moves.length };
+  return { at: createdAt, subject: id, kind: "plan", verdict: "PROPOSED", rule: goal.toUpperCase(), details };
+}
+
+/** Whether the scheduler has proposed the same moves already, and still means it: a plan nobody carries out is not made anew each time. */
+export function isProposed(known: readonly StoredPlan[], fresh: StoredPlan): boolean {
+  const own = known.filter(({ actor, goal, expiresAt }) => actor === SCHEDULER && goal === "rebalance" && expiresAt > fresh.createdAt);
+  return own.some(({ moves }) => textOf(moves) === textOf(fresh.moves));
+}
+
+function textOf(moves: StoredPlan["moves"]): string {
+  return moves.map(({ unit, from, to, epoch, reason }) => `${unit} ${from ?? "-"} ${to} ${epoch} ${reason}`).join("\n");
+}

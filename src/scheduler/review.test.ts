@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Decision } from "../domain/decision.ts";
+import type { InstanceId, PlanId, UnitId } from "../domain/ids.ts";
+import { ZERO_LOAD } from "../domain/load.ts";
+import type { StoredPlan } from "../domain/plan.ts";
+import { NO_WISH } from "./eligibility.ts";
+import { placeUnit, type Seat } from "./place-unit.ts";
+import { placementDecision } from "./placement-decision.ts";
+import { moveDecision } from "./plan/carry-out.ts";
+import { makePlan } from "./plan/make-plan.ts";
+import { storedPlanOf } from "./plan/stored-plan.ts";
+import { DEFAULT_POLICY } from "./policy.ts";
+import { reviewDecision, reviewPlan } from "./review.ts";
+import { aFacts, aRow, aUnitRow, longAbove, unitRows } from "./testing/facts.ts";
+import { NOON, ROOMY } from "./testing/snapshots.ts";
+
+const stored = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+const aSeat = (name: string, applications: number, state: Seat["state"] = "ACTIVE"): Seat => ({
+  ...{ id: name as InstanceId, name, state, weight: 1, capacity: ROOMY },
+  load: { ...ZERO_LOAD, applications },
+});
+const decide = (seats: readonly Seat[], pinnedTo?: readonly InstanceId[]): Decision => {
+  const wish = pinnedTo === undefined ? {} : { wish: { ...NO_WISH, needs: [{ pinnedTo }] } };
+  const question = { unit: { id: "u-1" as UnitId, load: { ...ZERO_LOAD, applications: 100 }, ...wish }, seats, policy: DEFAULT_POLICY };
+  return stored(placementDecision(question, placeUnit(question), NOON));
+};
+
+describe("a recorded decision that is asked again (P5)", () => {
+  const seats = fc.array(fc.tuple(fc.nat(1000), fc.constantFrom("ACTIVE", "ACTIVE", "CORDONED" as const)), { maxLength: 40 });
+
+  it("gives the recorded verdict, pins included, however many instances there were", () => {
+    fc.assert(
+      fc.property(seats, fc.option(fc.nat(39)), (all, pin) => {
+        const each = all.map(([load, state], index) => aSeat(`s${String(index).padStart(2, "0")}`, load, state));
+        const pinnedTo = pin === null ? undefined : [`s${String(pin).padStart(2, "0")}` as InstanceId];
+        return reviewDecision(decide(each, pinnedTo)) === true;
+      }),
+    );
+  });
+
+  it("shows one whose facts say otherwise", () => {
+    const decision = decide([aSeat("a", 0), aSeat("b", 0)]);
+    expect(reviewDecision(decision)).toBe(true);
+    expect(reviewDecision({ ...decision, details: { ...decision.details, chosen: "c" } })).toBe(false);
+    expect(reviewDecision({ ...decision, rule: "LEAST_LOADED" })).toBe(false);
+    const full = [aSeat("a", 950), aSeat("b", 950)];
+    expect(reviewDecision({ ...decision, details: { ...decision.details, seats: full } })).toBe(false);
+    expect(reviewDecision(decide(full))).toBe(true);
+  });
+
+  it("has nothing to say of a person's word, or of facts that are not there", () => {
+    const decision = decide([aSeat("a", 0)]);
+    expect(reviewDecision({ ...decision, kind: "directive" })).toBeUndefined();
+    expect(reviewDecision({ ...decision, details: {} })).toBeUndefined();
+    expect(reviewDecision({ ...decision, verdict: "MOVED", details: { record: null } })).toBeUndefined();
+  });
+
+  it("is so for moves and whole plans", () => {
+    const facts = aFacts(
+      [aRow("a"), aRow("b")],
+      [...unitRows("a", 18, 50), ...unitRows("b", 2, 50), aUnitRow("x", "gone", 5000)],
+      longAbove("a"),
+    );
+    const made = makePlan(facts, { kind: "rebalance" }, { at: NOON });
+    const plan: StoredPlan = stored(storedPlanOf(made, { id: "p" as PlanId, goal: "rebalance", subject: "", actor: "otto", at: NOON }));
+    expect(reviewPlan(plan)).toBe(true);
+    const decision = stored(moveDecision(plan, plan.moves[0]!, { at: NOON, actor: "otto" }));
+    expect(reviewDecision(decision)).toBe(true);
+    const record = decision.details["record"] as Record<string, unknown>;
+    const other = { ...record, answer: { ...(record["answer"] as object), chosen: "i-a" } };
+    expect(reviewDecision({ ...decision, details: { ...decision.details, record: other } })).toBe(false);
+    expect(reviewPlan({ ...plan, records: [other] })).toBe(false);
+    const brake = { brake: "FREEZE", reason: "", at: NOON, until: NOON };
+    expect(reviewPlan({ ...plan, report: { ...plan.report, brakes: [brake] } })).toBe(false);
+  });
+});

@@ -1,0 +1,57 @@
+import type { Decision } from "../domain/decision.ts";
+import type { UnitId } from "../domain/ids.ts";
+import type { LoadVector } from "../domain/load.ts";
+import type { StoredPlan } from "../domain/plan.ts";
+import type { Wish } from "./eligibility.ts";
+import { placeUnit, type Seat } from "./place-unit.ts";
+import { reEvaluatesBrake } from "./plan/budget.ts";
+import type { PlanDocument } from "./plan/make-plan.ts";
+import { type MoveRecord, reEvaluates, reEvaluatesStay } from "./plan/record.ts";
+import type { PlacementPolicy } from "./policy.ts";
+
+/**
+ * Asks a recorded decision again, of what is recorded with it alone: whether that gives the recorded verdict. `undefined`: it was
+ * a person's word, or an event, and there is nothing to ask.
+ */
+export function reviewDecision(decision: Decision): boolean | undefined {
+  if (decision.kind !== "placement") return undefined;
+  if (decision.verdict === "MOVED") return reviewMove(decision.details);
+  return isQuestion(decision.details) ? reviewPlacement(decision, decision.details) : undefined;
+}
+
+/** Whether every choice of a plan, every refusal and every brake follows from what was kept with it. */
+export function reviewPlan({ records, report }: StoredPlan): boolean {
+  const { unplaceable, withoutSeat, brakes, left } = report as unknown as PlanDocument;
+  return (
+    [...(records as readonly MoveRecord[]), ...unplaceable, ...withoutSeat].every(reEvaluates) &&
+    brakes.every(reEvaluatesBrake) &&
+    left.shown.every(reEvaluatesStay)
+  );
+}
+
+function reviewMove(details: Decision["details"]): boolean | undefined {
+  const { record } = details as { readonly record?: MoveRecord | null };
+  return record === undefined || record === null ? undefined : reEvaluates(record);
+}
+
+/** What the journal keeps of a first placement: the seats its answer rests on, and the bound it was made under. */
+interface Question {
+  readonly load: LoadVector;
+  readonly seats: readonly Seat[];
+  readonly policy: PlacementPolicy;
+  readonly bound: number;
+  readonly chosen: string | null;
+  readonly wish?: Wish;
+}
+
+function isQuestion(details: object): details is Question {
+  const { load, seats, policy, bound } = details as Partial<Question>;
+  return typeof load === "object" && Array.isArray(seats) && typeof policy === "object" && typeof bound === "number";
+}
+
+function reviewPlacement({ subject, verdict, rule }: Decision, { load, seats, policy, bound, chosen, wish }: Question): boolean {
+  const unit = { id: subject as UnitId, load, ...(wish === undefined ? {} : { wish }) };
+  const again = placeUnit({ unit, seats, policy: { ...policy, activity: bound, hardLimit: bound } });
+  if (again.kind === "unplaceable") return chosen === null && verdict === "UNPLACEABLE";
+  return again.instance === chosen && again.rule === rule && verdict === "CHOSEN";
+}

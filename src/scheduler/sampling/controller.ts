@@ -1,0 +1,116 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import type { Instance, InstanceState } from "../../domain/instance.ts";
+import type { Partition } from "../../domain/partition.ts";
+import type { Rng } from "../../domain/rng.ts";
+import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
+import { every } from "../../runtime/timer/every.ts";
+import type { Store } from "../../store/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import { FIRST_WEIGHTS } from "../load/cpu-weights.ts";
+import { type Page, type PageSums, readPage } from "../load/metrics-page.ts";
+import type { ReadControllerMetrics } from "../load/port.ts";
+import { type PageAt, ratesOf } from "../load/rates.ts";
+import { takeSample } from "../load/take-sample.ts";
+
+export interface SamplerDeps {
+  readonly store: Pick<Store, "fleet" | "loads">;
+  readonly readMetrics: ReadControllerMetrics;
+  /** The label by which a unit's applications are told apart in an instance's metrics. */
+  readonly projectOf: (unit: UnitId) => string;
+  /** By `load/<instance id>`. */
+  readonly partition: Partition;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export interface Sampler {
+  start(signal: AbortSignal): void;
+  stop(): Promise<void>;
+  idle(): Promise<void>;
+}
+
+/**
+ * Time between two looks at an instance. A flood is seen within that time; a mean over a day would do with longer ones, and an
+ * instance of a thousand applications answers with tens of megabytes.
+ */
+const SAMPLE_MS = 120_000;
+const READ_MS = 30_000;
+const AT_ONCE = 4;
+const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
+
+/** Measures what every instance of this process's share takes, and deals it to the units it holds. */
+export function createSampler(deps: SamplerDeps): Sampler {
+  const { store, partition, clock, rng, log } = deps;
+  const ending = new AbortController();
+  const pages = new Map<string, PageAt>();
+  let serving = new Map<string, Instance>();
+  const survey = async (signal: AbortSignal): Promise<void> => {
+    const mine = (await store.fleet.listInstances(signal)).filter(
+      ({ id, state }) => MEASURED.includes(state) && partition.isMine(`load/${id}`),
+    );
+    serving = new Map(mine.map((instance) => [instance.id, instance]));
+    for (const id of pages.keys()) if (!serving.has(id)) pages.delete(id);
+    for (const id of serving.keys()) looks.add(id);
+  };
+  const look = async (id: string, signal: AbortSignal): Promise<void> => {
+    const instance = serving.get(id);
+    if (instance === undefined) return;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]);
+    const sums = await readSums(deps, instance, limit);
+    if (sums === undefined) return;
+    const page = { sums, atMs: clock.monotonicMs() };
+    const rates = ratesOf(pages.get(id), page);
+    pages.set(id, page);
+    await record(deps, instance, { rates, cachedObjects: sums.cachedObjects }, signal);
+  };
+  const queueOf = (name: string, concurrency: number, work: (key: string, signal: AbortSignal) => Promise<void>) =>
+    createKeyedQueue({ ...deps, name, concurrency, rng: rng.fork(name), work });
+  const looks = queueOf("load-samples", AT_ONCE, look);
+  const surveys = queueOf("load-survey", 1, (_key, signal) => survey(signal));
+  const surveySoon = (): void => surveys.add("instances");
+  const stop = async (): Promise<void> => {
+    ending.abort(new Error("the sampler stops"));
+    await Promise.all([surveys.stop(), looks.stop()]);
+  };
+  return {
+    start(signal) {
+      signal.addEventListener("abort", () => void stop(), { once: true });
+      every({ clock, rng, log, ms: SAMPLE_MS, jitter: 0.1, run: surveySoon }, ending.signal);
+      surveys.start();
+      looks.start();
+      surveySoon();
+    },
+    stop,
+    idle: async () => void (await surveys.idle().then(() => looks.idle())),
+  };
+}
+
+/** A page that cannot be read or believed is one that is missing: what is known ages until plans do not trust it any more. */
+async function readSums({ readMetrics, log }: SamplerDeps, instance: Instance, signal: AbortSignal): Promise<PageSums | undefined> {
+  const page = readPage();
+  try {
+    for await (const line of readMetrics(instance, signal)) if (!page.take(line)) break;
+  } catch (error) {
+    log.debug({ error, instance: instance.name }, "Reading an instance's metrics");
+    return undefined;
+  }
+  const end: Page = page.end();
+  if (end.kind === "page") return end.sums;
+  log.warn({ instance: instance.name, rule: end.rule }, "Leaving out an instance's metrics that cannot be right");
+  return undefined;
+}
+
+type Seen = { readonly rates: ReturnType<typeof ratesOf>; readonly cachedObjects: number | undefined };
+
+async function record({ store, projectOf, clock }: SamplerDeps, instance: Instance, { rates, cachedObjects }: Seen, signal: AbortSignal) {
+  const { weights = FIRST_WEIGHTS } = await store.loads.readState(instance.class, signal);
+  const at = clock.now();
+  const counted = await store.loads.countUnits(instance.id as InstanceId, signal);
+  const units = counted.map((unit) => ({ ...unit, project: projectOf(unit.unitId) }));
+  const sample = takeSample({ at, units, rates, weights });
+  await store.loads.recordSample({ instanceId: instance.id, at, cachedObjects, ...sample }, signal);
+}
