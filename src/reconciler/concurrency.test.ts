@@ -59,6 +59,22 @@ describe("a watch that is behind", () => {
   });
 });
 
+describe("a creation whose answer got lost", () => {
+  test("is found though no watch shows it: one object, acknowledged under its uid", async () => {
+    await world.startReconciler();
+    world.engineServer.faults.silenceWatches();
+    world.engineServer.faults.loseReply({ method: "POST", path: /\/applications/ });
+    const seated = await seat();
+    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    const page = await world.hands.engine.listPage<KubeObject>(APPLICATIONS, { namespace: seated.instance.namespace }, world.signal);
+    expect(page.items.map(({ metadata }) => metadata.uid)).toEqual([
+      (await world.rows.acknowledged("application", seated.application.id))?.uid,
+    ]);
+    const posts = world.engineServer.requests().filter(({ method, url }) => method === "POST" && url.includes("/applications"));
+    expect(posts).toHaveLength(2);
+  });
+});
+
 describe("several reconcilers and old rows", () => {
   test("end in the same state when two work on everything at once", async () => {
     const seated = await seat();
@@ -118,6 +134,24 @@ describe("several reconcilers and old rows", () => {
     const found = await readApplication(seated);
     expect(found?.spec).toHaveProperty("syncPolicy.automated");
     expect(found?.metadata).not.toHaveProperty("deletionTimestamp");
+  });
+});
+
+describe("an application that is deleted while it waits for its unit", () => {
+  test("is not made after all when the unit stands, though its row is long gone", async () => {
+    const release = world.engineServer.faults.hold({ method: "POST", path: /appprojects/ });
+    const seated = await seat();
+    const reconciler = await world.startReconciler();
+    await eventually("its unit is on its way", () =>
+      world.engineServer.requests().some(({ method, url }) => method === "POST" && url.includes("appprojects")),
+    );
+    await world.rows.deleteApplication(seated.application, "cascade");
+    await eventually("its row is gone", async () => (await world.rows.application(seated.application.id)) === undefined);
+    release();
+    await eventually("the unit stands", async () => (await world.rows.acknowledged("project", seated.unit.id)) !== undefined);
+    await reconciler.idle();
+    expect(world.engineServer.requests().some(({ method, url }) => method === "POST" && /\/applications(\?|$)/.test(url))).toBe(false);
+    expect(await readApplication(seated)).toBeUndefined();
   });
 });
 

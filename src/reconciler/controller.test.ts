@@ -119,7 +119,7 @@ describe("making an instance equal to its rows", () => {
     ).toEqual(["/metadata/uid", "/metadata/resourceVersion", "/metadata/annotations/argosy.dev~1epoch"]);
   });
 
-  test("finds rows whose hints were lost, new ones and changed ones", async () => {
+  test("W1: finds rows whose hints were lost, new ones and changed ones", async () => {
     const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
@@ -199,7 +199,7 @@ describe("repairing what people do by hand", () => {
     );
   });
 
-  test("undoes edits, also those that leave the recorded hash alone", async () => {
+  test("W4: undoes edits, also those that leave the recorded hash alone, of the project too", async () => {
     const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));
@@ -215,6 +215,18 @@ describe("repairing what people do by hand", () => {
       { subjects: [{ kind: "User", name: "mallory", apiGroup: "rbac.authorization.k8s.io" }] },
       world.signal,
     );
+    const projectAt = { namespace: seated.instance.namespace, name: projectName(seated.unit.id) };
+    await world.hands.engine.mergePatch(
+      PROJECTS,
+      projectAt,
+      { spec: { sourceRepos: ["*"], destinations: [{ server: "*", namespace: "*" }] } },
+      world.signal,
+    );
+    await eventually("the project is as it was", async () => {
+      const spec = (await world.hands.engine.get<Raw>(PROJECTS, projectAt, world.signal))?.spec;
+      const { sourceRepos, destinations } = spec as { readonly sourceRepos: unknown; readonly destinations: unknown };
+      return !JSON.stringify([sourceRepos, destinations]).includes('"*"');
+    });
     await eventually("the Application is as it was", async () => {
       const raw = await readApplication(seated);
       return (
@@ -309,7 +321,7 @@ describe("deleting", () => {
     expect(patches.filter(({ body }) => body.includes(CASCADE_FINALIZER))).toEqual([]);
   });
 
-  test("takes down what stood for a workspace after its last application", async () => {
+  test("W3: takes down what stood for a workspace after its last application", async () => {
     const seated = await seat();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(seated));

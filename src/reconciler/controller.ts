@@ -1,5 +1,4 @@
 import type { Clock } from "../domain/clock.ts";
-import type { UnitId } from "../domain/ids.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
 import type { Destination, OwnNamespaces } from "../shard/seat.ts";
@@ -7,31 +6,37 @@ import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createApplicationController } from "./application/controller.ts";
+import { createBlockageWatch } from "./blockage/controller.ts";
 import { createDeployerController } from "./deployer/controller.ts";
-import { createEndWatch } from "./ends/controller.ts";
+import { createEnvironmentEntries } from "./environments/controller.ts";
 import { createEvents } from "./events/controller.ts";
 import { createImpersonationController } from "./impersonation/controller.ts";
 import { createInstanceController } from "./instance/controller.ts";
 import { createIntake } from "./intake/controller.ts";
+import { createLeftoverSweep } from "./leftovers/controller.ts";
 import { createCarrier } from "./object/controller.ts";
 import type { ApiCluster, EngineShard, Engines } from "./port.ts";
+import { createProgress } from "./progress/controller.ts";
 import { createQueues } from "./queues/controller.ts";
+import { createRepositoriesController } from "./repositories/controller.ts";
 import { createRows } from "./rows/controller.ts";
 import { createHosts } from "./seats/controller.ts";
 import { createStatusController } from "./status/controller.ts";
 import { createSurvey } from "./survey/controller.ts";
 import { createSweepController } from "./sweep/controller.ts";
+import { createSyncController } from "./sync/controller.ts";
 import { createTriggers } from "./triggers/controller.ts";
-import { createUnitController } from "./unit/controller.ts";
+import { createUnitController, type UnitControllerDeps } from "./unit/controller.ts";
 
 export interface ReconcilerDeps {
-  readonly store: Pick<Store, "shards" | "statuses" | "fleet" | "changes">;
+  readonly store: Pick<Store, "shards" | "statuses" | "syncRuns" | "fleet" | "credentials" | "changes">;
   readonly apiCluster: ApiCluster;
   readonly engines: Engines;
   /** By instance id. */
   readonly partition: Partition;
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
+  readonly blockedAfterMs?: number;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -52,7 +57,6 @@ export interface Reconciler {
 
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { store, apiCluster, partition } = deps;
-  const { shards } = store;
   const abort = new AbortController();
 
   // The works are looked up when keys run, so queues and controllers may know each other.
@@ -61,38 +65,34 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     works: {
       application: (id, signal) => applications.reconcile(id, signal),
       unit: (id, signal) => units.reconcile(id, signal),
+      sync: (id, signal) => syncs.reconcile(id, signal),
       instance: (id, signal) => instances.reconcile(id, signal),
       status: (key, signal) => statuses.reconcile(key, signal),
       fleet: (signal) => survey.survey(signal),
       deployer: (signal) => deployer.reconcile(signal),
     },
   });
-  const { requestApplication, requestUnit, requestInstance, requestStatus } = queues;
-  const rows = createRows(store);
+  const { requestApplication, requestUnit, requestInstance, requestStatus, requestSync } = queues;
   const hosts = createHosts({ fleet: store.fleet, engines: deps.engines, partition });
-  const carrier = createCarrier(deps);
-  const impersonation = createImpersonationController({ ...deps, shards });
+  const base = { ...deps, ...store, rows: createRows(store), hosts, carrier: createCarrier(deps), requestUnit, requestInstance };
+  const progress = createProgress({ ...base, blockages: createBlockageWatch({ ...deps, held: apiCluster.held }) });
+  const repositories = createRepositoriesController(base);
+  const parts = { ...base, progress, repositories, impersonation: createImpersonationController(base) };
   const watched = new Map<string, EngineShard>();
   const events = createEvents({ requests: queues, partition });
-  const applications = createApplicationController({ ...deps, rows, hosts, carrier, endWatch: createEndWatch(deps), requestUnit });
-  const intake = createIntake({ rows, applications, request: requestApplication, signal: abort.signal });
-  const sweep = createSweepController({
-    ...deps,
-    shards,
-    carrier,
-    requestApplications: intake.take,
-    requestUnits: (ids) => ids.forEach(requestUnit),
-  });
-  const onStanding = (id: UnitId, revision: number): void =>
-    applications.release(id, revision).forEach((application) => requestApplication(application, id));
-  const units = createUnitController({ ...deps, shards, rows, hosts, carrier, impersonation, requestInstance, onStanding });
-  const instances = createInstanceController({ ...deps, hosts, carrier, impersonation, sweep });
-  const statuses = createStatusController({ rows, partition, engines: watched });
-  const deployer = createDeployerController({ ...deps, deployer: apiCluster.deployer });
+  const applications = createApplicationController({ ...parts, onApplied: requestSync });
+  const intake = createIntake({ ...parts, applications, request: requestApplication, signal: abort.signal });
+  const sweep = createSweepController({ ...parts, intake, queues, leftovers: createLeftoverSweep(base) });
+  const onStanding: UnitControllerDeps["onStanding"] = (id, ...standing) =>
+    applications.release(id, ...standing).forEach((application) => requestApplication(application, id));
+  const units = createUnitController({ ...parts, entries: createEnvironmentEntries(base), onStanding });
+  const instances = createInstanceController({ ...parts, sweep });
+  const statuses = createStatusController({ ...parts, engines: watched });
+  const syncs = createSyncController(parts);
+  const deployer = createDeployerController({ ...deps, fleet: store.fleet, deployer: apiCluster.deployer });
   const resync = (): void => [sweep.distrust, queues.requestFleet].forEach((each) => each());
   const survey = createSurvey({ ...deps, hosts, events, watched, requestInstance, requestStatus, signal: abort.signal });
-
-  const triggers = createTriggers({ ...deps, changes: store.changes, intake, queues, resync, recheckStatuses: survey.recheckStatuses });
+  const triggers = createTriggers({ ...parts, intake, queues, resync, recheckStatuses: survey.recheckStatuses });
   let unfollow = (): void => undefined;
 
   const stop = async (): Promise<void> => {

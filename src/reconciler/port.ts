@@ -1,3 +1,5 @@
+import type { HeldObject } from "../domain/blockage.ts";
+import type { ResourceStatus } from "../domain/status.ts";
 import type { Discovery, PolicyRule } from "../shard/deployer-rules.ts";
 import type { PatchOperation, Preconditions } from "../shard/diff-object.ts";
 import type { Manifest, ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-object.ts";
@@ -30,6 +32,8 @@ export interface EngineShard {
   readonly projects: ManagedObjects<ObservedObject>;
   /** Cluster Secrets. */
   readonly entries: ManagedObjects<ObservedObject>;
+  /** Repository Secrets. */
+  readonly repositories: ManagedObjects<ObservedObject>;
   /** True once every kind was listed completely; before that absence means nothing. */
   isSynced(): boolean;
   synced(signal: AbortSignal): Promise<void>;
@@ -48,8 +52,21 @@ export interface ApiCluster {
   readonly bindings: ManagedObjects<ObservedObject>;
   readonly readers: ManagedObjects<ObservedObject>;
   readonly deployer: DeployerRole;
+  readonly held: HeldObjects;
   isSynced(): boolean;
   synced(signal: AbortSignal): Promise<void>;
+}
+
+/** Looks for what holds a deletion. */
+export interface HeldObjects {
+  /**
+   * Those of these objects that are being deleted and have somebody's finalizer, as far as they can be seen with the rights the
+   * account has in the namespace; objects elsewhere are left out.
+   */
+  find(
+    where: { readonly namespace: string; readonly account: string; readonly resources: readonly ResourceStatus[] },
+    signal: AbortSignal,
+  ): Promise<readonly HeldObject[]>;
 }
 
 /** The role that registers bind, and what it is made from. */

@@ -8,15 +8,19 @@ import { projectName } from "../shard/names.ts";
 import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
-import { APPLICATIONS, PROJECTS, ROLE_BINDINGS } from "./adapters/kubernetes/types.ts";
+import { APPLICATIONS, PROJECTS, ROLE_BINDINGS, SECRETS } from "./adapters/kubernetes/types.ts";
 import { createApplicationController } from "./application/controller.ts";
-import { createEndWatch } from "./ends/controller.ts";
+import { createBlockageWatch } from "./blockage/controller.ts";
+import { createEnvironmentEntries } from "./environments/controller.ts";
 import { createImpersonationController } from "./impersonation/controller.ts";
 import { createInstanceController } from "./instance/controller.ts";
 import { createCarrier } from "./object/controller.ts";
 import type { ApiCluster, EngineShard } from "./port.ts";
+import { createProgress } from "./progress/controller.ts";
+import { createRepositoriesController } from "./repositories/controller.ts";
 import { createRows } from "./rows/controller.ts";
 import { createHosts } from "./seats/controller.ts";
+import { addEnvironment } from "./testing/environments.ts";
 import type { FaultMode } from "./testing/faults.ts";
 import { createFaultPoints, FAULT_MODES } from "./testing/faults.ts";
 import { eventually } from "./testing/until.ts";
@@ -48,13 +52,22 @@ function build(plainApi: ApiCluster, plainEngine: EngineShard) {
   const { wrap } = faults;
   const { accounts, bindings, roles } = plainApi;
   const apiCluster = { ...plainApi, accounts: wrap(accounts), bindings: wrap(bindings), roles: wrap(roles) };
-  const engine = { ...plainEngine, applications: wrap(plainEngine.applications), projects: wrap(plainEngine.projects) };
+  const { applications, projects, repositories, entries: plainEntries } = plainEngine;
+  const engine = {
+    ...plainEngine,
+    applications: wrap(applications),
+    projects: wrap(projects),
+    repositories: wrap(repositories),
+    entries: wrap(plainEntries),
+  };
   const { store } = world.rows;
   const shards = wrap(store.shards);
-  const rows = createRows({ shards, statuses: store.statuses });
+  const rows = createRows({ ...store, shards });
   const hosts = createHosts({ fleet: wrap(store.fleet), engines: { get: async () => engine }, partition: EVERYTHING_IS_MINE });
   const carrier = createCarrier(common);
   const impersonation = createImpersonationController({ ...common, shards, apiCluster });
+  const progress = createProgress({ ...common, rows, blockages: createBlockageWatch({ ...common, held: plainApi.held }) });
+  const entries = createEnvironmentEntries({ ...common, credentials: wrap(store.credentials), shards, rows, carrier });
   const sweep = { sweep: async () => undefined, distrust: () => undefined };
   return {
     engine,
@@ -64,8 +77,9 @@ function build(plainApi: ApiCluster, plainEngine: EngineShard) {
       rows,
       hosts,
       carrier,
-      endWatch: createEndWatch(common),
+      progress,
       requestUnit: () => undefined,
+      onApplied: () => undefined,
     }),
     units: createUnitController({
       ...common,
@@ -75,6 +89,9 @@ function build(plainApi: ApiCluster, plainEngine: EngineShard) {
       carrier,
       apiCluster,
       impersonation,
+      entries,
+      repositories: createRepositoriesController({ ...common, carrier, credentials: wrap(store.credentials) }),
+      progress,
       requestInstance: () => undefined,
       onStanding: () => undefined,
     }),
@@ -220,6 +237,37 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "create", "listOwned", "patch", "acknowledge"]));
   });
 
+  test("while one repository's Secret is changed, one made and one taken away", async () => {
+    const tokensOf = async ({ unit }: Seated) => {
+      const labelSelector = `argosy.dev/unit=${unit.id},argocd.argoproj.io/secret-type=repository`;
+      const { items } = await world.hands.engine.listPage<KubeObject & { readonly data?: { readonly bearerToken?: string } }>(
+        SECRETS,
+        { namespace: instance.namespace, labelSelector },
+        world.signal,
+      );
+      return items.map(({ data }) => Buffer.from(data?.bearerToken ?? "", "base64").toString()).sort();
+    };
+    const broken = await breakEach(mode, async () => {
+      const seated = await seat(false);
+      const add = (name: string, token: string) =>
+        world.rows.addCredential(seated.application, name, { url: `https://git.example/${name}`, secret: { kind: "bearer", token } });
+      await add("changed", "before");
+      const gone = await add("gone", "gone");
+      await insist(() => work.units.reconcile(seated.unit.id, world.signal));
+      await eventually("both are seen", () => work.engine.repositories.list(instance.namespace).length >= 2);
+      await add("changed", "after");
+      await add("new", "new");
+      await world.rows.revokeCredential(gone);
+      const check = async () => {
+        expect(await tokensOf(seated)).toEqual(["after", "new"]);
+        const desired = (await world.rows.unit(seated.unit.id))?.desiredRevision;
+        expect(await world.rows.acknowledged("project", seated.unit.id)).toMatchObject({ appliedRevision: desired });
+      };
+      return { run: () => work.units.reconcile(seated.unit.id, world.signal), check };
+    });
+    expect(broken).toEqual(expect.arrayContaining(["readUnit", "read", "create", "patch", "delete", "acknowledge"]));
+  });
+
   test("while a register that binds another role is replaced", async () => {
     const broken = await breakEach(mode, async () => {
       const seated = await seat(false);
@@ -249,5 +297,63 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
       return { run: () => work.units.reconcile(seated.unit.id, world.signal), check };
     });
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "delete", "read", "forgetWorkspace"]));
+  });
+});
+
+describe.each(FAULT_MODES)("the entry of an environment converges when any one call %s", (mode) => {
+  const seatElsewhere = async () => {
+    count += 1;
+    const namespace = `team-${count}`;
+    const application = await world.rows.addApplication(namespace, "web", { destination: { environment: "prod", namespace: "web" } });
+    const unit = await world.rows.place(application, instance.id);
+    const environment = await addEnvironment(world, `environment-uid-${count}`, namespace);
+    await environment.connect("token");
+    return { unit, environment };
+  };
+  const isRecorded = async (unit: PlacementUnit) =>
+    (await world.rows.store.shards.readUnit(unit.id, world.signal))?.acknowledged.some(({ kind }) => kind === "cluster-entry");
+
+  test("while it is made", async () => {
+    const broken = await breakEach(mode, async () => {
+      const { unit, environment } = await seatElsewhere();
+      const check = async () => {
+        expect(await environment.entry(instance.namespace)).toMatchObject({ server: environment.server });
+        expect(await isRecorded(unit)).toBe(true);
+      };
+      return { run: () => work.units.reconcile(unit.id, world.signal), check };
+    });
+    expect(new Set(broken)).toEqual(new Set(["readUnit", "listOwned", "read", "create", "patch", "acknowledge"]));
+  });
+
+  test("while it is taken away", async () => {
+    const broken = await breakEach(mode, async () => {
+      const { unit, environment } = await seatElsewhere();
+      await insist(() => work.units.reconcile(unit.id, world.signal));
+      await environment.withdraw();
+      const check = async () => {
+        expect(await environment.entry(instance.namespace)).toBeUndefined();
+        expect(await isRecorded(unit)).toBe(false);
+      };
+      return { run: () => work.units.reconcile(unit.id, world.signal), check };
+    });
+    expect(broken).toEqual(expect.arrayContaining(["readUnit", "delete", "forgetObjects"]));
+  });
+
+  test("and nobody calls its unit done while it is there: whoever comes after a process that died finds both", async () => {
+    const isLagging = async ({ id }: PlacementUnit) =>
+      (await world.rows.store.shards.listLagging(instance.id, 1000, world.signal)).units.includes(id);
+    const seen = new Set<string | undefined>();
+    for (let index = 0; !seen.has(undefined); index += 1) {
+      const { unit, environment } = await seatElsewhere();
+      await insist(() => work.units.reconcile(unit.id, world.signal));
+      await environment.withdraw();
+      faults.arm(index, mode);
+      await work.units.reconcile(unit.id, world.signal).catch(() => undefined);
+      seen.add(faults.broke());
+      faults.arm(-1, mode);
+      const isLeft = (await environment.entry(instance.namespace)) !== undefined || (await isRecorded(unit)) === true;
+      if (isLeft) expect(await isLagging(unit)).toBe(true);
+    }
+    expect(seen).toContain("delete");
   });
 });

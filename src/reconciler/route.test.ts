@@ -3,13 +3,13 @@ import type { ApplicationId } from "../domain/ids.ts";
 import type { ObservedApplication } from "../shard/parse-application.ts";
 import { parseApplication } from "../shard/parse-application.ts";
 import { renderApplication } from "../shard/render-application.ts";
-import { anApplication, aSeat, DESTINATION, stored } from "../shard/testing/builders.ts";
+import { anApplication, aSeat, stored, TARGET } from "../shard/testing/builders.ts";
 import { routeApplication, routeObject } from "./route.ts";
 import { isNewerVersion } from "./version.ts";
 
 function observed(id: string, status?: object): ObservedApplication {
   const parsed = parseApplication({
-    ...stored(renderApplication(aSeat(), anApplication({ id: id as ApplicationId }), DESTINATION)),
+    ...stored(renderApplication(aSeat(), anApplication({ id: id as ApplicationId }), TARGET)),
     ...(status === undefined ? {} : { status }),
   });
   if (parsed === undefined) throw new Error("unreadable");
@@ -26,7 +26,15 @@ describe("a change of an Application", () => {
 
   test("that only reports concerns the status alone", () => {
     const route = routeApplication({ kind: "upsert", at, before: observed("one"), now: observed("one", { sync: { status: "Synced" } }) });
-    expect(route).toEqual({ applications: [], isReport: true });
+    expect(route).toEqual({ applications: [], isReport: true, syncs: [] });
+  });
+
+  test("that is about a run of its sync lets its runs go on, and one about anybody else's sync does not", () => {
+    const under = (run: string) =>
+      observed("one", { operationState: { phase: "Running", operation: { info: [{ name: run, value: "run-1" }] } } });
+    const syncs = (run: string) => routeApplication({ kind: "upsert", at, before: observed("one"), now: under(run) }).syncs;
+    expect(syncs("argosy.dev/sync-run")).toEqual([{ id: "one", unit: "unit-1" }]);
+    expect(syncs("Reason")).toEqual([]);
   });
 
   test("that ends it concerns both", () => {

@@ -2,11 +2,14 @@ import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
 import type { ObjectChange, ObservedObject } from "../shard/managed-object.ts";
 import type { ObservedApplication } from "../shard/parse-application.ts";
 import { applicationOf, differsInReport, differsInWish, holderOf, unitOf } from "../shard/parse-application.ts";
+import { differsInRun } from "../shard/parse-sync.ts";
 
 /** What a change of an Application makes worth looking at. */
 export interface ApplicationRoute {
   readonly applications: readonly { readonly id: ApplicationId; readonly unit: UnitId | undefined }[];
   readonly isReport: boolean;
+  /** Applications whose runs of syncs may go on. */
+  readonly syncs: ApplicationRoute["applications"];
 }
 
 /** Whom a changed Application concerns: those named by its labels, before and after, and the status if it reports anew. */
@@ -17,7 +20,14 @@ export function routeApplication(change: ObjectChange<ObservedApplication>): App
   return {
     applications: isWish ? [...ids].flatMap(([id, unit]) => (id === undefined ? [] : [{ id, unit }])) : [],
     isReport: change.kind === "delete" || differsInReport(change.before, change.now),
+    syncs: syncsOf(change),
   };
+}
+
+function syncsOf(change: ObjectChange<ObservedApplication>): ApplicationRoute["syncs"] {
+  if (change.kind === "delete" || !differsInRun(change.before?.sync, change.now.sync)) return [];
+  const id = applicationOf(change.now);
+  return id === undefined ? [] : [{ id, unit: unitOf(change.now) }];
 }
 
 /** Whom a change of any other object concerns: the units it was made for, else the instances. */

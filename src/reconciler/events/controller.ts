@@ -16,7 +16,7 @@ export interface Events {
 
 export interface EventsDeps {
   /** Where keys go. */
-  readonly requests: Pick<Queues, "requestApplication" | "requestUnit" | "requestInstance" | "requestStatus">;
+  readonly requests: Pick<Queues, "requestApplication" | "requestUnit" | "requestInstance" | "requestStatus" | "requestSync">;
   readonly partition: Partition;
 }
 
@@ -40,12 +40,16 @@ export function createEvents({ requests, partition }: EventsDeps): Events {
       if (holder !== undefined && !partition.isMine(holder)) return;
       const route = routeApplication(change);
       if (engine.isSynced()) route.applications.forEach(({ id, unit }) => requests.requestApplication(id, unit));
+      route.syncs.forEach(({ id, unit }) => requests.requestSync(id, unit));
       if (route.isReport) requests.requestStatus(statusKey(engine.cluster, change.at), route.applications[0]?.unit);
     });
 
   return {
     followEngine(engine) {
-      const ends = [followApplications(engine), follow(engine.projects, engine.isSynced), follow(engine.entries, engine.isSynced)];
+      const ends = [
+        followApplications(engine),
+        ...[engine.projects, engine.entries, engine.repositories].map((objects) => follow(objects, engine.isSynced)),
+      ];
       return () => ends.forEach((end) => end());
     },
     followApiCluster({ accounts, bindings, roles, readers, tokens, isSynced }) {

@@ -1,9 +1,11 @@
 import type { ApplicationId } from "../../domain/ids.ts";
 import type { ShardObject } from "../../domain/shard-object.ts";
 import type { RecordedStatus } from "../../domain/status.ts";
+import type { SyncRun } from "../../domain/sync-run.ts";
 import { createBatcher } from "../../runtime/batcher.ts";
 import type { Store } from "../../store/port.ts";
-import type { DesiredApplication } from "../../store/shard/port.ts";
+import type { DesiredApplication, ProgressNote } from "../../store/shard/port.ts";
+import type { RunReport } from "../../store/sync-run/port.ts";
 
 /** Single reads and writes of rows, which travel in common: a burst costs few statements, one alone waits for nothing. */
 export interface Rows {
@@ -11,11 +13,15 @@ export interface Rows {
   acknowledge(object: ShardObject, signal: AbortSignal): Promise<void>;
   forget(id: ApplicationId, signal: AbortSignal): Promise<void>;
   recordStatus(status: RecordedStatus, signal: AbortSignal): Promise<void>;
+  recordProgress(note: ProgressNote, signal: AbortSignal): Promise<void>;
+  /** Unfinished runs of an application's syncs, see the store. */
+  readQueue(id: ApplicationId, signal: AbortSignal): Promise<readonly SyncRun[]>;
+  recordReport(report: RunReport, signal: AbortSignal): Promise<void>;
 }
 
 const BATCH_SIZE = 500;
 
-export function createRows(store: Pick<Store, "shards" | "statuses">): Rows {
+export function createRows(store: Pick<Store, "shards" | "statuses" | "syncRuns">): Rows {
   const reads = createBatcher<ApplicationId, DesiredApplication | undefined>({
     maxSize: BATCH_SIZE,
     key: (id) => id,
@@ -40,7 +46,28 @@ export function createRows(store: Pick<Store, "shards" | "statuses">): Rows {
     key: (status) => status.applicationId,
     flush: async (batch, signal) => nothings(batch, await store.statuses.recordStatuses(batch, signal)),
   });
+  const notes = createBatcher<ProgressNote, void>({
+    maxSize: BATCH_SIZE,
+    key: (note) => note.applicationId,
+    flush: async (batch, signal) => nothings(batch, await store.shards.recordProgress(batch, signal)),
+  });
+  const queues = createBatcher<ApplicationId, readonly SyncRun[]>({
+    maxSize: BATCH_SIZE,
+    key: (id) => id,
+    async flush(ids, signal) {
+      const found = Map.groupBy(await store.syncRuns.readQueues(ids, signal), (run) => run.applicationId);
+      return ids.map((id) => found.get(id) ?? []);
+    },
+  });
+  const reports = createBatcher<RunReport, void>({
+    maxSize: BATCH_SIZE,
+    key: ({ uid }) => uid,
+    flush: async (batch, signal) => nothings(batch, await store.syncRuns.recordReports(batch, signal)),
+  });
   return {
+    recordProgress: (note, signal) => notes.add(note, signal),
+    readQueue: queues.add,
+    recordReport: reports.add,
     readApplication: reads.add,
     acknowledge: acknowledgements.add,
     forget: ends.add,

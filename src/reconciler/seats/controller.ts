@@ -16,6 +16,8 @@ export interface Hosts {
   refresh(signal: AbortSignal): Promise<void>;
   /** The host of one instance; `undefined` when it is somebody else's, holds nothing in its state, or cannot be reached. */
   find(id: InstanceId, signal: AbortSignal): Promise<Host | undefined>;
+  /** Why an instance of ours cannot be filled, for people, after `find` did not find it; `undefined` where it is not ours. */
+  whyNot(id: InstanceId): string | undefined;
   /** Instances of ours, in any state, as of the last refresh. */
   mine(): readonly Instance[];
   /** Whether an instance of ours is gone for good, as of the last refresh. */
@@ -39,6 +41,15 @@ export function createHosts(deps: { readonly fleet: FleetStore; readonly engines
       if (!FILLED_STATES.has(instance.state)) return undefined;
       const engine = await deps.engines.get(instance.engineCluster);
       return engine === undefined ? undefined : { instance, engine };
+    },
+    whyNot(id) {
+      if (!deps.partition.isMine(id)) return undefined;
+      const instance = known.get(id);
+      if (instance === undefined) return "for its instance, which is not recorded";
+      const { name, state, engineCluster } = instance;
+      return FILLED_STATES.has(state)
+        ? `for engine cluster ${engineCluster}, which cannot be reached`
+        : `for instance ${name}, which is ${state}`;
     },
     isRetired: (id) => deps.partition.isMine(id) && known.get(id)?.state === "RETIRED",
     mine: () => [...known.values()].filter((instance) => deps.partition.isMine(instance.id)),

@@ -13,7 +13,8 @@ export interface FaultPoints {
   broke(): string | undefined;
 }
 
-export function createFaultPoints(): FaultPoints {
+/** `waiting`: methods that may break. */
+export function createFaultPoints(waiting: ReadonlySet<string> = WAITING): FaultPoints {
   let left = -1;
   let armed: FaultMode = "fails once";
   let broken: string | undefined;
@@ -32,7 +33,7 @@ export function createFaultPoints(): FaultPoints {
       new Proxy(target, {
         get(object, name) {
           const member: unknown = Reflect.get(object, name);
-          if (typeof member !== "function" || !WAITING.has(String(name))) return member;
+          if (typeof member !== "function" || !waiting.has(String(name))) return member;
           return (...args: unknown[]) => pass(String(name), () => Reflect.apply(member, object, args) as Promise<unknown>);
         },
       }),
@@ -45,9 +46,10 @@ export function createFaultPoints(): FaultPoints {
   };
 }
 
-/** Methods of the ports that wait; the others answer from memory and cannot break. */
+/** Methods of the reconciler's ports that wait; the others answer from memory and cannot break. */
 const WAITING: ReadonlySet<string> = new Set([
   ...["read", "create", "patch", "delete"],
-  ...["readApplications", "readUnit", "listOwned", "acknowledge", "forgetApplications", "forgetWorkspace"],
+  ...["readApplications", "readUnit", "listOwned", "acknowledge", "forgetApplications", "forgetObjects", "forgetWorkspace"],
   ...["listInstances", "readInstance"],
+  ...["readQueues", "recordReports"],
 ]);

@@ -1,19 +1,26 @@
+import type { Blockage } from "../../domain/blockage.ts";
 import { millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import { DefectError, UnavailableError } from "../../domain/errors.ts";
 import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
+import type { Operation } from "../../domain/operation.ts";
+import { type RepositorySecret, writeRepositorySecret } from "../../domain/repository-credential.ts";
 import type { ShardKind, ShardObject } from "../../domain/shard-object.ts";
 import type { RecordedStatus } from "../../domain/status.ts";
+import type { SyncRun } from "../../domain/sync-run.ts";
 import type { Application, ApplicationSpec, Deletion, PlacementUnit } from "../../domain/workspace.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import type { Store } from "../../store/port.ts";
+import type { RunIntent } from "../../store/sync-run/port.ts";
 
-export type ReconcilerStore = Pick<Store, "shards" | "statuses" | "fleet" | "changes">;
+export type ReconcilerStore = Pick<Store, "shards" | "statuses" | "syncRuns" | "fleet" | "credentials" | "changes">;
 
 /** Rows, and what others do to them. Each namespace is a workspace with one unit. */
+type CredentialOver = { readonly url?: string; readonly secret?: RepositorySecret; readonly createdAt?: string };
+
 export interface TestRows {
   /** What the reconciler is given: its statements are counted, its hints can be muted. */
   readonly store: ReconcilerStore;
@@ -24,10 +31,22 @@ export interface TestRows {
   changeSpec(application: Application, over: Partial<ApplicationSpec>): Promise<void>;
   deleteApplication(application: Application, deletion: Exclude<Deletion, "none">): Promise<void>;
   endWorkspace(application: Application): Promise<void>;
+  /** What the users' door records of an environment. */
+  readonly door: Pick<Store, "environments" | "credentials">;
+  /** Gives the application's workspace a credential, or changes the one of that name. Returns its uid. */
+  addCredential(application: Application, name: string, over?: CredentialOver): Promise<string>;
+  revokeCredential(uid: string): Promise<void>;
+  /** Records a run of the application's sync and returns its uid. */
+  addRun(application: Application, over?: Partial<RunIntent>): Promise<string>;
+  cancelRun(uid: string): Promise<void>;
+  run(uid: string): Promise<SyncRun | undefined>;
   unit(id: UnitId): Promise<PlacementUnit | undefined>;
   application(id: ApplicationId): Promise<Application | undefined>;
   acknowledged(kind: ShardKind, subject: string): Promise<ShardObject | undefined>;
   status(id: ApplicationId): Promise<RecordedStatus | undefined>;
+  blockage(id: ApplicationId): Promise<Blockage | undefined>;
+  /** The application's operations, oldest first. */
+  operations(id: ApplicationId): Promise<readonly Operation[]>;
   /** Statements of the reconciler so far, by name. */
   statements(): Readonly<Record<string, number>>;
   /** While muted no hint arrives. */
@@ -44,6 +63,7 @@ const SPEC: ApplicationSpec = {
   type: "automated",
   createNamespace: false,
 };
+const BEARER: RepositorySecret = { kind: "bearer", token: "t" };
 const ROOM: LoadVector = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
 const DECISION: Decision = { at: millis(0), subject: "test", kind: "fleet", verdict: "TEST", rule: "TEST", details: {} };
 const never = new AbortController().signal;
@@ -99,7 +119,9 @@ export function createTestRows(): TestRows {
     store: {
       shards: counted(memory.shards),
       statuses: counted(memory.statuses),
+      syncRuns: counted(memory.syncRuns),
       fleet: counted(memory.fleet),
+      credentials: counted(memory.credentials),
       changes: {
         ...memory.changes,
         subscribe(listener) {
@@ -141,7 +163,34 @@ export function createTestRows(): TestRows {
     async deleteApplication({ uid }, deletion) {
       await memory.intents.recordDeletions([{ uid, deletion, operationId: next("operation") as never }], never);
     },
+    door: memory,
     endWorkspace: ({ workspaceId }) => memory.intents.recordWorkspaceEnds([workspaceId], never),
+    async addCredential({ id }, name, { url = SPEC.source.repoUrl, secret = BEARER, createdAt = "2026" } = {}) {
+      const [row] = await memory.shards.readApplications([id], never);
+      const { workspace, unit } = need(row);
+      const uid = `uid-of-credential-${workspace.namespace}-${name}`;
+      const newIds = {
+        ...{ workspaceId: workspace.id, unitId: unit.id },
+        ...{ repositoryCredentialId: next("repository-credential"), credentialId: next("secret") },
+      };
+      const resource = { name, uid, generation: 1, createdAt, url, urlKey: url.toLowerCase(), secretVersion: "1" };
+      const secretText = writeRepositorySecret(secret);
+      await memory.repositoryCredentials.record(
+        { ...resource, workspace, newIds: newIds as never, class: unit.class, secret: secretText },
+        never,
+      );
+      return uid;
+    },
+    revokeCredential: (uid) => memory.repositoryCredentials.revoke([uid], never),
+    async addRun({ uid: deploymentUid }, over = {}) {
+      const uid = next("run");
+      const at = { apiCluster: "api", namespace: "team", name: uid };
+      const intent = { uid, ...at, deploymentUid, revision: "", prune: false, createdAt: systemClock.now(), ...over };
+      await memory.syncRuns.record([intent], never);
+      return uid;
+    },
+    cancelRun: (uid) => memory.syncRuns.cancel([uid], never),
+    run: async (uid) => (await memory.syncRuns.readViews([uid], never))[0]?.run,
     unit: async (id) => (await memory.shards.readUnit(id, never))?.unit,
     application: async (id) => (await memory.shards.readApplications([id], never))[0]?.application,
     async acknowledged(kind, subject) {
@@ -149,6 +198,9 @@ export function createTestRows(): TestRows {
       return (await memory.shards.readUnit(subject as UnitId, never))?.acknowledged.find((object) => object.kind === kind);
     },
     status: async (id) => (await memory.intents.readByIds([id], never))[0]?.status,
+    blockage: async (id) => (await memory.intents.readByIds([id], never))[0]?.blockage,
+    operations: async (id) =>
+      (await memory.operations.listOperations({}, { limit: 1000, after: "" }, never)).filter(({ subject }) => subject === id),
     statements: () => ({ ...counts }),
     mute(muted) {
       isMuted = muted;

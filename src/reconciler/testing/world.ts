@@ -1,3 +1,4 @@
+import type { Clock } from "../../domain/clock.ts";
 import type { Partition } from "../../domain/partition.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
@@ -10,7 +11,7 @@ import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createApiCluster, createEngineShard } from "../adapters/kubernetes/clusters.ts";
 import { APPLICATIONS, SECRETS } from "../adapters/kubernetes/types.ts";
-import type { Reconciler } from "../controller.ts";
+import type { Reconciler, ReconcilerDeps } from "../controller.ts";
 import { createReconciler } from "../controller.ts";
 import type { ApiCluster, EngineShard } from "../port.ts";
 import type { TestRows } from "./rows.ts";
@@ -19,6 +20,14 @@ import { createTestRows } from "./rows.ts";
 export const DESTINATION = { server: "https://api.example:6443", caData: "Y2E=" };
 export const NAMESPACES = { accounts: "argosy-accounts" };
 export const EVERYTHING_IS_MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
+
+/** What a reconciler may find other than the world's own. */
+export interface Surroundings extends Pick<ReconcilerDeps, "blockedAfterMs"> {
+  /** What its queues and timers go by; default the machine's. */
+  readonly clock?: Clock;
+  /** Engine clusters beside `engine`, by name. */
+  readonly engines?: Readonly<Record<string, EngineShard>>;
+}
 
 /** An API cluster, an engine cluster, something that plays Argo CD and the token controller, and rows. */
 export interface World {
@@ -31,7 +40,7 @@ export interface World {
   /** Watches both clusters with a cache of its own, as another process does. */
   watch(): Promise<{ readonly apiCluster: ApiCluster; readonly engine: EngineShard }>;
   /** A running reconciler over a watch of its own. */
-  startReconciler(partition?: Partition): Promise<Reconciler>;
+  startReconciler(partition?: Partition, surroundings?: Surroundings): Promise<Reconciler>;
   /** Argo CD stops to react to deletions, or does so again. */
   freezeEngine(isFrozen: boolean): void;
   close(): Promise<void>;
@@ -59,11 +68,13 @@ export async function startWorld(): Promise<World> {
       await Promise.all([apiCluster.synced(abort.signal), engine.synced(abort.signal)]);
       return { apiCluster, engine };
     },
-    async startReconciler(partition = EVERYTHING_IS_MINE) {
+    async startReconciler(partition = EVERYTHING_IS_MINE, { clock = systemClock, engines: others = {}, ...rest } = {}) {
       const { apiCluster, engine } = await world.watch();
-      const engines = { get: async (cluster: string) => (cluster === "engine" ? engine : undefined) };
+      const engines = { get: async (cluster: string) => (cluster === "engine" ? engine : others[cluster]) };
       const reconciler = createReconciler({
         ...common,
+        clock,
+        ...rest,
         store: rows.store,
         apiCluster,
         engines,

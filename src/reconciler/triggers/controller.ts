@@ -16,7 +16,7 @@ export interface TriggersDeps {
   readonly changes: ChangeFeed;
   readonly partition: Partition;
   readonly intake: Intake;
-  readonly queues: Pick<Queues, "requestFleet" | "requestUnit">;
+  readonly queues: Pick<Queues, "requestFleet" | "requestUnit" | "requestSync">;
   /** Looks at everything of ours, thoroughly. */
   readonly resync: () => void;
   readonly recheckStatuses: () => void;
@@ -33,7 +33,10 @@ export function createTriggers(deps: TriggersDeps): Triggers {
   const onHints = (hints: readonly Change[] | "missed"): void => {
     if (hints === "missed") return resync();
     deps.intake.take(hints.filter((hint) => hint.kind === "application").map((hint) => hint.id as ApplicationId));
-    for (const hint of hints) if (hint.kind === "unit") queues.requestUnit(hint.id as UnitId);
+    for (const { kind, id } of hints) {
+      if (kind === "unit") queues.requestUnit(id as UnitId);
+      if (kind === "sync-queue") queues.requestSync(id as ApplicationId);
+    }
     if (hints.some((hint) => hint.kind === "instance")) queues.requestFleet();
   };
   const onNewShare = (): void => {

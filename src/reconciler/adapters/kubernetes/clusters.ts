@@ -10,6 +10,7 @@ import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import type { ApiCluster, EngineShard, Engines } from "../../port.ts";
 import { createDeployerRole } from "./deployer-role.ts";
+import { createHeldObjects } from "./held-objects.ts";
 import type { WatchedObjects } from "./managed-objects.ts";
 import { createManagedObjects } from "./managed-objects.ts";
 import { APPLICATIONS, CLUSTER_ROLE_BINDINGS, PROJECTS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS } from "./types.ts";
@@ -36,13 +37,15 @@ export function createEngineShard(options: ClusterOptions): EngineShard & Watchi
   const applications = createManagedObjects({ ...common, type: APPLICATIONS, parse: parseApplication });
   const projects = createManagedObjects({ ...common, type: PROJECTS, parse: (raw) => parseObject("project", raw) });
   // Other Secrets of ours stand in the same namespaces; they are none of a shard's content.
-  const entries = createManagedObjects({
-    ...common,
-    labelSelector: `${OURS},argocd.argoproj.io/secret-type=cluster`,
-    type: SECRETS,
-    parse: (raw) => parseObject("entry", raw),
-  });
-  return { cluster: options.client.cluster, applications, projects, entries, ...together([applications, projects, entries]) };
+  const secrets = (type: "cluster" | "repository", kind: "entry" | "repository") =>
+    createManagedObjects({
+      ...common,
+      labelSelector: `${OURS},argocd.argoproj.io/secret-type=${type}`,
+      type: SECRETS,
+      parse: (raw) => parseObject(kind, raw),
+    });
+  const parts = { applications, projects, entries: secrets("cluster", "entry"), repositories: secrets("repository", "repository") };
+  return { cluster: options.client.cluster, ...parts, ...together(Object.values(parts)) };
 }
 
 /** What instances may do on the API cluster. */
@@ -57,7 +60,9 @@ export function createApiCluster(options: ClusterOptions & { readonly namespaces
     bindings: createManagedObjects({ ...common, type: ROLE_BINDINGS, parse: (raw) => parseObject("binding", raw) }),
     readers: createManagedObjects({ ...common, type: CLUSTER_ROLE_BINDINGS, parse: (raw) => parseObject("reader", raw) }),
   };
-  return { cluster: client.cluster, ...parts, deployer: createDeployerRole(client), ...together(Object.values(parts)) };
+  const deployer = createDeployerRole(client);
+  const held = createHeldObjects({ client, accountsNamespace: options.namespaces.accounts, discover: deployer.discover });
+  return { cluster: client.cluster, ...parts, deployer, held, ...together(Object.values(parts)) };
 }
 
 type Lifecycle = Pick<WatchedObjects<never>, "start" | "isSynced" | "synced" | "stopped">;

@@ -8,6 +8,7 @@ import { createKubeClient } from "../../../runtime/kube/http.ts";
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
 import { startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
 import { createSeededRng } from "../../../runtime/rng.ts";
+import type { StoredFleet } from "../../../store/fleet/port.ts";
 import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
 import { createDeployerController } from "../../deployer/controller.ts";
@@ -39,15 +40,23 @@ describe("the role in the cluster", () => {
     const client = server.client();
     await client.create(CLUSTER_ROLES, ROLE, never);
     const discover = async () => ({
-      resources: [{ group: "apps", name: "deployments", namespaced: true, verbs: ["create"] }],
+      resources: ["apps", "kyverno.io", "example.org"].map((group) => ({ group, name: "things", namespaced: true, verbs: ["create"] })),
       silentGroups: [],
     });
-    const controller = createDeployerController({ deployer: { ...createDeployerRole(client), discover }, log: silentLog });
+    let declared: readonly string[] | undefined;
+    const fleet = {
+      readFleet: async () => ({ spec: declared === undefined ? {} : { deployments: { refusedGroups: declared } } }) as StoredFleet,
+    };
+    const controller = createDeployerController({ deployer: { ...createDeployerRole(client), discover }, fleet, log: silentLog });
+    const groups = async () => (await createDeployerRole(client).read(never))?.rules.flatMap(({ apiGroups }) => apiGroups);
     expect(await controller.reconcile(never)).toHaveProperty("requeueAfterMs");
     const first = await client.get<KubeObject & { readonly rules?: unknown }>(CLUSTER_ROLES, AT, never);
-    expect(first?.rules).toMatchObject([{ apiGroups: ["apps"], resources: ["deployments"] }]);
+    expect(await groups()).toEqual(["apps", "example.org"]);
     await controller.reconcile(never);
     expect((await client.get(CLUSTER_ROLES, AT, never))?.metadata.resourceVersion).toBe(first?.metadata.resourceVersion);
+    declared = ["example.org"];
+    await controller.reconcile(never);
+    expect(await groups()).toEqual(["apps", "kyverno.io"]);
     await client.delete(CLUSTER_ROLES, AT, {}, never);
     expect(await controller.reconcile(never)).toHaveProperty("requeueAfterMs");
     await server.close();

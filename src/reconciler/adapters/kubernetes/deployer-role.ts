@@ -45,8 +45,8 @@ export function createDeployerRole(client: KubeClient): DeployerRole {
       try {
         await client.jsonPatch(CLUSTER_ROLES, AT, [...tests, { op: "add", path: "/rules", value: rules }], signal);
       } catch (error) {
-        if (!(error instanceof RefusedError) || error.code !== "kube.testFailed") throw error;
-        throw new StaleError("changing the deployer role", { code: "reconciler.testFailed", cause: error });
+        if (!(error instanceof RefusedError) || error.code !== "kube.test-failed") throw error;
+        throw new StaleError("changing the deployer role", { code: "reconciler.test-failed", cause: error });
       }
     },
     async discover(signal) {

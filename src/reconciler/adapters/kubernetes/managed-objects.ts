@@ -80,9 +80,9 @@ async function tested<R>(answer: Promise<R>): Promise<R> {
   try {
     return await answer;
   } catch (error) {
-    if (!(error instanceof RefusedError) || error.code !== "kube.testFailed") throw error;
+    if (!(error instanceof RefusedError) || error.code !== "kube.test-failed") throw error;
     throw new StaleError("changing an object that has changed meanwhile", {
-      code: "reconciler.testFailed",
+      code: "reconciler.test-failed",
       context: error.context,
       cause: error,
     });

@@ -1,0 +1,35 @@
+import type { WorkResult } from "../../runtime/keyed-queue.ts";
+import type { ObservedApplication } from "../../shard/parse-application.ts";
+import { deletionOf, planAbsence } from "../../shard/plan-application.ts";
+import { applicationFence } from "../../shard/seat.ts";
+import type { DesiredApplication } from "../../store/shard/port.ts";
+import type { Carrier } from "../object/controller.ts";
+import type { Progress } from "../progress/controller.ts";
+import { waits } from "../progress/reasons.ts";
+import type { Rows } from "../rows/controller.ts";
+import type { Host } from "../seats/controller.ts";
+
+export interface AbsenceDeps {
+  readonly rows: Rows;
+  readonly carrier: Carrier;
+  readonly progress: Progress;
+}
+
+/** There is nowhere an application could deploy to: its Application goes, and what it deployed stays. */
+export async function takeOff(
+  { rows, carrier, progress }: AbsenceDeps,
+  { row, host }: { readonly row: DesiredApplication; readonly host: Host },
+  signal: AbortSignal,
+): Promise<WorkResult | void> {
+  const { application, unit } = row;
+  const at = { namespace: host.instance.namespace, name: application.argoName };
+  const fence = applicationFence(unit, application);
+  const deletion = deletionOf(application);
+  const plan = (observed: ObservedApplication | undefined) => planAbsence(fence, deletion, observed);
+  const end = await carrier.carryOut({ objects: host.engine.applications, at, plan, name: "application" }, signal);
+  if (end.kind === "await-end") return progress.ends(row, end.observed, signal);
+  const environment = application.spec.destination.environment ?? "";
+  if (deletion === "none") return progress.waits(application, waits.environment(environment), signal);
+  progress.done(application.id);
+  if (end.kind === "gone") await rows.forget(application.id, signal);
+}

@@ -1,0 +1,55 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { ApplicationId, UnitId } from "../../domain/ids.ts";
+import { createWaitingRows, type WaitingRows } from "./waiting-rows.ts";
+
+const aRow = (id: string, unit: string, revision = 1) => ({
+  application: { id: id as ApplicationId },
+  unit: { id: unit as UnitId },
+  revision,
+});
+
+describe("rows that wait for their unit", () => {
+  let waiting: WaitingRows<ReturnType<typeof aRow>>;
+  const release = (unit: string, mayGoOn: (row: ReturnType<typeof aRow>) => boolean = () => true) =>
+    waiting.release(unit as UnitId, mayGoOn);
+
+  beforeEach(() => {
+    waiting = createWaitingRows();
+    for (const row of [aRow("one", "ours"), aRow("two", "ours"), aRow("three", "theirs")]) waiting.add(row);
+  });
+
+  it("come out with their unit, all of them and no others, once", () => {
+    expect(release("ours")).toEqual([aRow("one", "ours"), aRow("two", "ours")]);
+    expect(release("ours")).toEqual([]);
+    expect(release("theirs")).toEqual([aRow("three", "theirs")]);
+  });
+
+  it("stay when they may not go on, until they may or are read anew", () => {
+    expect(release("ours", ({ application }) => application.id !== "one")).toEqual([aRow("two", "ours")]);
+    expect(release("ours", () => false)).toEqual([]);
+    expect(release("ours")).toEqual([aRow("one", "ours")]);
+  });
+
+  it("come out as they were read last", () => {
+    waiting.add(aRow("one", "ours", 2));
+    expect(release("ours")).toEqual([aRow("one", "ours", 2), aRow("two", "ours")]);
+  });
+
+  it("do not come out once they were read anew, and the others of their unit do", () => {
+    waiting.remove("one" as ApplicationId);
+    waiting.remove("one" as ApplicationId);
+    waiting.remove("nobody" as ApplicationId);
+    expect(release("ours")).toEqual([aRow("two", "ours")]);
+    waiting.remove("three" as ApplicationId);
+    expect(release("theirs")).toEqual([]);
+  });
+
+  it("may wait again after they came out, for another unit too", () => {
+    release("ours");
+    waiting.add(aRow("one", "theirs"));
+    waiting.add(aRow("two", "ours"));
+    waiting.remove("one" as ApplicationId);
+    expect(release("theirs")).toEqual([aRow("three", "theirs")]);
+    expect(release("ours")).toEqual([aRow("two", "ours")]);
+  });
+});
