@@ -30,7 +30,7 @@ export interface WhatHappened {
 }
 
 /** Events after which the row says what the instance was written as, or what could not be written. */
-const REMEMBERING: readonly InstanceEvent[] = ["applied", "giveUp"];
+const REMEMBERING: readonly InstanceEvent[] = ["applied", "attemptFailed", "giveUp"];
 
 /** The change an event asks for. An event the instance's state does not know is a defect of the caller. */
 export function changeOf(instance: Instance, what: WhatHappened): RowChange {
@@ -38,7 +38,7 @@ export function changeOf(instance: Instance, what: WhatHappened): RowChange {
   const state = nextState(instance.state, event);
   if (state === undefined) {
     throw new DefectError(`Letting ${event} happen to an instance that is ${instance.state}`, {
-      code: "instance.impossibleEvent",
+      code: "instance.impossible-event",
       context: { instance: instance.id, event },
     });
   }
@@ -53,6 +53,7 @@ export function changeOf(instance: Instance, what: WhatHappened): RowChange {
 
 /** What may change about an instance while it stays in its state. */
 export interface Note {
+  readonly reason?: string;
   readonly version?: string;
   readonly appliedHash?: string;
   readonly capacity?: LoadVector;
@@ -64,11 +65,13 @@ export function noteOf(instance: Instance, { now, ...note }: Note & { readonly n
   const isNews = Object.entries(note).some(([key, value]) => JSON.stringify(value) !== JSON.stringify(instance[key as keyof Note]));
   if (!isNews) return undefined;
   const { id, revision, state, reason, attempt } = instance;
-  const verdict = note.version !== undefined ? "UPGRADED" : note.capacity !== undefined ? "RESIZED" : "REAPPLIED";
+  const what = note.reason === undefined ? { rule: "DECLARATION", reason: "fleet.yaml" } : { rule: "OBSERVED", reason: note.reason };
+  const verdict =
+    note.reason !== undefined ? "WAITING" : note.version !== undefined ? "UPGRADED" : note.capacity !== undefined ? "RESIZED" : "REAPPLIED";
   return {
     ...{ id, revision, state, reason, attempt },
     ...note,
-    decision: decisionOf(instance, { now, verdict, rule: "DECLARATION", reason: "fleet.yaml", details: { ...note } }),
+    decision: decisionOf(instance, { now, verdict, ...what, details: { ...note } }),
   };
 }
 

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Instance } from "../domain/instance.ts";
 import { FIELD_MANAGER } from "../domain/names.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
-import { APPLICATIONS, DEFINITIONS, DEPLOYMENTS, NAMESPACES, typeOf } from "./adapters/kubernetes/types.ts";
+import { APPLICATIONS, DEFINITIONS, DEPLOYMENTS, NAMESPACES, PODS, typeOf } from "./adapters/kubernetes/types.ts";
+import { LEAVING } from "./leaving.ts";
 import { aFleet, aPool, CAPACITY } from "./testing/instances.ts";
 import { placeUnit } from "./testing/place-unit.ts";
 import { startWorld, type World } from "./testing/world.ts";
@@ -84,6 +85,70 @@ describe("a declared pool", () => {
     expect((await world.instances()).at(-1)?.name).toBe("standard-4");
   });
 
+  it("tells what still holds units that it waits, gives it nothing new, and retires it once it is empty", async () => {
+    await world.startProvisioner();
+    await world.declare(fleetOf(2, 2));
+    await world.untilStates("ACTIVE", "ACTIVE");
+    const [one, two] = await world.instances();
+    if (one === undefined || two === undefined) throw new Error("two instances were there");
+    const units = [await placeUnit(world, one.id), await placeUnit(world, two.id), await placeUnit(world, two.id)];
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("CORDONED", "ACTIVE");
+    expect((await first()).reason).toBe(LEAVING.surplus.waiting);
+    await expect(placeUnit(world, one.id)).rejects.toThrow("could not be placed: full");
+    await world.declare(fleetOf(1, 2));
+    await world.untilStates("ACTIVE", "ACTIVE");
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("CORDONED", "ACTIVE");
+    await units[0]?.remove();
+    await world.untilStates("RETIRED", "ACTIVE");
+    expect(await journalOf(one)).toEqual([
+      ...["REQUESTED", "CREATING", "WARMING", "ACTIVE", "CORDONED", "ACTIVE", "CORDONED", "DRAINING", "RETIRED"],
+    ]);
+  });
+
+  it("keeps the instance that is given a unit between the count and the order to leave, and sends another", async () => {
+    let afterCount: (() => Promise<unknown>) | undefined;
+    const through = <Port extends object>(port: Port): Port => {
+      if (!("countUnits" in port)) return port;
+      const { countUnits } = port as unknown as World["store"]["fleet"];
+      const racing = async (signal: AbortSignal) => {
+        const units = await countUnits(signal);
+        const run = afterCount;
+        afterCount = undefined;
+        await run?.();
+        return units;
+      };
+      return { ...port, countUnits: racing };
+    };
+    await world.startProvisioner(through);
+    await world.declare(fleetOf(2, 2));
+    await world.untilStates("ACTIVE", "ACTIVE");
+    const newest = (await world.instances()).at(-1);
+    if (newest === undefined) throw new Error("two instances were there");
+    afterCount = () => placeUnit(world, newest.id);
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("RETIRED", "ACTIVE");
+    expect(await journalOf(newest)).toEqual(["REQUESTED", "CREATING", "WARMING", "ACTIVE"]);
+  });
+
+  it("is left alone when a document leaves it out, until it is pruned", async () => {
+    await world.startProvisioner();
+    await world.declare(fleetOf(2, 2));
+    await world.untilStates("ACTIVE", "ACTIVE");
+    await placeUnit(world, (await first()).id);
+    await world.declare(aFleet({ pools: [] }));
+    let ticks = 0;
+    await world.until("it was looked at several times", () => ++ticks > 200);
+    await world.untilStates("ACTIVE", "ACTIVE");
+    await world.store.fleet.prunePools("test", world.signal);
+    await world.untilStates("CORDONED", "RETIRED");
+    expect((await first()).reason).toBe(LEAVING.removed.waiting);
+    expect(await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" })).toBeDefined();
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("ACTIVE", "RETIRED");
+  });
+
   it("keeps an instance whose namespace still holds an Application with a finalizer", async () => {
     await world.startProvisioner();
     await world.declare(fleetOf(1, 1));
@@ -95,9 +160,10 @@ describe("a declared pool", () => {
     };
     await world.hands.create(APPLICATIONS, application, world.signal);
     await world.declare(fleetOf(0, 0));
-    await world.untilStates("DRAINING");
+    await world.until("it says what is left", async () => (await first()).reason.includes("still holds 1 Application with a finalizer"));
     let ticks = 0;
     await world.until("it was looked at several times", () => ++ticks > 200);
+    expect((await journalOf(await first())).slice(-2)).toEqual(["DRAINING", "WAITING"]);
     expect(await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" })).toBeDefined();
     await world.hands.mergePatch(
       APPLICATIONS,
@@ -196,6 +262,28 @@ describe("a creation that fails", () => {
     expect((await first()).id).toBe(failed.id);
   });
 
+  it("is begun anew at once when its declaration changes between two attempts, definitions included", async () => {
+    world.server.faults.fail({ method: "PATCH", path: /customresourcedefinitions/, status: 403, reason: "Forbidden", times: 4 });
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.until("the fourth attempt failed", async () => (await first().catch(() => undefined))?.attempt === 4, 2_000);
+    const { versions } = aFleet();
+    const catalogue = versions.catalogue.map((one) => ({ ...one, crds: "/mended" }));
+    await world.declare(aFleet({ pools: [aPool({ instances: { min: 1, max: 1 } })], versions: { ...versions, catalogue } }));
+    await world.untilStates("ACTIVE");
+    expect((await journalOf(await first())).slice(-4)).toEqual(["REQUESTED", "CREATING", "WARMING", "ACTIVE"]);
+    expect(await read(DEFINITIONS, { namespace: "", name: "applications.argoproj.io" })).toBeDefined();
+  });
+
+  it("writes the definitions an earlier life of it could not write", async () => {
+    world.server.faults.fail({ method: "PATCH", path: /customresourcedefinitions/, status: 403, reason: "Forbidden", times: 5 });
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.until("it is given up", async () => (await first().catch(() => undefined))?.state === "FAILED", 2_000);
+    await world.until("it is active", async () => (await first()).state === "ACTIVE", 10_000);
+    expect(await read(DEFINITIONS, { namespace: "", name: "applications.argoproj.io" })).toBeDefined();
+  });
+
   it("is tried again by itself when its time in failure is over", async () => {
     world.server.faults.fail({ method: "PATCH", path: /resourcequotas/, status: 403, reason: "Forbidden", times: 5 });
     await world.startProvisioner();
@@ -214,6 +302,32 @@ describe("a creation that fails", () => {
     await world.untilStates("ACTIVE");
   });
 
+  it("names an image that cannot be pulled, and is given up when that stays so", async () => {
+    world.letPodsStart(false);
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("WARMING");
+    const labels = { "app.kubernetes.io/name": "argocd-repo-server" };
+    const at = { namespace: "argosy-standard-1", name: "argocd-repo-server-1" };
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { ...at, labels },
+      spec: { containers: [{ image: "images.example/argocd:v9" }] },
+    };
+    await world.hands.create(PODS, pod, world.signal);
+    const status = { containerStatuses: [{ state: { waiting: { reason: "ImagePullBackOff" } } }] };
+    await world.hands.mergePatch(PODS, { ...at, subresource: "status" }, { status }, world.signal);
+    const trouble = "argocd-repo-server: image images.example/argocd:v9 cannot be pulled";
+    await world.until("it says so", async () => (await first()).reason === `waiting for its pods: ${trouble}`);
+    await world.until("it is given up", async () => (await first()).state === "FAILED", 10_000);
+    expect((await first()).reason).toMatch(/^given up after 5 attempts: .*image images\.example\/argocd:v9 cannot be pulled/);
+    expect((await first()).reason).toContain("at once when fleet.yaml changes for it");
+    const attempts = (await journalOf(await first())).filter((verdict) => verdict !== "WAITING");
+    expect(attempts.slice(0, 5)).toEqual(["REQUESTED", "CREATING", "WARMING", "CREATING", "WARMING"]);
+    expect(attempts.at(-1)).toBe("FAILED");
+  });
+
   it("does not take over a namespace that is there already", async () => {
     await world.hands.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: "argosy-standard-1" } }, world.signal);
     await world.startProvisioner();
@@ -221,6 +335,8 @@ describe("a creation that fails", () => {
     await world.untilStates("FAILED");
     expect((await first()).reason).toContain("was not made by Argosy");
     expect((await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" }))?.metadata.labels).toBeUndefined();
+    await world.hands.delete(NAMESPACES, { namespace: "", name: "argosy-standard-1" }, {}, world.signal);
+    await world.untilStates("ACTIVE");
   });
 
   it("waits for an engine cluster that is not declared yet, as long as a creation may take", async () => {

@@ -70,7 +70,8 @@ export function createProvisioner(deps: ProvisionerDeps): Provisioner {
   let known: readonly Instance[] = [];
 
   const sweep = async (signal: AbortSignal): Promise<void> => {
-    for (const pool of (await fleet.readFleet(signal))?.spec.pools ?? []) plans.add(POOL_PREFIX + pool.name);
+    const { spec, pruned = [] } = (await fleet.readFleet(signal)) ?? {};
+    for (const name of [...(spec?.pools ?? []).map((pool) => pool.name), ...pruned]) plans.add(POOL_PREFIX + name);
     known = await fleet.listInstances(signal);
     for (const instance of known) if (instance.state !== "RETIRED") requestInstance(instance.id);
   };

@@ -12,11 +12,12 @@ describe("what an instance is made from", () => {
     });
   });
 
-  it("has another hash when pool, release or egress change, and the same when other pools do", () => {
+  it("has another hash when pool, release, egress or the way to its cluster change, and the same when other pools do", () => {
     const hashOf = (fleet = aFleet(), instance = anInstance()) => {
       const declaration = declarationOf(instance, fleet, "argosy-system");
       return declaration.kind === "renderable" ? declaration.hash : undefined;
     };
+    const { versions } = aFleet();
     const before = hashOf();
     expect(hashOf(aFleet({ pools: [aPool(), aPool({ name: "big" })] }))).toBe(before);
     expect(hashOf(aFleet({ pools: [aPool({ instances: { min: 1, max: 9 } })] }))).toBe(before);
@@ -24,8 +25,10 @@ describe("what an instance is made from", () => {
       hashOf(aFleet({ egress: { allow: ["10.0.0.0/8"], http: [] } })),
       hashOf(aFleet({ pools: [aPool({ engine: { ...aPool().engine, k8sClientQps: 1 } })] })),
       hashOf(aFleet(), anInstance({ desiredVersion: "3.5.6" })),
+      hashOf(aFleet({ versions: { ...versions, catalogue: versions.catalogue.map((one) => ({ ...one, crds: "/elsewhere" })) } })),
+      hashOf(aFleet({ engineClusters: [{ name: "eu-1", region: "eu", access: { kind: "secret", secret: "argosy/eu-1" } }] })),
     ];
-    expect(new Set([before, ...others]).size).toBe(4);
+    expect(new Set([before, ...others]).size).toBe(6);
   });
 
   it.each([

@@ -1,4 +1,5 @@
 import type { FleetSpec } from "../domain/fleet.ts";
+import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { ManifestParameters } from "./manifests/parameters.ts";
 import { manifestHash } from "./manifests/render.ts";
@@ -22,11 +23,31 @@ export function declarationOf(instance: Instance, fleet: FleetSpec | undefined, 
     resources: pool.resources,
     engine: pool.engine,
     egressAllow: fleet.egress.allow,
+    apiServers: fleet.egress.apiServers ?? [],
+    ...trustOf(fleet.egress),
     systemNamespace,
   };
-  return { kind: "renderable", parameters, crds: release.crds, hash: manifestHash(parameters) };
+  // A failed creation is tried again when anything changes that it depends on, and not for the manifests alone.
+  const access = fleet.engineClusters.find(({ name }) => name === instance.engineCluster)?.access;
+  return {
+    kind: "renderable",
+    parameters,
+    crds: release.crds,
+    hash: contentHash({ manifests: manifestHash(parameters), crds: release.crds, access }),
+  };
 }
 
 function identityOf({ id, name, namespace, pool, class: className }: Instance): ManifestParameters["instance"] {
   return { id, name, namespace, pool, class: className };
+}
+
+/** Nothing where nothing is declared: then instances are what they were before it could be. */
+function trustOf({ certificateAuthorities, sshKnownHosts }: FleetSpec["egress"]): Pick<ManifestParameters, "trust"> {
+  if ((certificateAuthorities ?? []).length === 0 && sshKnownHosts === undefined) return {};
+  return {
+    trust: {
+      ...(certificateAuthorities === undefined ? {} : { certificateAuthorities }),
+      ...(sshKnownHosts === undefined ? {} : { sshKnownHosts }),
+    },
+  };
 }

@@ -11,7 +11,6 @@ export const INSTANCE_EVENTS = [
   "cordon",
   "uncordon",
   "drain",
-  "keep",
   "retired",
 ] as const;
 export type InstanceEvent = (typeof INSTANCE_EVENTS)[number];
@@ -28,18 +27,17 @@ const NEVER: Row = {
   cordon: undefined,
   uncordon: undefined,
   drain: undefined,
-  keep: undefined,
   retired: undefined,
 };
 
 /** Where each event leads from each state; `undefined` where it cannot happen. */
 export const LIFE_CYCLE: Readonly<Record<InstanceState, Row>> = {
   REQUESTED: { ...NEVER, begin: "CREATING", giveUp: "FAILED", drain: "DRAINING" },
-  CREATING: { ...NEVER, applied: "WARMING", attemptFailed: "CREATING", giveUp: "FAILED", drain: "DRAINING" },
+  CREATING: { ...NEVER, applied: "WARMING", attemptFailed: "CREATING", giveUp: "FAILED", retry: "REQUESTED", drain: "DRAINING" },
   WARMING: { ...NEVER, ready: "ACTIVE", attemptFailed: "CREATING", giveUp: "FAILED", drain: "DRAINING" },
   ACTIVE: { ...NEVER, cordon: "CORDONED", drain: "DRAINING" },
   CORDONED: { ...NEVER, uncordon: "ACTIVE", drain: "DRAINING" },
-  DRAINING: { ...NEVER, keep: "ACTIVE", retired: "RETIRED" },
+  DRAINING: { ...NEVER, retired: "RETIRED" },
   RETIRED: NEVER,
   FAILED: { ...NEVER, retry: "REQUESTED", drain: "DRAINING" },
 };
@@ -66,6 +64,12 @@ export const DEADLINES_MS: Readonly<Record<InstanceState, number | undefined>> =
   RETIRED: undefined,
   FAILED: 30 * MINUTE,
 };
+
+/**
+ * How long pods may say that they cannot start before that ends an attempt, in ms: shorter than the time for those that say
+ * nothing, long enough for a registry that was away for a moment.
+ */
+export const TROUBLED_MS = 2 * MINUTE;
 
 /** Failed attempts after which a creation is given up, for people to see. */
 export const MAX_ATTEMPTS = 5;

@@ -5,7 +5,7 @@ import type { InstanceId } from "../domain/ids.ts";
 import { INSTANCE_STATES, type Instance } from "../domain/instance.ts";
 import { nextState } from "./life-cycle.ts";
 import { COMPONENTS } from "./manifests/names.ts";
-import { afterRefusal, type InstanceFacts, nextStep } from "./next-step.ts";
+import { afterRefusal, heldReason, type InstanceFacts, nextStep } from "./next-step.ts";
 import { anInstance } from "./testing/instances.ts";
 
 const MINUTE = 60_000;
@@ -48,8 +48,20 @@ describe("an instance being created", () => {
     expect(nextStep(facts({ state }, observed))).toMatchObject({ kind: "apply", then: { event: "applied" } });
   });
   it("waits before each further attempt, also when events wake it", () => {
-    expect(nextStep(facts({ state, attempt: 2 }, absent, { now: millis(12_000) }))).toMatchObject({ kind: "wait", afterMs: 8_000 });
-    expect(nextStep(facts({ state, attempt: 2 }, absent, { now: millis(20_000) }))).toMatchObject({ kind: "apply" });
+    expect(nextStep(facts({ state, attempt: 2, appliedHash: "new" }, absent, { now: millis(12_000) }))).toMatchObject({
+      kind: "wait",
+      afterMs: 8_000,
+    });
+    expect(nextStep(facts({ state, attempt: 2, appliedHash: "new" }, absent, { now: millis(20_000) }))).toMatchObject({ kind: "apply" });
+  });
+  it("begins anew at once when what failed is declared otherwise, but not for what was never tried", () => {
+    expect(nextStep(facts({ state, attempt: 4, appliedHash: "old" }, absent))).toEqual({
+      kind: "change",
+      event: "retry",
+      attempt: 0,
+      reason: "its declaration has changed",
+    });
+    expect(nextStep(facts({ state, attempt: 0, appliedHash: "" }, absent))).toMatchObject({ kind: "apply" });
   });
   it("waits for a namespace of its name to be gone, and for a cluster to answer", () => {
     expect(nextStep(facts({ state }, terminating))).toMatchObject({ kind: "wait" });
@@ -89,7 +101,8 @@ describe("an instance being created", () => {
       kind: "change",
       event: "giveUp",
       attempt: 5,
-      reason: "given up after 5 attempts: quota exceeded",
+      reason:
+        "given up after 5 attempts: quota exceeded. Mend that: it is tried again every 30 minutes, and at once when fleet.yaml changes for it",
     });
   });
 });
@@ -114,6 +127,18 @@ describe("an instance that warms up", () => {
       reason: "attempt 1 of 5 failed: argocd-repo-server: 0 of 1 pods are ready; argocd-application-controller: is not there",
     });
     expect(nextStep(facts({ state, attempt: 4 }, away, { now: millis(10 * MINUTE) }))).toMatchObject({ event: "giveUp" });
+  });
+  it("says what keeps its pods from starting, once, and ends the attempt early when that stays so", () => {
+    const trouble = "image images.example/argocd:v9 cannot be pulled";
+    const component = { name: "argocd-repo-server", isReady: false, detail: "0 of 1 pods are ready", trouble };
+    const troubled: ObservedInstance = { namespace: "ours", components: [component] };
+    const reason = `waiting for its pods: argocd-repo-server: ${trouble}`;
+    expect(nextStep(facts({ state }, troubled))).toEqual({ kind: "say", reason });
+    expect(nextStep(facts({ state, reason }, troubled))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
+    expect(nextStep(facts({ state, reason }, troubled, { now: millis(2 * MINUTE) }))).toMatchObject({
+      event: "attemptFailed",
+      reason: expect.stringContaining(trouble),
+    });
   });
   it("is written again when somebody deleted its namespace", () => {
     expect(nextStep(facts({ state }, absent))).toMatchObject({ event: "attemptFailed" });
@@ -154,6 +179,12 @@ describe("an instance on its way out", () => {
     expect(nextStep(facts({ state }, away))).toMatchObject({ kind: "wait" });
     expect(nextStep(facts({ state }, absent))).toMatchObject({ event: "retired" });
   });
+  it("says what is left in a namespace that may not be deleted", () => {
+    expect(heldReason(anInstance(), 1)).toBe(
+      "namespace argosy-standard-1 still holds 1 Application with a finalizer: delete what is left there while its controller runs",
+    );
+    expect(heldReason(anInstance(), 2)).toContain("2 Applications");
+  });
   it("leaves a namespace alone that is not its own", () => {
     expect(nextStep(facts({ state }, foreign))).toMatchObject({ event: "retired", reason: expect.stringContaining("left alone") });
   });
@@ -170,6 +201,12 @@ describe("an instance that failed", () => {
       afterMs: 20 * MINUTE,
     });
     expect(nextStep(facts({ state, appliedHash: "new" }, absent, { now: millis(30 * MINUTE) }))).toMatchObject({ event: "retry" });
+  });
+  it("is tried again as soon as the namespace that was in its way is gone", () => {
+    const reason = "namespace argosy-standard-1 is there already and was not made by Argosy: delete it";
+    const taken = { state, reason, appliedHash: "new" } as const;
+    for (const observed of [unowned, terminating, away]) expect(nextStep(facts(taken, observed))).toMatchObject({ kind: "wait" });
+    expect(nextStep(facts(taken, absent))).toMatchObject({ event: "retry", reason: "namespace argosy-standard-1 is free now" });
   });
   it("rests while nobody can say what it should be", () => {
     expect(nextStep(facts({ state }, absent, { ...impossible, now: millis(60 * MINUTE) }))).toEqual({ kind: "rest" });
@@ -192,5 +229,6 @@ describe("every step", () => {
     expect(nextStep(facts({ state: "RETIRED" }, absent))).toEqual({ kind: "rest" });
     expect(nextStep(facts({ state: "RETIRED" }, foreign))).toEqual({ kind: "rest" });
     expect(nextStep(facts({ state: "RETIRED" }, ready))).toEqual({ kind: "deleteNamespace" });
+    expect(nextStep(facts({ state: "RETIRED" }, ready, { units: 1 }))).toEqual({ kind: "rest" });
   });
 });

@@ -2,7 +2,7 @@ import type { Millis } from "../domain/clock.ts";
 import type { ObservedComponent, ObservedInstance } from "../domain/engine.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { InstanceEvent } from "./life-cycle.ts";
-import { attemptOffsetMs, DEADLINES_MS, MAX_ATTEMPTS } from "./life-cycle.ts";
+import { attemptOffsetMs, DEADLINES_MS, MAX_ATTEMPTS, TROUBLED_MS } from "./life-cycle.ts";
 import { COMPONENTS } from "./manifests/names.ts";
 
 /** Whether the instance's manifests can be rendered, and the hash of what they should be. */
@@ -31,6 +31,8 @@ export type Step =
   | { readonly kind: "apply"; readonly then: Change | undefined; readonly againAfterMs: number | undefined }
   /** All pods run the version that was asked for. */
   | { readonly kind: "upgraded"; readonly version: string }
+  /** Nothing to do but to say what it waits for. */
+  | { readonly kind: "say"; readonly reason: string }
   | { readonly kind: "deleteNamespace" }
   | { readonly kind: "wait"; readonly afterMs: number; readonly reason: string }
   | { readonly kind: "rest" };
@@ -60,7 +62,7 @@ export function nextStep(facts: InstanceFacts): Step {
       return stepOfFailed(facts);
     case "RETIRED":
       // Written once more by a process that was late: nobody else will ever delete it.
-      return facts.observed.namespace === "ours" ? { kind: "deleteNamespace" } : { kind: "rest" };
+      return facts.observed.namespace === "ours" && facts.units === 0 ? { kind: "deleteNamespace" } : { kind: "rest" };
   }
 }
 
@@ -69,14 +71,18 @@ export function afterRefusal(facts: Pick<InstanceFacts, "instance">, reason: str
   const attempt = facts.instance.attempt + 1;
   if (attempt < MAX_ATTEMPTS)
     return { kind: "change", event: "attemptFailed", reason: `attempt ${attempt} of ${MAX_ATTEMPTS} failed: ${reason}`, attempt };
-  return { kind: "change", event: "giveUp", reason: `given up after ${attempt} attempts: ${reason}`, attempt };
+  return { kind: "change", event: "giveUp", reason: `given up after ${attempt} attempts: ${reason}. ${AFTER_GIVING_UP}`, attempt };
 }
+
+/** What an SRE can do about a creation that was given up, and what happens without. */
+const AFTER_GIVING_UP = `Mend that: it is tried again every ${(DEADLINES_MS.FAILED ?? 0) / 60_000} minutes, and at once when fleet.yaml changes for it`;
 
 function stepOfCreating(facts: InstanceFacts): Step {
   const { instance, observed, wanted, now } = facts;
   if (wanted.kind === "impossible") return giveUp(facts, wanted.reason);
   if (observed.namespace === "foreign") return giveUp(facts, foreignReason(instance, observed.owner));
-  if (isOverdue(facts)) return giveUp(facts, `it could not be created in time: ${whyNotCreated(facts)}`);
+  if (isOverdue(facts)) return giveUp(facts, `it could not be created in time: ${whyNotCreated(facts)}. ${AFTER_GIVING_UP}`);
+  if (isDeclaredAnew(facts)) return DECLARED_ANEW;
   if (observed.namespace === "unknown") return { kind: "wait", afterMs: AWAY_MS, reason: observed.reason };
   if (observed.namespace === "terminating")
     return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is still being deleted` };
@@ -97,7 +103,9 @@ function stepOfWarming(facts: InstanceFacts): Step {
     return afterRefusal(facts, `namespace ${instance.namespace} was deleted`);
   if (observed.namespace === "ours" && areReady(observed.components)) return change(facts, "ready", "all its pods are ready");
   const missing = observed.namespace === "unknown" ? observed.reason : whyNotReady(observed.components);
-  if (isOverdue(facts)) return afterRefusal(facts, missing);
+  if (isOverdue(facts) || isHopeless(facts)) return afterRefusal(facts, missing);
+  const trouble = troubleOf(observed);
+  if (trouble !== undefined && !instance.reason.endsWith(trouble)) return { kind: "say", reason: `waiting for its pods: ${trouble}` };
   return observed.namespace === "unknown"
     ? { kind: "wait", afterMs: AWAY_MS, reason: missing }
     : { kind: "apply", then: undefined, againAfterMs: WARMING_MS };
@@ -134,9 +142,12 @@ function stepOfLeaving(facts: InstanceFacts): Step {
 }
 
 function stepOfFailed(facts: InstanceFacts): Step {
-  const { instance, wanted, now } = facts;
+  const { instance, observed, wanted, now } = facts;
   if (wanted.kind === "impossible") return { kind: "rest" };
-  if (wanted.hash !== instance.appliedHash) return { kind: "change", event: "retry", reason: "its declaration has changed", attempt: 0 };
+  if (isDeclaredAnew(facts)) return DECLARED_ANEW;
+  const wasTaken = instance.reason.startsWith(takenText(instance));
+  if (wasTaken && (observed.namespace === "absent" || observed.namespace === "ours"))
+    return { kind: "change", event: "retry", reason: `namespace ${instance.namespace} is free now`, attempt: 0 };
   if (isOverdue(facts)) return { kind: "change", event: "retry", reason: `tried again after: ${instance.reason}`, attempt: 0 };
   return { kind: "wait", afterMs: instance.stateSince + (DEADLINES_MS.FAILED ?? 0) - now, reason: instance.reason };
 }
@@ -147,6 +158,25 @@ function change({ instance }: InstanceFacts, event: InstanceEvent, reason: strin
 
 function giveUp({ instance }: InstanceFacts, reason: string): Change {
   return { kind: "change", event: "giveUp", reason, attempt: instance.attempt };
+}
+
+const DECLARED_ANEW: Change = { kind: "change", event: "retry", reason: "its declaration has changed", attempt: 0 };
+
+/** Whether what is declared now has not been tried yet. The row says what was, from the first failed attempt on. */
+function isDeclaredAnew({ instance, wanted }: InstanceFacts): boolean {
+  if (wanted.kind === "impossible" || wanted.hash === instance.appliedHash) return false;
+  return instance.state === "FAILED" || instance.attempt > 0;
+}
+
+/** Whether its pods have said for long enough that they cannot start. */
+function isHopeless({ instance, observed, now }: InstanceFacts): boolean {
+  return troubleOf(observed) !== undefined && now - instance.stateSince >= TROUBLED_MS;
+}
+
+function troubleOf(observed: ObservedInstance): string | undefined {
+  const components = observed.namespace === "ours" ? observed.components : [];
+  const told = components.flatMap(({ name, trouble }) => (trouble === undefined ? [] : [`${name}: ${trouble}`]));
+  return told.length === 0 ? undefined : told.join("; ");
 }
 
 function isOverdue({ instance, now }: InstanceFacts): boolean {
@@ -161,7 +191,7 @@ function areReady(components: readonly ObservedComponent[]): boolean {
 function whyNotReady(components: readonly ObservedComponent[]): string {
   const details = COMPONENTS.flatMap((name) => {
     const found = components.find((component) => component.name === name);
-    return found?.isReady === true ? [] : [`${name}: ${found?.detail ?? "is not there"}`];
+    return found?.isReady === true ? [] : [`${name}: ${found?.trouble ?? found?.detail ?? "is not there"}`];
   });
   return details.join("; ");
 }
@@ -171,7 +201,17 @@ function whyNotCreated({ instance, observed }: InstanceFacts): string {
   return observed.namespace === "terminating" ? `namespace ${instance.namespace} is still being deleted` : instance.reason;
 }
 
+function takenText({ namespace }: Instance): string {
+  return `namespace ${namespace} is there already`;
+}
+
 function foreignReason(instance: Instance, owner: string | undefined): string {
   const whose = owner === undefined ? "was not made by Argosy" : `belongs to instance ${owner}`;
-  return `namespace ${instance.namespace} is there already and ${whose}: delete or rename it`;
+  return `${takenText(instance)} and ${whose}: delete it, or rename the pool. It is created as soon as the name is free`;
+}
+
+/** Why a namespace is not deleted although no row names anything in it. */
+export function heldReason({ namespace }: Instance, applications: number): string {
+  const some = applications === 1 ? "1 Application" : `${applications} Applications`;
+  return `namespace ${namespace} still holds ${some} with a finalizer: delete what is left there while its controller runs`;
 }

@@ -4,8 +4,9 @@ import { classOf } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import { INSTANCE_STATES, type Instance, type InstanceState } from "../domain/instance.ts";
 import { birthOf } from "./change.ts";
+import { LEAVING } from "./leaving.ts";
 import { nextState } from "./life-cycle.ts";
-import { planPool, SURPLUS, weightOf } from "./pool-plan.ts";
+import { planPool, planRemoval, type Sent, weightOf } from "./pool-plan.ts";
 import { aFleet, anInstance, aPool, CAPACITY } from "./testing/instances.ts";
 
 const idOf = (number: number) => `00000000-0000-7000-8000-${String(number).padStart(12, "0")}` as InstanceId;
@@ -13,6 +14,8 @@ const idOf = (number: number) => `00000000-0000-7000-8000-${String(number).padSt
 function standard(number: number, state: InstanceState = "ACTIVE", changes: Partial<Instance> = {}): Instance {
   return anInstance({ id: idOf(number), name: `standard-${number}`, namespace: `argosy-standard-${number}`, state, ...changes });
 }
+
+const sent = (list: readonly Sent[]) => list.map(({ instance }) => instance.name);
 
 function plan(
   instances: readonly Instance[],
@@ -28,7 +31,8 @@ function plan(
   const held = new Map(Object.entries(units).map(([number, count]) => [idOf(Number(number)), count]));
   const result = planPool({ pool, fleet: aFleet({ pools: [pool] }), instances, units: held });
   const names = (list: readonly { readonly name: string }[]) => list.map((one) => one.name);
-  return { ...result, names: { request: names(result.request), drain: names(result.drain), keep: names(result.keep) } };
+  const { request, drain, cordon, uncordon } = result;
+  return { ...result, names: { request: names(request), drain: sent(drain), cordon: sent(cordon), uncordon: sent(uncordon) } };
 }
 
 describe("a pool", () => {
@@ -58,7 +62,14 @@ describe("a pool", () => {
   });
 
   it("is content between its bounds", () => {
-    expect(plan([standard(1), standard(2), standard(3)])).toMatchObject({ request: [], drain: [], keep: [], resize: [] });
+    const held = { units: { 1: 1, 2: 1, 3: 1 } };
+    expect(plan([standard(1), standard(2), standard(3)], held)).toMatchObject({
+      request: [],
+      drain: [],
+      cordon: [],
+      uncordon: [],
+      resize: [],
+    });
   });
 
   it("never gives a name twice", () => {
@@ -70,26 +81,65 @@ describe("a pool", () => {
     expect(plan([standard(1, "FAILED"), standard(2)]).names.request).toEqual([]);
   });
 
-  it("sends the empty surplus away, the least useful first", () => {
-    const instances = [standard(1), standard(2, "FAILED"), standard(3), standard(4, "WARMING"), standard(5)];
-    expect(plan(instances, { max: 4 }).names.drain).toEqual(["standard-2"]);
-    expect(plan(instances, { max: 3 }).names.drain).toEqual(["standard-2", "standard-4"]);
-    expect(plan(instances, { max: 2 }).names.drain).toEqual(["standard-2", "standard-4", "standard-5"]);
-    expect(plan(instances, { max: 2, units: { 5: 1 } }).names.drain).toEqual(["standard-2", "standard-4", "standard-3"]);
+  it("sends what holds nothing away beyond its least number, the least useful first", () => {
+    const instances = [standard(1), standard(2, "FAILED"), standard(3), standard(4, "WARMING"), standard(5), standard(6, "CORDONED")];
+    const sizes = [6, 5, 4, 3, 2, 1, 0].map((min) =>
+      plan(instances, { min, max: 9 })
+        .names.drain.map((name) => name.slice(-1))
+        .join(""),
+    );
+    expect(sizes).toEqual(["", "2", "24", "246", "2465", "24653", "246531"]);
+    expect(plan(instances, { min: 2, max: 9, units: { 5: 1 } }).names.drain).toEqual([
+      "standard-2",
+      "standard-4",
+      "standard-6",
+      "standard-3",
+    ]);
+    expect(plan(instances, { max: 2 }).drain[0]?.reason).toBe("its pool asks for fewer instances");
   });
 
-  it("calls back surplus that was given a unit before it left, but nothing that somebody else sends away", () => {
-    const leaving = [
-      standard(1, "DRAINING", { reason: SURPLUS }),
-      standard(2, "DRAINING", { reason: "for maintenance" }),
-      standard(3, "DRAINING", { reason: SURPLUS }),
+  it("lets no new units on what is beyond its greatest number and holds some, those with the fewest first", () => {
+    const instances = [standard(1), standard(2), standard(3), standard(4)];
+    const units = { 1: 5, 2: 3, 3: 5, 4: 9 };
+    expect(plan(instances, { min: 1, max: 4, units }).names).toMatchObject({ drain: [], cordon: [] });
+    expect(plan(instances, { min: 1, max: 3, units }).names).toMatchObject({ drain: [], cordon: ["standard-2"] });
+    expect(plan(instances, { min: 1, max: 2, units }).names.cordon).toEqual(["standard-2", "standard-3"]);
+    expect(plan(instances, { min: 1, max: 2, units }).cordon[0]?.reason).toBe(
+      "its pool asks for fewer instances: it takes no new units and is retired when it holds none",
+    );
+  });
+
+  it("stays with whom it has told to go, and sends that one away when it holds nothing", () => {
+    const waiting = standard(2, "CORDONED", { reason: LEAVING.surplus.waiting });
+    const instances = [standard(1), waiting, standard(3)];
+    expect(plan(instances, { max: 2, units: { 1: 1, 2: 9, 3: 1 } }).names).toMatchObject({ drain: [], cordon: [], uncordon: [] });
+    expect(plan(instances, { max: 2, units: { 1: 1, 3: 1 } }).names).toMatchObject({ drain: ["standard-2"], cordon: [], uncordon: [] });
+  });
+
+  it("calls back whom it asks for again, but nobody whom somebody else has cordoned", () => {
+    const instances = [
+      standard(1, "CORDONED", { reason: LEAVING.surplus.waiting }),
+      standard(2, "CORDONED", { reason: "for maintenance" }),
+      standard(3, "CORDONED", { reason: LEAVING.removed.waiting }),
     ];
-    expect(plan(leaving, { units: { 1: 1, 2: 1 }, min: 0 }).names.keep).toEqual(["standard-1"]);
+    expect(plan(instances, { min: 3, units: { 1: 1, 2: 1, 3: 1 } }).names.uncordon).toEqual(["standard-1", "standard-3"]);
+  });
+
+  it("lets all of its instances go when it was removed on purpose", () => {
+    const instances = [standard(1), standard(2), standard(3, "FAILED"), standard(4, "RETIRED"), standard(5, "DRAINING")];
+    const { drain, cordon, ...rest } = planRemoval({ name: "standard", instances, units: new Map([[idOf(1), 2]]) });
+    expect([sent(drain), sent(cordon)]).toEqual([["standard-3", "standard-2"], ["standard-1"]]);
+    expect(drain[0]?.reason).toBe("its pool was removed from fleet.yaml");
+    expect(rest).toEqual({ request: [], uncordon: [], resize: [] });
   });
 
   it("fills its new class and empties the old one when its class changes", () => {
     const old = [standard(1, "ACTIVE", { class: "eu/shared/internal" }), standard(2, "ACTIVE", { class: "eu/shared/internal" })];
-    expect(plan(old, { units: { 1: 3 } }).names).toMatchObject({ request: ["standard-3", "standard-4"], drain: ["standard-2"] });
+    expect(plan(old, { units: { 1: 3 } }).names).toMatchObject({
+      request: ["standard-3", "standard-4"],
+      drain: ["standard-2"],
+      cordon: ["standard-1"],
+    });
   });
 
   it("tells its instances of a new capacity", () => {
@@ -121,7 +171,7 @@ const anyInstances = fc.uniqueArray(fc.integer({ min: 1, max: 12 }), { maxLength
       fc.record({
         number: fc.constant(number),
         state: fc.constantFrom(...INSTANCE_STATES),
-        reason: fc.constantFrom(SURPLUS, "other"),
+        reason: fc.constantFrom(LEAVING.surplus.waiting, "other"),
         units: fc.integer({ min: 0, max: 2 }),
       }),
     ),
@@ -129,18 +179,24 @@ const anyInstances = fc.uniqueArray(fc.integer({ min: 1, max: 12 }), { maxLength
 );
 
 describe("any plan of any pool", () => {
-  it("touches nothing that holds a unit, keeps to its bounds and does only what the life cycle knows", () => {
+  it("sends away nothing that holds a unit, keeps to its bounds and does only what the life cycle knows", () => {
     fc.assert(
       fc.property(anyInstances, fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), (rows, min, more) => {
         const instances = rows.map(({ number, state, reason }) => standard(number, state, { reason }));
         const units = Object.fromEntries(rows.map((row) => [row.number, row.units]));
-        const { request, drain, keep } = plan(instances, { min, max: min + more, units });
+        const { request, drain, cordon, uncordon } = plan(instances, { min, max: min + more, units });
         const held = new Set(rows.filter((row) => row.units > 0).map((row) => idOf(row.number)));
-        for (const one of drain) {
-          expect(held.has(one.id)).toBe(false);
-          expect(nextState(one.state, "drain")).toBe("DRAINING");
+        for (const { instance } of drain) {
+          expect(held.has(instance.id)).toBe(false);
+          expect(nextState(instance.state, "drain")).toBe("DRAINING");
         }
-        for (const one of keep) expect(nextState(one.state, "keep")).toBe("ACTIVE");
+        for (const { instance } of cordon) {
+          expect(held.has(instance.id)).toBe(true);
+          expect(nextState(instance.state, "cordon")).toBe("CORDONED");
+        }
+        for (const { instance } of uncordon) expect(nextState(instance.state, "uncordon")).toBe("ACTIVE");
+        const touched = [...drain, ...cordon, ...uncordon].map(({ instance }) => instance.id);
+        expect(new Set(touched).size).toBe(touched.length);
         const names = [...instances, ...request].map((one) => one.name);
         expect(new Set(names).size).toBe(names.length);
         const left = instances.filter((one) => one.state !== "RETIRED" && one.state !== "DRAINING").length - drain.length + request.length;
@@ -150,25 +206,24 @@ describe("any plan of any pool", () => {
     );
   });
 
-  it("carried out leaves nothing to plan", () => {
+  it("is the same in whatever order its instances come, and carried out leaves nothing to plan", () => {
     fc.assert(
-      fc.property(anyInstances, fc.integer({ min: 0, max: 6 }), (rows, min) => {
-        const units = Object.fromEntries(rows.map((row) => [row.number, row.units]));
+      fc.property(anyInstances, fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), (rows, min, more) => {
+        const options = { min, max: min + more, units: Object.fromEntries(rows.map((row) => [row.number, row.units])) };
         const instances = rows.map(({ number, state, reason }) => standard(number, state, { reason }));
-        const first = plan(instances, { min, max: min, units });
-        const sent = new Set(first.drain.map((one) => one.id));
-        const kept = new Set(first.keep.map((one) => one.id));
-        const after = instances.map((one) =>
-          sent.has(one.id)
-            ? { ...one, state: "DRAINING" as const, reason: SURPLUS }
-            : kept.has(one.id)
-              ? { ...one, state: "ACTIVE" as const }
-              : one,
-        );
+        const first = plan(instances, options);
+        const shuffled = plan(instances.toReversed(), options);
+        expect([shuffled.names.drain, shuffled.names.cordon]).toEqual([first.names.drain, first.names.cordon]);
+        const become = (list: readonly Sent[], state: InstanceState) =>
+          list.map(({ instance, reason }) => [instance.id, { ...instance, state, reason }] as const);
+        const changed = new Map([
+          ...become(first.drain, "DRAINING"),
+          ...become(first.cordon, "CORDONED"),
+          ...become(first.uncordon, "ACTIVE"),
+        ]);
         const added = first.request.map((one, index) => ({ ...anInstance(), ...one, id: idOf(100 + index) }));
-        const second = plan([...after, ...added], { min, max: min, units });
-        expect(second.names.request).toEqual([]);
-        expect(second.names.keep).toEqual([]);
+        const second = plan([...instances.map((one) => changed.get(one.id) ?? one), ...added], options);
+        expect(second.names).toEqual({ request: [], drain: [], cordon: [], uncordon: [] });
       }),
     );
   });

@@ -4,6 +4,8 @@ import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import { LOAD_DIMENSIONS } from "../domain/load.ts";
+import { isWaitingToLeave, LEAVING } from "./leaving.ts";
+import { chooseSurplus, type Surplus } from "./surplus.ts";
 
 export interface PoolFacts {
   readonly pool: PoolSpec;
@@ -16,38 +18,76 @@ export interface PoolFacts {
 /** An instance to be added, without what only the moment of adding can give. */
 export type InstanceRequest = Omit<Instance, "id" | "stateSince" | "revision">;
 
+/** An instance with why something is done about it, for people. */
+export interface Sent {
+  readonly instance: Instance;
+  readonly reason: string;
+}
+
 export interface PoolPlan {
   readonly request: readonly InstanceRequest[];
-  /** Surplus instances that hold nothing. */
-  readonly drain: readonly Instance[];
-  /** Instances sent away as surplus that were given a unit before they left. */
-  readonly keep: readonly Instance[];
+  /** Surplus that holds nothing: it goes. */
+  readonly drain: readonly Sent[];
+  /** Surplus that holds units: it gets no new ones and goes when it holds nothing. */
+  readonly cordon: readonly Sent[];
+  /** Instances that waited to go and are asked for again. */
+  readonly uncordon: readonly Sent[];
   readonly resize: readonly { readonly instance: Instance; readonly capacity: LoadVector; readonly weight: number }[];
 }
 
-/** Reason of a drain that the pool's size asked for; only such a drain is called off when a unit was quicker. */
-export const SURPLUS = "its pool asks for fewer instances";
-
 /**
- * Plans a pool's size: at least `min` instances, and of those beyond `max` the empty ones away. Instances on their way out do
- * not count; failed ones do, because more of the same would fail the same way. Nothing that holds a unit is ever touched.
+ * Plans a pool's size. Fewer than `min` instances: more are asked for. More than `min`: those that hold nothing go. Still more
+ * than `max`: as many as are too many get no new units and go once they hold nothing; nothing that holds a unit is touched.
+ * Which ones is {@link chooseSurplus}'s rule. Instances on their way out do not count; failed ones do, because more of the
+ * same would fail the same way. Instances of another class than the pool's go like surplus: no unit of its class may live there.
  */
 export function planPool(facts: PoolFacts): PoolPlan {
   const { pool, fleet, instances, units } = facts;
-  const present = instances.filter((one) => one.pool === pool.name && one.state !== "RETIRED" && one.state !== "DRAINING");
+  const present = presentOf(pool.name, instances);
   const current = present.filter((one) => one.class === classOf(pool));
-  // A pool that changed its class has instances that no unit of its class may live on.
   const misplaced = present.filter((one) => one.class !== classOf(pool));
   const weight = weightOf(pool, fleet);
-  const isEmpty = (one: Instance): boolean => !holdsUnits(one, units);
+  const surplus = chooseSurplus(current, { ...pool.instances, units });
   return {
     request: planRequests(facts, current),
-    drain: [...misplaced.filter(isEmpty), ...surplus(pool, current, isEmpty)],
-    keep: instances.filter((one) => one.pool === pool.name && one.state === "DRAINING" && one.reason === SURPLUS && holdsUnits(one, units)),
+    ...planLeaving(present, [
+      { surplus: chooseSurplus(misplaced, { min: 0, max: 0, units }), ...LEAVING.otherClass },
+      { surplus, ...LEAVING.surplus },
+    ]),
     resize: current.flatMap((instance) =>
       isSameSize(instance, pool.capacity, weight) ? [] : [{ instance, capacity: pool.capacity, weight }],
     ),
   };
+}
+
+/** Plans the end of a pool that was removed on purpose: what holds nothing goes, the rest when it holds nothing. */
+export function planRemoval({ name, instances, units }: Pick<PoolFacts, "instances" | "units"> & { readonly name: string }): PoolPlan {
+  const present = presentOf(name, instances);
+  const surplus = chooseSurplus(present, { min: 0, max: 0, units });
+  return { request: [], ...planLeaving(present, [{ surplus, ...LEAVING.removed }]), resize: [] };
+}
+
+interface Leaving {
+  readonly surplus: Surplus;
+  readonly reason: string;
+  readonly waiting: string;
+}
+
+function planLeaving(present: readonly Instance[], leaving: readonly Leaving[]): Pick<PoolPlan, "drain" | "cordon" | "uncordon"> {
+  const going = new Set(leaving.flatMap(({ surplus }) => [...surplus.empty, ...surplus.held]));
+  return {
+    drain: leaving.flatMap(({ surplus, reason }) => surplus.empty.map((instance) => ({ instance, reason }))),
+    cordon: leaving.flatMap(({ surplus, waiting }) =>
+      surplus.held.filter(({ state }) => state === "ACTIVE").map((instance) => ({ instance, reason: waiting })),
+    ),
+    uncordon: present
+      .filter((instance) => isWaitingToLeave(instance) && !going.has(instance))
+      .map((instance) => ({ instance, reason: "its pool asks for it again" })),
+  };
+}
+
+function presentOf(pool: string, instances: readonly Instance[]): readonly Instance[] {
+  return instances.filter((one) => one.pool === pool && one.state !== "RETIRED" && one.state !== "DRAINING");
 }
 
 function planRequests({ pool, fleet, instances }: PoolFacts, current: readonly Instance[]): readonly InstanceRequest[] {
@@ -95,24 +135,6 @@ function requestOf({
 function emptiestCluster(pool: PoolSpec, seats: readonly Pick<Instance, "engineCluster">[]): string | undefined {
   const count = (name: string) => seats.filter((seat) => seat.engineCluster === name).length;
   return pool.engineClusters.toSorted((a, b) => count(a) - count(b))[0];
-}
-
-/** Of the empty ones as many as there are beyond `max`, those that serve least first: failed, unfinished, then the highest numbers. */
-function surplus(pool: PoolSpec, current: readonly Instance[], isEmpty: (one: Instance) => boolean): readonly Instance[] {
-  const excess = Math.max(0, current.length - pool.instances.max);
-  const usefulness = (one: Instance) => (one.state === "FAILED" ? 0 : one.state === "ACTIVE" || one.state === "CORDONED" ? 2 : 1);
-  return current
-    .filter(isEmpty)
-    .toSorted((a, b) => usefulness(a) - usefulness(b) || numberOf(b) - numberOf(a) || (a.id < b.id ? -1 : 1))
-    .slice(0, excess);
-}
-
-function numberOf(instance: Instance): number {
-  return Number(/-(\d+)$/.exec(instance.name)?.[1] ?? 0);
-}
-
-function holdsUnits(instance: Instance, units: ReadonlyMap<InstanceId, number>): boolean {
-  return (units.get(instance.id) ?? 0) > 0;
 }
 
 /** Capacity relative to the smallest pool of the class, rounded down: an instance never draws more than its share. */

@@ -36,6 +36,19 @@ export interface EngineClusters {
   subscribe(listener: (id: InstanceId) => void): () => void;
 }
 
+/** Lines of a page of metrics as they come; whoever stops reading ends the request. Errors are those of the Kubernetes client. */
+export type ReadMetrics = (
+  at: { readonly namespace: string; readonly pod: string; readonly port: number },
+  signal: AbortSignal,
+) => AsyncIterable<string>;
+
+/** What can be asked of an engine cluster about what an instance costs. */
+export interface UsageSource {
+  /** Cluster entries the instance has, whoever wrote them. */
+  countClusterEntries(instance: InstancePlace, signal: AbortSignal): Promise<number>;
+  readonly readMetrics: ReadMetrics;
+}
+
 /** Where releases' own definitions of their kinds come from. */
 export interface CrdSource {
   /** `InputError` when the directory does not hold them. */

@@ -1,4 +1,4 @@
-import { nearest } from "./nearest.ts";
+import { nearest } from "../../domain/nearest.ts";
 import type { SchemaNode, ShapeIssue } from "./schema.ts";
 import { FLEET_SCHEMA } from "./schema.ts";
 

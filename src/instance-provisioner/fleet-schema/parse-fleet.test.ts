@@ -69,6 +69,16 @@ describe("a Fleet document", () => {
     });
   });
 
+  it("may say how the pods of a cluster are reached", () => {
+    const cluster = { name: "eu-1", region: "eu", kubeconfigSecret: "a/b" };
+    const parse = (reach: string) => parseFleetDocument(aDocument({ engineClusters: [{ ...cluster, reach }] }));
+    expect(parse("address")).toMatchObject({ spec: { engineClusters: [{ reach: "address", access: { kind: "secret" } }] } });
+    expect(parse("pigeon")).toEqual({
+      ok: false,
+      complaints: [{ path: "engineClusters[0].reach", message: "is not address or proxy", remedy: "Give address or proxy" }],
+    });
+  });
+
   it("may write amounts as numbers, and the cluster Argosy runs in without a Secret", () => {
     const pool = aPool({ resources: { controller: { cpu: 4 }, repoServer: { replicas: 3 } } });
     const parsed = parseFleetDocument(aDocument({ pools: [pool], engineClusters: [{ name: "eu-1", region: "eu", inCluster: true }] }));
@@ -97,7 +107,7 @@ describe("a Fleet document", () => {
       {
         path: "wholly",
         message: "is no field of a Fleet",
-        remedy: "Remove it, or use one of apiVersion, kind, engineClusters, versions, pools, workspaces, egress",
+        remedy: "Remove it, or use one of apiVersion, kind, engineClusters, versions, pools, workspaces, egress, deployments",
       },
     ]);
   });
@@ -224,5 +234,58 @@ describe("a range of addresses", () => {
     "a/8",
   ])("%s is none", (text) => {
     expect(isAddressRange(text)).toBe(false);
+  });
+});
+
+describe("what nobody deploys to the API cluster", () => {
+  const refusedOf = (deployments: Json) => {
+    const parsed = parseFleetDocument(aDocument({ deployments }));
+    return parsed.ok ? parsed.spec.deployments : parsed.complaints.map(({ path }) => path);
+  };
+
+  it("is what is declared, word for word, also when that is nothing", () => {
+    expect(refusedOf({ refusedGroups: ["kyverno.io"] })).toEqual({ refusedGroups: ["kyverno.io"] });
+    expect(refusedOf({ refusedGroups: [] })).toEqual({ refusedGroups: [] });
+    expect(refusedOf({})).toBeUndefined();
+  });
+
+  it.each(["*.kyverno.io", "Kyverno.io", "", "kyverno.io/v1", ".io"])("is refused where it is no group: %j", (group) => {
+    expect(refusedOf({ refusedGroups: [group] })).toEqual(["deployments.refusedGroups[0]"]);
+  });
+});
+
+describe("how Git hosts prove themselves", () => {
+  const PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+  const LINE = "[git.inside.example]:2222 ssh-ed25519 AAAAC3Nz";
+  const egressOf = (egress: Json) => {
+    const parsed = parseFleetDocument(aDocument({ egress }));
+    return parsed.ok ? parsed.spec.egress : parsed.complaints.map(({ path }) => path);
+  };
+
+  it("is absent unless it is declared", () => {
+    expect(egressOf({})).toEqual({ allow: [], http: [] });
+    const declared = {
+      apiServers: ["10.0.0.1/32"],
+      certificateAuthorities: [{ host: "git.inside.example", certificates: PEM + PEM }],
+      sshKnownHosts: `# ours\n\n${LINE} us\n`,
+    };
+    expect(egressOf(declared)).toEqual({ allow: [], http: [], ...declared });
+  });
+
+  it.each([
+    [{ apiServers: ["10.0.0.1/8"] }, "egress.apiServers[0]"],
+    [{ certificateAuthorities: [{ host: "git:443", certificates: PEM }] }, "egress.certificateAuthorities[0].host"],
+    [{ certificateAuthorities: [{ host: "../a", certificates: PEM }] }, "egress.certificateAuthorities[0].host"],
+    [{ certificateAuthorities: [{ host: "git", certificates: "no certificate" }] }, "egress.certificateAuthorities[0].certificates"],
+    [
+      { certificateAuthorities: [{ host: "git", certificates: `${PEM}-----BEGIN PRIVATE KEY-----` }] },
+      "egress.certificateAuthorities[0].certificates",
+    ],
+    [{ certificateAuthorities: [0, 1].map(() => ({ host: "git", certificates: PEM })) }, "egress.certificateAuthorities[1].host"],
+    [{ sshKnownHosts: "git.inside.example" }, "egress.sshKnownHosts"],
+    [{ sshKnownHosts: `@cert-authority ${LINE}` }, "egress.sshKnownHosts"],
+    [{ sshKnownHosts: "g\u00edt ssh-rsa AAAA" }, "egress.sshKnownHosts"],
+  ])("is refused where it could not work (%#)", (egress, path) => {
+    expect(egressOf(egress)).toEqual([path]);
   });
 });

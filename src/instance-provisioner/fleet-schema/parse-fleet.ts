@@ -1,4 +1,4 @@
-import type { EngineClusterSpec, FleetSpec, PoolSpec } from "../../domain/fleet.ts";
+import type { EgressSpec, EngineClusterSpec, FleetSpec, PoolSpec } from "../../domain/fleet.ts";
 import type { Complaint } from "./complaint.ts";
 import { complaintOf } from "./complaint.ts";
 import { breaches } from "./rules.ts";
@@ -20,12 +20,32 @@ export function parseFleetDocument(document: unknown): ParsedFleet {
   return complaints.length > 0 ? { ok: false, complaints } : { ok: true, spec: specOf(shape.document) };
 }
 
-function specOf({ engineClusters, versions, pools, workspaces, egress }: FleetDocument): FleetSpec {
-  return { engineClusters: engineClusters.map(clusterOf), versions, pools: pools.map(poolOf), workspaces, egress };
+function specOf({ engineClusters, pools, egress, deployments, ...rest }: FleetDocument): FleetSpec {
+  const { versions, workspaces } = rest;
+  const declared = {
+    engineClusters: engineClusters.map(clusterOf),
+    versions,
+    pools: pools.map(poolOf),
+    workspaces,
+    egress: egressOf(egress),
+  };
+  return deployments?.refusedGroups === undefined ? declared : { ...declared, deployments: { refusedGroups: deployments.refusedGroups } };
 }
 
-function clusterOf({ name, region, kubeconfigSecret }: FleetDocument["engineClusters"][number]): EngineClusterSpec {
-  return { name, region, access: kubeconfigSecret === undefined ? { kind: "inCluster" } : { kind: "secret", secret: kubeconfigSecret } };
+/** What is not declared is absent, as in fleets that were declared before it could be. */
+function egressOf({ apiServers, certificateAuthorities, sshKnownHosts, ...egress }: FleetDocument["egress"]): EgressSpec {
+  return {
+    ...egress,
+    ...(apiServers === undefined ? {} : { apiServers }),
+    ...(certificateAuthorities === undefined ? {} : { certificateAuthorities }),
+    ...(sshKnownHosts === undefined ? {} : { sshKnownHosts }),
+  };
+}
+
+function clusterOf({ name, region, kubeconfigSecret, reach }: FleetDocument["engineClusters"][number]): EngineClusterSpec {
+  const access =
+    kubeconfigSecret === undefined ? ({ kind: "inCluster" } as const) : ({ kind: "secret", secret: kubeconfigSecret } as const);
+  return { name, region, access, ...(reach === undefined ? {} : { reach }) };
 }
 
 /** People count whole applications and Git requests; planning counts thousandths of them. */

@@ -1,8 +1,8 @@
+import { nearest } from "../../domain/nearest.ts";
 import { compareVersions } from "../manifests/version.ts";
 import { isAddressRange } from "./address-range.ts";
 import type { Complaint } from "./complaint.ts";
 import { pathText } from "./complaint.ts";
-import { nearest } from "./nearest.ts";
 import type { FleetDocument } from "./schema.ts";
 
 type Path = readonly (string | number)[];
@@ -25,18 +25,40 @@ export function breaches(document: FleetDocument): readonly Complaint[] {
       document.pools.map((one) => one.name),
     ),
     ...document.pools.flatMap((pool, index) => poolBreaches(document, pool, ["pools", index])),
-    ...document.egress.allow.flatMap((range, index) =>
-      isAddressRange(range)
+    ...rangeBreaches(["egress", "allow"], document.egress.allow),
+    ...rangeBreaches(["egress", "apiServers"], document.egress.apiServers ?? []),
+    ...duplicates(
+      ["egress", "certificateAuthorities"],
+      "host",
+      (document.egress.certificateAuthorities ?? []).map((one) => one.host),
+    ),
+    ...hostKeyBreaches(document.egress.sshKnownHosts ?? ""),
+  ];
+}
+
+function rangeBreaches(at: Path, ranges: readonly string[]): readonly Complaint[] {
+  const remedy = "Give its first address and the length of its prefix, like 10.1.0.0/16";
+  return ranges.flatMap((range, index) => (isAddressRange(range) ? [] : [complain([...at, index], "is no range of addresses", remedy)]));
+}
+
+/** One broken line of a known_hosts file is no reason for ssh to stop reading, and none to notice it. */
+function hostKeyBreaches(text: string): readonly Complaint[] {
+  const isGood = (line: string): boolean =>
+    line === "" || line.startsWith("#") || /^[^\s@|]\S* +[a-z0-9@.-]+ +[A-Za-z0-9+/]+=*( .*)?$/.test(line);
+  return text
+    .split("\n")
+    .map((line) => line.replaceAll("\t", " ").trim())
+    .flatMap((line, index) =>
+      isGood(line)
         ? []
         : [
             complain(
-              ["egress", "allow", index],
-              "is no range of addresses",
-              "Give its first address and the length of its prefix, like 10.1.0.0/16",
+              ["egress", "sshKnownHosts"],
+              `has a line that names no host key (line ${index + 1})`,
+              "Write: host, type of key, key; `ssh-keyscan` prints them",
             ),
           ],
-    ),
-  ];
+    );
 }
 
 function accessOf({ inCluster, kubeconfigSecret }: FleetDocument["engineClusters"][number], index: number): readonly Complaint[] {

@@ -38,6 +38,26 @@ const host = z
   .string()
   .regex(/^[A-Za-z0-9:[]([-A-Za-z0-9.:\]]{0,251}[A-Za-z0-9\]])?$/)
   .meta({ title: "a host name or address" });
+const certificates = z
+  .string()
+  .max(65_536)
+  .regex(/^\s*(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/)
+  .meta({ title: "one or more certificates in PEM" });
+/** Argo CD keeps them in a ConfigMap by the host's name, and its keys take no colon. */
+const tlsHost = z
+  .string()
+  .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/)
+  .meta({ title: "a host name in lower case, or an IPv4 address, without a port" });
+const hostKeys = z
+  .string()
+  .max(262_144)
+  .regex(/^[\t\r\n -~]*$/)
+  .meta({ title: "lines of a known_hosts file in ASCII" });
+const apiGroup = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)
+  .meta({ title: "an API group in lower case, like kyverno.io" });
 const labelKey = z.string().regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/);
 const labelValue = z.string().regex(/^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/);
 /** Beyond any real fleet, and small enough that sums of thousandths stay exact. */
@@ -86,7 +106,12 @@ const fleet = z.strictObject({
   apiVersion: z.literal("argosy.dev/v1alpha1"),
   kind: z.literal("Fleet"),
   engineClusters: z
-    .array(z.strictObject({ name, region: word, inCluster: z.boolean().optional(), kubeconfigSecret: secretName.optional() }))
+    .array(
+      z.strictObject({
+        ...{ name, region: word, inCluster: z.boolean().optional(), kubeconfigSecret: secretName.optional() },
+        reach: z.enum(["address", "proxy"]).optional().meta({ title: "address or proxy" }),
+      }),
+    )
     .min(1)
     .max(100),
   versions: z.strictObject({
@@ -104,7 +129,19 @@ const fleet = z.strictObject({
       quota: z.strictObject({ deployments: count.default(100), syncsPerMinute: count.default(20) }).prefault({}),
     })
     .prefault({}),
-  egress: z.strictObject({ allow: z.array(cidr).max(1000).default([]), http: z.array(host).max(1000).default([]) }).prefault({}),
+  egress: z
+    .strictObject({
+      allow: z.array(cidr).max(1000).default([]),
+      apiServers: z.array(cidr).max(1000).optional(),
+      http: z.array(host).max(1000).default([]),
+      certificateAuthorities: z
+        .array(z.strictObject({ host: tlsHost, certificates }))
+        .max(200)
+        .optional(),
+      sshKnownHosts: hostKeys.optional(),
+    })
+    .prefault({}),
+  deployments: z.strictObject({ refusedGroups: z.array(apiGroup).max(1000).optional() }).optional(),
 });
 
 /** A Fleet document as people write it, with every default filled in and every field of the right form. */

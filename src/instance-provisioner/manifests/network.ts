@@ -1,21 +1,10 @@
 import type { EngineObject } from "../../domain/engine.ts";
+import { CARRIES_V4, GLOBAL_V6, INSIDE_GLOBAL_V6, INSIDE_V4 } from "../../domain/inside-addresses.ts";
 import { CONTROLLER, PORTS, REDIS, REPO_SERVER } from "./names.ts";
 import type { InstanceIdentity } from "./object.ts";
 import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { selectorOf } from "./pods.ts";
-
-/**
- * Addresses that are not the public internet's: private, shared, loopback, link-local (where clouds keep credentials),
- * benchmarking, multicast and reserved ranges (IANA special-purpose registries), and the prefix that leads to them from IPv6.
- */
-const NOT_PUBLIC_V4 = [
-  ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"],
-  ...["192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4"],
-];
-const NOT_PUBLIC_V6 = ["::/127", "64:ff9b::/96", "64:ff9b:1::/48", "fc00::/7", "fe80::/10", "ff00::/8"];
-const LINK_LOCAL_V4 = ["169.254.0.0/16"];
-const LINK_LOCAL_V6 = ["fe80::/10"];
 
 type Peer = Readonly<Record<string, unknown>>;
 interface Flow {
@@ -25,7 +14,7 @@ interface Flow {
 }
 
 /** Nothing may reach or leave a pod, except the flows named here. */
-export function renderNetworkPolicies({ instance, egressAllow, systemNamespace }: ManifestParameters): readonly EngineObject[] {
+export function renderNetworkPolicies({ instance, egressAllow, apiServers, systemNamespace }: ManifestParameters): readonly EngineObject[] {
   const [controller, repoServer, redis] = [CONTROLLER, REPO_SERVER, REDIS].map((name): Peer => ({ podSelector: selectorOf(name) })) as [
     Peer,
     Peer,
@@ -38,18 +27,19 @@ export function renderNetworkPolicies({ instance, egressAllow, systemNamespace }
       name: CONTROLLER,
       podSelector: selectorOf(CONTROLLER),
       ingress: [tcp([argosy], PORTS.controllerMetrics)],
-      // API servers are anywhere and on any port, private addresses included; metadata services are not among them.
-      egress: [tcp([repoServer], PORTS.repoServer), tcp([redis], PORTS.redis), DNS, { peers: world(LINK_LOCAL_V4, LINK_LOCAL_V6) }],
+      // Users name the servers it connects to, and resolve their names as they like: inside it reaches what is declared, on any port.
+      egress: [
+        tcp([repoServer], PORTS.repoServer),
+        tcp([redis], PORTS.redis),
+        DNS,
+        { peers: [...OUTSIDE, ...[...apiServers, ...egressAllow].map(range)] },
+      ],
     }),
     policy(instance, {
       name: REPO_SERVER,
       podSelector: selectorOf(REPO_SERVER),
       ingress: [tcp([controller], PORTS.repoServer), tcp([argosy], PORTS.repoServerMetrics)],
-      egress: [
-        tcp([redis], PORTS.redis),
-        DNS,
-        { peers: [...world(NOT_PUBLIC_V4, NOT_PUBLIC_V6), ...egressAllow.map((cidr) => ({ ipBlock: { cidr } }))] },
-      ],
+      egress: [tcp([redis], PORTS.redis), DNS, { peers: [...OUTSIDE, ...egressAllow.map(range)] }],
     }),
     policy(instance, {
       name: REDIS,
@@ -64,9 +54,15 @@ function tcp(peers: readonly Peer[], port: number): Flow {
   return { peers, ports: [{ protocol: "TCP", port }] };
 }
 
-function world(exceptV4: readonly string[], exceptV6: readonly string[]): readonly Peer[] {
-  return [{ ipBlock: { cidr: "0.0.0.0/0", except: exceptV4 } }, { ipBlock: { cidr: "::/0", except: exceptV6 } }];
+function range(cidr: string): Peer {
+  return { ipBlock: { cidr } };
 }
+
+/** The public internet. */
+const OUTSIDE: readonly Peer[] = [
+  { ipBlock: { cidr: "0.0.0.0/0", except: INSIDE_V4 } },
+  { ipBlock: { cidr: GLOBAL_V6, except: [...INSIDE_GLOBAL_V6, ...CARRIES_V4] } },
+];
 
 /**
  * Name servers where clusters have them: in kube-system, in OpenShift's namespace (whose pods listen on 5353), and the cache

@@ -1,5 +1,5 @@
 import type { EngineCertificates } from "../../domain/engine.ts";
-import type { CatalogueEntry, EngineSettings, PoolSpec } from "../../domain/fleet.ts";
+import type { CatalogueEntry, EgressSpec, EngineSettings, PoolSpec } from "../../domain/fleet.ts";
 import type { InstanceIdentity } from "./object.ts";
 
 /** What an instance's components prove themselves to each other with; made once and kept, so that re-creation is stable. */
@@ -16,8 +16,12 @@ export interface ManifestParameters {
   readonly release: Pick<CatalogueEntry, "version" | "image" | "redisImage">;
   readonly resources: PoolSpec["resources"];
   readonly engine: EngineSettings;
-  /** Address ranges (CIDR) that repo-server may reach although they are private. */
+  /** Address ranges (CIDR) that may be reached although they are private: repositories and users' clusters. */
   readonly egressAllow: readonly string[];
+  /** The same for the controller alone: API servers of engine clusters and of the API cluster. */
+  readonly apiServers: readonly string[];
+  /** How Git hosts prove themselves that public authorities do not vouch for. */
+  readonly trust?: Pick<EgressSpec, "certificateAuthorities" | "sshKnownHosts">;
   /** Namespace from which metrics may be read. */
   readonly systemNamespace: string;
   readonly secrets: InstanceSecrets;

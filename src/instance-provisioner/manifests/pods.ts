@@ -4,7 +4,7 @@ import type { InstanceIdentity, Labels } from "./object.ts";
 import { labelsOf } from "./object.ts";
 import { parseQuantity, renderCpu } from "./quantity.ts";
 
-/** Hash of all that reaches a process only when it starts: a change of it replaces the pods. */
+/** Hash of all that reaches the pod's process only when it starts: a change of it replaces the pods. */
 const ANNOTATION_SETTINGS = "argosy.dev/settings-hash";
 
 export interface PodContent {

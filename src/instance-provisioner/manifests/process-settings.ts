@@ -68,6 +68,10 @@ export function repoServerSettings({ resources }: ManifestParameters): readonly 
     // Submodules fetch from anywhere, whatever sources a project allows.
     { env: "ARGOCD_GIT_MODULES_ENABLED", key: "reposerver.enable.git.submodule", value: "false" },
     { env: "ARGOCD_GIT_REQUEST_TIMEOUT", key: "reposerver.git.request.timeout", value: "15s" },
+    // Branches that one workspace's credential has read are kept by URL alone, and so is the checkout: another workspace was served
+    // a private repository from them (3.5.7, within three minutes). Without time to wait for the cache it is never read, so that
+    // every workspace has to get the branches from the host itself, with what it has.
+    { env: "ARGOCD_REVISION_CACHE_LOCK_TIMEOUT", key: "reposerver.revision.cache.lock.timeout", value: "0s" },
     { env: "ARGOCD_REPO_SERVER_ALLOW_OUT_OF_BOUNDS_SYMLINKS", key: "reposerver.allow.oob.symlinks", value: "false" },
     // Parsing takes up to three hundred times the size of the file.
     {

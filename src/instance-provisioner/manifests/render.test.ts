@@ -10,20 +10,26 @@ const objects = renderManifests(someParameters());
 const find = (kind: string, name: string, list: readonly EngineObject[] = objects): Readonly<Record<string, unknown>> | undefined =>
   list.find((object) => object.kind === kind && object.metadata.name === name);
 
-function withEngine(engine: Partial<ManifestParameters["engine"]>): ManifestParameters {
-  const parameters = someParameters();
-  return { ...parameters, engine: { ...parameters.engine, ...engine } };
-}
+type Changed = (of: ManifestParameters) => ManifestParameters;
+const withEngine =
+  (engine: Partial<ManifestParameters["engine"]>): Changed =>
+  (of) => ({ ...of, engine: { ...of.engine, ...engine } });
+const withResources =
+  (resources: Partial<ManifestParameters["resources"]>): Changed =>
+  (of) => ({ ...of, resources: { ...of.resources, ...resources } });
+const withSecrets =
+  (secrets: Partial<ManifestParameters["secrets"]>): Changed =>
+  (of) => ({ ...of, secrets: { ...of.secrets, ...secrets } });
 
-const annotationsOf = (list: readonly EngineObject[]): readonly string[] =>
-  list.flatMap((object) => {
-    const template = (
-      object["spec"] as
-        | { readonly template?: { readonly metadata: { readonly annotations: Readonly<Record<string, string>> } } }
-        | undefined
-    )?.template;
-    return template === undefined ? [] : [template.metadata.annotations["argosy.dev/settings-hash"] ?? ""];
-  });
+/** What the pods of each workload are made from: when it changes they are replaced. */
+function templatesOf(list: readonly EngineObject[]): ReadonlyMap<string, string> {
+  return new Map(
+    list.flatMap((object) => {
+      const template = (object["spec"] as { readonly template?: unknown } | undefined)?.template;
+      return template === undefined ? [] : [[object.metadata.labels?.["app.kubernetes.io/component"] ?? "", JSON.stringify(template)]];
+    }) as [string, string][],
+  );
+}
 
 describe("an instance's objects", () => {
   it("hold no right outside its namespace and none over it all", () => {
@@ -51,22 +57,31 @@ describe("an instance's objects", () => {
     ]);
   });
 
-  it("replace the pods when something changes that is read only at the start", () => {
-    const before = annotationsOf(objects);
-    expect(new Set(before).size).toBe(1);
-    const other = someParameters();
-    const changes = [
-      withEngine({ statusProcessors: 21 }),
-      withEngine({ reconciliationSeconds: 60 }),
-      { ...other, secrets: { ...other.secrets, redisPassword: "other" } },
-    ];
-    for (const parameters of changes) expect(annotationsOf(renderManifests(parameters))).not.toEqual(before);
+  it.each<[string, (of: ManifestParameters) => ManifestParameters, readonly string[]]>([
+    ["how many applications are compared at once", withEngine({ statusProcessors: 21 }), ["application-controller"]],
+    ["the rate of requests to API servers", withEngine({ k8sClientQps: 21 }), ["application-controller"]],
+    ["the time between two comparisons", withEngine({ reconciliationSeconds: 60 }), ["repo-server", "application-controller"]],
+    ["its random part", withEngine({ reconciliationJitterSeconds: 1 }), ["application-controller"]],
+    ["the controller's memory", withResources({ controller: { cpu: "2", memory: "8Gi" } }), ["application-controller"]],
+    ["repo-server's memory", withResources({ repoServer: { cpu: "1", memory: "2Gi", replicas: 1 } }), ["repo-server"]],
+    ["the number of repo-servers", withResources({ repoServer: { cpu: "1", memory: "1Gi", replicas: 2 } }), []],
+    ["redis' memory", withResources({ redis: { cpu: "250m", memory: "512Mi" } }), ["redis"]],
+    [
+      "the image of Argo CD",
+      (of) => ({ ...of, release: { ...of.release, image: "images.example/argocd:other" } }),
+      ["repo-server", "application-controller"],
+    ],
+    ["the image of redis", (of) => ({ ...of, release: { ...of.release, redisImage: "images.example/redis:9" } }), ["redis"]],
+    ["the password of redis", withSecrets({ redisPassword: "other" }), ["redis", "repo-server", "application-controller"]],
+    ["addresses that may be reached", (of) => ({ ...of, egressAllow: [] }), []],
+    ["the key of a server that does not run", withSecrets({ serverSecretKey: "other" }), []],
+  ])("replace exactly the pods that read %s when they start", (_what, change, replaced) => {
+    const [before, after] = [templatesOf(objects), templatesOf(renderManifests(change(someParameters())))];
+    expect([...before.keys()].filter((name) => before.get(name) !== after.get(name))).toEqual(replaced);
   });
 
-  it("leave the pods alone when something changes that is read live", () => {
-    const parameters = { ...someParameters(), egressAllow: [] };
-    expect(annotationsOf(renderManifests(parameters))).toEqual(annotationsOf(objects));
-    expect(manifestHash(parameters)).not.toBe(manifestHash(someParameters()));
+  it("have another hash when anything changes that is written", () => {
+    expect(manifestHash({ ...someParameters(), egressAllow: [] })).not.toBe(manifestHash(someParameters()));
   });
 
   it("are compared without their secrets", () => {
@@ -94,7 +109,20 @@ describe("an instance's objects", () => {
     });
   });
 
-  it("forbid in the settings what would lead out of a tenant's reach", () => {
+  it("keep a controller out of everything private that is not declared, whatever a user's environment resolves to", () => {
+    const egress = (name: string) => {
+      const { egress: flows } = (find("NetworkPolicy", name)?.["spec"] ?? {}) as { readonly egress: { readonly to: readonly unknown[] }[] };
+      return flows.at(-1)?.to ?? [];
+    };
+    const [v4, v6, ...declared] = egress("argocd-application-controller");
+    expect(v4).toMatchObject({ ipBlock: { except: expect.arrayContaining(["10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16"]) } });
+    expect(v6).toEqual({ ipBlock: { cidr: "2000::/3", except: ["2001::/23", "2001:db8::/32", "3fff::/20", "2002::/16"] } });
+    expect(declared).toEqual([{ ipBlock: { cidr: "10.0.0.1/32" } }, { ipBlock: { cidr: "10.1.0.0/16" } }]);
+    // Git is read by repo-server, and no repository is at an API server.
+    expect(JSON.stringify(egress("argocd-repo-server"))).not.toContain("10.0.0.1/32");
+  });
+
+  it("S7: forbid in the settings what would lead out of a tenant's reach", () => {
     expect(find("ConfigMap", "argocd-cm")?.["data"]).toMatchObject({
       "cluster.inClusterEnabled": "false",
       "application.sync.impersonation.enabled": "true",
@@ -106,8 +134,10 @@ describe("an instance's objects", () => {
     });
   });
 
-  it("know mutual TLS from 3.5 on, and check the certificate of repo-server before too", () => {
+  it("S6: let nobody log in as administrator, know mutual TLS from 3.5 on, and check the certificate of repo-server before too", () => {
     const older = renderManifests(someParameters("3.4.7"));
+    expect(find("ConfigMap", "argocd-cm")?.["data"]).toMatchObject({ "admin.enabled": "false" });
+    expect(find("Deployment", "argocd-server")).toBeUndefined();
     expect(find("Secret", "argocd-repo-server-mtls")).toBeDefined();
     expect(find("Secret", "argocd-repo-server-mtls", older)).toBeUndefined();
     expect(find("ConfigMap", "argocd-cmd-params-cm", older)?.["data"]).toMatchObject({ "controller.repo.server.strict.tls": "true" });
@@ -140,5 +170,32 @@ describe("amounts and releases", () => {
       "3.5.10",
       "3.10.0",
     ]);
+  });
+});
+
+describe("what an instance trusts Git hosts by", () => {
+  const certificates = "-----BEGIN CERTIFICATE-----";
+  const trust = {
+    certificateAuthorities: [{ host: "git.inside.example", certificates }],
+    sshKnownHosts: "git.inside.example ssh-ed25519 AAAA",
+  };
+  const dataOf = (name: string, list?: readonly EngineObject[]) =>
+    (find("ConfigMap", name, list) as { readonly data?: Readonly<Record<string, string>> }).data;
+
+  it("is what is declared, beside the host keys of the large public hosts", () => {
+    const declared = renderManifests({ ...someParameters(), trust });
+    expect(dataOf("argocd-tls-certs-cm", declared)).toEqual({ "git.inside.example": certificates });
+    const hosts = dataOf("argocd-ssh-known-hosts-cm", declared)?.["ssh_known_hosts"] ?? "";
+    expect(hosts).toBe(`${dataOf("argocd-ssh-known-hosts-cm")?.["ssh_known_hosts"]}git.inside.example ssh-ed25519 AAAA\n`);
+  });
+
+  it("changes no pod: it is read whenever a host is reached", () => {
+    const workloads = (list: readonly EngineObject[]) => list.filter(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
+    expect(workloads(renderManifests({ ...someParameters(), trust }))).toEqual(workloads(objects));
+  });
+
+  it("never lets one workspace read from a cache what another one's credential has fetched", () => {
+    expect(dataOf("argocd-cmd-params-cm")?.["reposerver.revision.cache.lock.timeout"]).toBe("0s");
+    expect(JSON.stringify(find("Deployment", "argocd-repo-server"))).toContain('"ARGOCD_REVISION_CACHE_LOCK_TIMEOUT"');
   });
 });

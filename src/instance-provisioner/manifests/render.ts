@@ -4,11 +4,11 @@ import { renderAccess, renderNamespace } from "./access.ts";
 import { renderLimits } from "./limits.ts";
 import { renderNetworkPolicies } from "./network.ts";
 import type { InstanceSecrets, ManifestParameters } from "./parameters.ts";
-import { processSettings } from "./process-settings.ts";
+import { controllerSettings, processSettings, repoServerSettings } from "./process-settings.ts";
 import { renderSecrets } from "./secrets.ts";
 import { renderServices } from "./services.ts";
 import { engineSettings, renderSettings } from "./settings.ts";
-import { renderWorkloads } from "./workloads.ts";
+import { renderWorkloads, type StartHashes } from "./workloads.ts";
 
 /**
  * All objects of an instance in the order in which they must be applied: what confines pods and what they read before the
@@ -25,14 +25,27 @@ export function renderManifests(parameters: ManifestParameters): readonly Engine
     ...renderSettings(parameters, settings),
     ...renderSecrets(parameters),
     ...renderServices(instance),
-    ...renderWorkloads(parameters, settingsHash(parameters, settings)),
+    ...renderWorkloads(parameters, startHashes(parameters)),
   ];
 }
 
-/** Covers all that reaches processes through variables and through files they read only once. */
-function settingsHash(parameters: ManifestParameters, settings: Readonly<Record<string, string>>): string {
+/**
+ * Cover, for each workload, all that reaches its processes through variables and through files they read only once: a change
+ * replaces the pods of those it concerns, and no others. A new redis would be an empty cache, a new controller a relist of all.
+ */
+function startHashes(parameters: ManifestParameters): StartHashes {
+  const { redisPassword, certificates } = parameters.secrets;
   const times = Object.entries(engineSettings(parameters)).filter(([key]) => key.startsWith("timeout."));
-  return contentHash({ settings, times, redisPassword: parameters.secrets.redisPassword, certificates: parameters.secrets.certificates });
+  const { authority, server, client } = certificates;
+  return {
+    redis: contentHash({ redisPassword }),
+    repoServer: contentHash({
+      settings: repoServerSettings(parameters),
+      times: times.filter(([key]) => key === "timeout.reconciliation"),
+      ...{ redisPassword, authority, server },
+    }),
+    controller: contentHash({ settings: controllerSettings(parameters), times, redisPassword, authority, client, server }),
+  };
 }
 
 const NO_SECRETS: InstanceSecrets = {

@@ -1,5 +1,5 @@
 import type { EngineObject } from "../../domain/engine.ts";
-import { knownHosts } from "./known-hosts.ts";
+import { knownHosts } from "../../domain/known-hosts.ts";
 import { configMap } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { EXCLUSIONS, IGNORED_UPDATES } from "./resource-settings.ts";
@@ -20,8 +20,10 @@ export function engineSettings({ engine }: ManifestParameters): Readonly<Record<
 const LIVE_SETTINGS: Readonly<Record<string, string>> = {
   // The default, written down so that an upgrade cannot change it: what tracks a resource must survive moves.
   "application.resourceTrackingMethod": "annotation",
-  // Sync acts as the account the project names for the destination; without a match it fails.
+  // Sync acts as the account the project names for the destination. Without a match, as in environments, it acts as what the
+  // cluster entry holds: in the API cluster's that is an account which may only read.
   "application.sync.impersonation.enabled": "true",
+  "application.sync.impersonation.enforced": "false",
   // A tenant must not address the engine cluster by way of the controller's own account.
   "cluster.inClusterEnabled": "false",
   "admin.enabled": "false",
@@ -41,12 +43,14 @@ const LIVE_SETTINGS: Readonly<Record<string, string>> = {
 };
 
 export function renderSettings(parameters: ManifestParameters, processSettings: Readonly<Record<string, string>>): readonly EngineObject[] {
-  const { instance } = parameters;
+  const { instance, trust } = parameters;
+  const authorities = (trust?.certificateAuthorities ?? []).map(({ host, certificates }) => [host, certificates]);
   return [
     configMap(instance, "argocd-cm", engineSettings(parameters)),
     configMap(instance, "argocd-cmd-params-cm", processSettings),
     configMap(instance, "argocd-gpg-keys-cm", {}),
-    configMap(instance, "argocd-ssh-known-hosts-cm", { ssh_known_hosts: knownHosts() }),
-    configMap(instance, "argocd-tls-certs-cm", {}),
+    configMap(instance, "argocd-ssh-known-hosts-cm", { ssh_known_hosts: knownHosts(trust?.sshKnownHosts) }),
+    // One entry for each host: Argo CD takes it in place of the public authorities.
+    configMap(instance, "argocd-tls-certs-cm", Object.fromEntries(authorities)),
   ];
 }

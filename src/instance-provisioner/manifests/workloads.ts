@@ -17,9 +17,12 @@ import {
 import { parseQuantity } from "./quantity.ts";
 import { hasMutualTls } from "./version.ts";
 
+/** Of each workload the hash of all that its processes read only when they start. */
+export type StartHashes = Readonly<Record<"redis" | "repoServer" | "controller", string>>;
+
 /** The workloads in the order in which they should start: each needs those before it. */
-export function renderWorkloads(parameters: ManifestParameters, settingsHash: string): readonly EngineObject[] {
-  return [redis(parameters, settingsHash), repoServer(parameters, settingsHash), controller(parameters, settingsHash)];
+export function renderWorkloads(parameters: ManifestParameters, hashes: StartHashes): readonly EngineObject[] {
+  return [redis(parameters, hashes.redis), repoServer(parameters, hashes.repoServer), controller(parameters, hashes.controller)];
 }
 
 function redis({ instance, release, resources }: ManifestParameters, settingsHash: string): EngineObject {
@@ -157,7 +160,8 @@ function controller(parameters: ManifestParameters, settingsHash: string): Engin
     volumes,
   });
   // Exactly one: there is no leader election in it, and a StatefulSet never runs two pods of one name.
-  const spec = { replicas: 1, serviceName: CONTROLLER, selector: selectorOf(CONTROLLER), template };
+  // Not in order: an ordered one waits for its pod to be ready before it replaces it, and one whose image is wrong never is.
+  const spec = { replicas: 1, serviceName: CONTROLLER, podManagementPolicy: "Parallel", selector: selectorOf(CONTROLLER), template };
   return objectOf(instance, { apiVersion: "apps/v1", kind: "StatefulSet", name: CONTROLLER, component: "application-controller", spec });
 }
 

@@ -24,7 +24,8 @@ export interface ObjectWriter {
 export function createObjectWriter({ crds, secrets, log }: ObjectWriterDeps): ObjectWriter {
   return {
     async write(instance, { parameters, crds: directory, hash }, cluster, signal) {
-      if (instance.appliedHash !== hash) {
+      // While it is created the hash only says what was tried: an attempt may have ended before its definitions were there.
+      if (instance.appliedHash !== hash || instance.state === "CREATING") {
         const written = await cluster.ensureCrds(
           { version: parameters.release.version, objects: await crds.read(directory, signal) },
           signal,

@@ -5,7 +5,7 @@ import type { FleetStore } from "../../store/fleet/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { birthOf, changeOf, noteOf } from "../change.ts";
 import type { InstanceRequest } from "../pool-plan.ts";
-import { planPool, SURPLUS } from "../pool-plan.ts";
+import { type PoolPlan, planPool, planRemoval, type Sent } from "../pool-plan.ts";
 
 export interface PoolControllerDeps {
   readonly fleet: FleetStore;
@@ -15,7 +15,10 @@ export interface PoolControllerDeps {
 }
 
 export interface PoolController {
-  /** Makes the pool's rows as many and as large as its declaration asks for; a pool that is not declared is left alone. */
+  /**
+   * Makes the pool's rows as many and as large as its declaration asks for. A pool that is not declared is left alone until it
+   * was removed on purpose.
+   */
   reconcile(pool: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -26,28 +29,31 @@ export function createPoolController({ fleet, clock, ids, log }: PoolControllerD
     // Somebody else who added one of that name was as right as we are.
     await fleet.insertInstance(instance, birthOf(instance), signal);
   };
-  const send = async (
-    instance: Instance,
-    what: { readonly event: "drain" | "keep"; readonly reason: string },
-    signal: AbortSignal,
-  ): Promise<void> => {
-    log.info({ instance: instance.name, pool: instance.pool, ...what }, "Changing an instance");
-    await fleet.changeInstance(changeOf(instance, { ...what, attempt: 0, now: clock.now() }), signal);
+  const send = async (event: "drain" | "cordon" | "uncordon", { instance, reason }: Sent, signal: AbortSignal): Promise<void> => {
+    log.info({ instance: instance.name, pool: instance.pool, event, reason }, "Changing an instance");
+    const change = changeOf(instance, { event, reason, attempt: 0, now: clock.now() });
+    // A unit that lands on it meanwhile is not sent away: the next look finds it held.
+    await fleet.changeInstance(event === "drain" ? { ...change, onlyIfEmpty: true } : change, signal);
+  };
+  const read = async (name: string, signal: AbortSignal): Promise<PoolPlan | undefined> => {
+    const declared = await fleet.readFleet(signal);
+    const pool = declared?.spec.pools.find((one) => one.name === name);
+    if (declared === undefined || (pool === undefined && !declared.pruned.includes(name))) return undefined;
+    const facts = { instances: await fleet.listInstances(signal), units: await fleet.countUnits(signal) };
+    return pool === undefined ? planRemoval({ name, ...facts }) : planPool({ pool, fleet: declared.spec, ...facts });
   };
   return {
     async reconcile(name, signal) {
-      const spec = (await fleet.readFleet(signal))?.spec;
-      const pool = spec?.pools.find((one) => one.name === name);
-      if (spec === undefined || pool === undefined) return;
-      const plan = planPool({ pool, fleet: spec, instances: await fleet.listInstances(signal), units: await fleet.countUnits(signal) });
+      const plan = await read(name, signal);
+      if (plan === undefined) return;
       for (const request of plan.request) await add(request, signal);
-      for (const instance of plan.keep)
-        await send(instance, { event: "keep", reason: "it was given a unit before it could leave" }, signal);
+      for (const sent of plan.uncordon) await send("uncordon", sent, signal);
       for (const { instance, ...size } of plan.resize) {
         const note = noteOf(instance, { now: clock.now(), ...size });
         if (note !== undefined) await fleet.changeInstance(note, signal);
       }
-      for (const instance of plan.drain) await send(instance, { event: "drain", reason: SURPLUS }, signal);
+      for (const sent of plan.drain) await send("drain", sent, signal);
+      for (const sent of plan.cordon) await send("cordon", sent, signal);
     },
   };
 }

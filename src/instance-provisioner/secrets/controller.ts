@@ -32,9 +32,13 @@ export function createSecretKeeper({ credentials, maker, clock }: SecretKeeperDe
     signal: AbortSignal,
   ): Promise<InstanceSecrets["certificates"]> => {
     const key = secretKeyOf(instance.id, "argo-cd-certificates");
-    const stored = parseCertificates(await credentials.read(key, signal));
+    const text = await credentials.read(key, signal);
+    const stored = parseCertificates(text);
     if (isValidFor(stored, clock.now())) return stored;
     const made = maker.certificates(repoServerNames(instance.namespace), validityAt(clock.now()));
+    // Pods of one instance that hold certificates of different makers do not talk to each other: here too the first wins.
+    const first = text === undefined ? parseCertificates(await credentials.putIfAbsent(key, JSON.stringify(made), signal)) : undefined;
+    if (first !== undefined) return first;
     await credentials.put(key, JSON.stringify(made), signal);
     return made;
   };

@@ -26,6 +26,7 @@ export function someParameters(version = "3.5.7"): ManifestParameters {
       reconciliationJitterSeconds: 60,
     },
     egressAllow: ["10.1.0.0/16"],
+    apiServers: ["10.0.0.1/32"],
     systemNamespace: "argosy-system",
     secrets: {
       serverSecretKey: "server-secret-key",

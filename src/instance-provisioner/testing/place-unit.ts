@@ -3,8 +3,13 @@ import type { World } from "./world.ts";
 
 const ROOM = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
 
+export interface PlacedUnit {
+  /** Takes the unit away with its workspace, as when its namespace was deleted. */
+  remove(): Promise<void>;
+}
+
 /** Gives an instance a unit with one application, as the door and the scheduler would. */
-export async function placeUnit({ store, ids, clock, signal }: World, instanceId: InstanceId): Promise<void> {
+export async function placeUnit({ store, ids, clock, signal }: World, instanceId: InstanceId): Promise<PlacedUnit> {
   const unitId = ids.next<UnitId>();
   const newIds = {
     workspaceId: ids.next<WorkspaceId>(),
@@ -28,4 +33,17 @@ export async function placeUnit({ store, ids, clock, signal }: World, instanceId
     signal,
   );
   if (outcome.kind !== "placed") throw new Error(`the unit could not be placed: ${outcome.kind}`);
+  return {
+    async remove() {
+      await store.intents.recordDeletions([{ uid: unitId, deletion: "cascade", operationId: ids.next() }], signal);
+      const found = await store.intents.readByUids([unitId], signal);
+      await store.shards.forgetApplications(
+        found.map(({ application }) => application.id),
+        signal,
+      );
+      const workspaceId = known?.workspace.id ?? newIds.workspaceId;
+      await store.intents.recordWorkspaceEnds([workspaceId], signal);
+      if (!(await store.shards.forgetWorkspace(workspaceId, signal))) throw new Error("the workspace still holds something");
+    },
+  };
 }

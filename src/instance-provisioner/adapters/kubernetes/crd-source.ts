@@ -16,15 +16,20 @@ export function createFileCrdSource(): CrdSource {
   const known = new Map<string, Promise<readonly EngineObject[]>>();
   return {
     read(directory, signal) {
-      const reading =
-        known.get(directory) ??
-        Promise.all(Object.entries(FILES).map(([file, name]) => readDefinition(join(directory, file), name, signal)));
+      const reading = known.get(directory) ?? readAll(directory, signal);
       known.set(directory, reading);
       // Somebody may put the files there later.
       reading.catch(() => known.delete(directory));
       return reading;
     },
   };
+}
+
+/** One after the other, so that a directory that is not there is told in the same words each time. */
+async function readAll(directory: string, signal: AbortSignal): Promise<readonly EngineObject[]> {
+  const objects: EngineObject[] = [];
+  for (const [file, name] of Object.entries(FILES)) objects.push(await readDefinition(join(directory, file), name, signal));
+  return objects;
 }
 
 async function readDefinition(file: string, name: string, signal: AbortSignal): Promise<EngineObject> {

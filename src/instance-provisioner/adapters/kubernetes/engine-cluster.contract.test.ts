@@ -1,11 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import type { InstanceId } from "../../../domain/ids.ts";
 import { systemClock } from "../../../runtime/clock.ts";
-import { loadKubeconfig } from "../../../runtime/kube/auth.ts";
-import type { KubeClient } from "../../../runtime/kube/client.ts";
-import { createKubeClient } from "../../../runtime/kube/http.ts";
-import { startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
+import { describeOnApiServers, type Subject } from "../../../runtime/kube/testing/api-servers.ts";
 import { systemRng } from "../../../runtime/rng.ts";
 import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
@@ -17,31 +14,9 @@ import { someParameters } from "../../testing/parameters.ts";
 import { createEngineCluster } from "./engine-cluster.ts";
 import { NAMESPACES, typeOf } from "./types.ts";
 
-/** A throwaway API server; without it the suite runs against the fake alone. */
-const realKubeconfig = process.env["ARGOSY_TEST_KUBECONFIG"];
 const common = { clock: systemClock, rng: systemRng, log: silentLog, metrics: noMetrics };
 
-interface Subject {
-  readonly client: KubeClient;
-  close(): Promise<void>;
-}
-
-async function startFake(): Promise<Subject> {
-  const server = await startFakeApiServer();
-  return { client: server.client(), close: () => server.close() };
-}
-
-async function connectReal(file: string): Promise<Subject> {
-  const client = createKubeClient({ ...common, cluster: "real", credentials: loadKubeconfig({ file }) });
-  return { client, close: () => client.close() };
-}
-
-const subjects: readonly (readonly [string, () => Promise<Subject>])[] = [
-  ["the fake", startFake],
-  ...(realKubeconfig === undefined ? [] : [["a real API server", () => connectReal(realKubeconfig)] as const]),
-];
-
-describe.each(subjects)("an engine cluster on %s", (_name, connect) => {
+const suite = (_name: string, connect: () => Promise<Subject>): void => {
   const id = randomUUID() as InstanceId;
   const namespace = `argosy-test-${id.slice(0, 8)}`;
   const parameters: ManifestParameters = { ...someParameters(), instance: { ...someParameters().instance, id, namespace } };
@@ -108,4 +83,6 @@ describe.each(subjects)("an engine cluster on %s", (_name, connect) => {
       ["terminating", "absent"].includes((await cluster.observe(place, signal)).namespace),
     );
   });
-});
+};
+
+describeOnApiServers("an engine cluster on %s", suite);

@@ -1,4 +1,4 @@
-import type { EngineObject, ObservedInstance } from "../../../domain/engine.ts";
+import type { EngineObject, ObservedComponent, ObservedInstance } from "../../../domain/engine.ts";
 import { GoneError, UnavailableError } from "../../../domain/errors.ts";
 import { contentHash } from "../../../domain/hash.ts";
 import type { InstanceId } from "../../../domain/ids.ts";
@@ -8,8 +8,9 @@ import type { KubeObject } from "../../../runtime/kube/resource.ts";
 import { CONTROLLER, REDIS, REPO_SERVER } from "../../manifests/names.ts";
 import type { EngineClusterPort, InstancePlace } from "../../port.ts";
 import { ensureDefinitions } from "./definitions.ts";
+import { podTroubles, type SeenPod } from "./pod-trouble.ts";
 import { seenObject } from "./seen-object.ts";
-import { APPLICATIONS, DEPLOYMENTS, NAMESPACES, STATEFUL_SETS, typeOf } from "./types.ts";
+import { APPLICATIONS, DEPLOYMENTS, NAMESPACES, PODS, STATEFUL_SETS, typeOf } from "./types.ts";
 import { type WatchedObjects, type WatchOptions, watchObjects } from "./watched-objects.ts";
 
 const WORKLOADS = [
@@ -89,7 +90,17 @@ async function observe(
     const seen = watched.get(type.kind, { namespace, name });
     return seen === undefined ? [] : [{ name, ...seen.readiness }];
   });
-  return { namespace: "ours", components };
+  if (components.every(({ isReady }) => isReady)) return { namespace: "ours", components };
+  const pods = await client.listPage<SeenPod>(PODS, { namespace, limit: MOST_PODS }, signal);
+  const troubles = podTroubles(pods.items);
+  return { namespace: "ours", components: components.map((one) => withTrouble(one, troubles.get(one.name))) };
+}
+
+/** More than an instance's quota allows. */
+const MOST_PODS = 50;
+
+function withTrouble(component: ObservedComponent, trouble: string | undefined): ObservedComponent {
+  return component.isReady || trouble === undefined ? component : { ...component, trouble };
 }
 
 async function lookAt(client: KubeClient, name: string, signal: AbortSignal): Promise<ReturnType<typeof seenObject> | undefined> {
@@ -113,7 +124,7 @@ async function countHeld(client: KubeClient, namespace: string, signal: AbortSig
     } while (continueToken !== undefined);
   } catch (error) {
     // Where the kind is not known there is none of it.
-    if (!(error instanceof GoneError || (error instanceof UnavailableError && error.code === "kube.unknownPath"))) throw error;
+    if (!(error instanceof GoneError || (error instanceof UnavailableError && error.code === "kube.unknown-path"))) throw error;
   }
   return held;
 }

@@ -8,6 +8,7 @@ const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
 export const NAMESPACES: ResourceType = { ...CORE, plural: "namespaces", kind: "Namespace", namespaced: false };
 export const DEPLOYMENTS: ResourceType = { ...APPS, plural: "deployments", kind: "Deployment", namespaced: true };
 export const STATEFUL_SETS: ResourceType = { ...APPS, plural: "statefulsets", kind: "StatefulSet", namespaced: true };
+export const PODS: ResourceType = { ...CORE, plural: "pods", kind: "Pod", namespaced: true };
 export const APPLICATIONS: ResourceType = {
   group: "argoproj.io",
   version: "v1alpha1",
@@ -41,6 +42,6 @@ export const INSTANCE_TYPES: readonly ResourceType[] = [
 
 export function typeOf(kind: string): ResourceType {
   const type = INSTANCE_TYPES.find((one) => one.kind === kind);
-  if (type === undefined) throw new DefectError(`Writing an object of kind ${kind}`, { code: "instance.unknownKind", context: { kind } });
+  if (type === undefined) throw new DefectError(`Writing an object of kind ${kind}`, { code: "instance.unknown-kind", context: { kind } });
   return type;
 }

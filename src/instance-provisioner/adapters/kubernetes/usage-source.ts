@@ -1,0 +1,29 @@
+import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { resourcePath } from "../../../runtime/kube/resource.ts";
+import type { UsageSource } from "../../port.ts";
+import { readByAddress } from "./metrics-by-address.ts";
+import { readByProxy } from "./metrics-by-proxy.ts";
+import { typeOf } from "./types.ts";
+
+/** Metadata alone: what a cluster entry holds is nobody's business here. */
+const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+/** Argo CD takes every Secret with this label for a cluster it may deploy to. */
+const ENTRIES = "argocd.argoproj.io/secret-type=cluster";
+
+/** `address`: this process reaches pods of the cluster; `proxy`: only its API server. */
+export function createUsageSource(client: KubeClient, reach: "address" | "proxy"): UsageSource {
+  return {
+    readMetrics: reach === "address" ? readByAddress(client) : readByProxy(client),
+    async countClusterEntries({ namespace }, signal) {
+      const query = { labelSelector: ENTRIES, limit: 1000 };
+      const path = resourcePath(typeOf("Secret"), { namespace });
+      const page = await client.request<EntryList>({ method: "GET", path, query, accept: METADATA_ONLY }, signal);
+      return (page.items?.length ?? 0) + (page.metadata?.remainingItemCount ?? 0);
+    },
+  };
+}
+
+interface EntryList {
+  readonly items?: readonly unknown[];
+  readonly metadata?: { readonly remainingItemCount?: number };
+}
