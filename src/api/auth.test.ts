@@ -53,6 +53,28 @@ describe("authentication", () => {
     expect(store.finds).toBe(2);
   });
 
+  it("asks the database once in five seconds for a token it does not know, however often that is tried", async () => {
+    const tokens = new Map<string, ApiToken>();
+    const store = aTokenStore(tokens);
+    const clock = aClock();
+    const authenticate = createAuthenticate(store, clock);
+    for (let attempt = 0; attempt < 100; attempt += 1) expect(await authenticate(`Bearer ${SECRET}`, signal)).toBeUndefined();
+    expect(store.finds).toBe(1);
+    tokens.set(tokenHash(SECRET), { name: "anna", role: "operator" });
+    clock.at.ms = 5_001;
+    expect(await authenticate(`Bearer ${SECRET}`, signal)).toBeDefined();
+  });
+
+  it("keeps knowing the right ones through a flood of wrong ones", async () => {
+    const store = aTokenStore(new Map(known));
+    const authenticate = createAuthenticate(store, aClock());
+    await authenticate(`Bearer ${SECRET}`, signal);
+    for (let wrong = 0; wrong < 12_000; wrong += 1) await authenticate(`Bearer wrong-token-number-${wrong}`, signal);
+    const before = store.finds;
+    await authenticate(`Bearer ${SECRET}`, signal);
+    expect(store.finds).toBe(before);
+  });
+
   it("ranks roles", () => {
     expect(includesRole("approver", "viewer")).toBe(true);
     expect(includesRole("operator", "operator")).toBe(true);

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../runtime/clock.ts";
 import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
-import { silentLog } from "../telemetry/log.ts";
-import { noMetrics } from "../telemetry/metrics.ts";
 import { type Api, createApi } from "./server.ts";
+import { idleDeps } from "./testing/served.ts";
 
 interface Operation {
   readonly operationId?: string;
@@ -24,15 +23,7 @@ describe("the OpenAPI document", () => {
   let api: Api;
   let document: Document;
   beforeAll(async () => {
-    const store = createMemoryStore({ clock: systemClock });
-    api = await createApi({
-      ...{ store, log: silentLog, metrics: noMetrics, clock: systemClock, version: "1.2.3" },
-      parseFleet: () => ({ ok: false, complaints: [] }),
-      explain: () => [],
-      doctor: async () => [],
-      metricsText: async () => ({ contentType: "text/plain", text: "" }),
-      readiness: async () => ({ ok: true, checks: [] }),
-    });
+    api = await createApi(idleDeps(createMemoryStore({ clock: systemClock })));
     document = (await api.document()) as Document;
   });
   afterAll(() => api.close());

@@ -1,6 +1,11 @@
-import type { Clock } from "../domain/clock.ts";
+import type { Clock, Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { FleetSpec } from "../domain/fleet.ts";
+import type { InstanceId, PlanId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { LoadVector } from "../domain/load.ts";
+import type { PlanGoal, PlannedMove, StoredPlan } from "../domain/plan.ts";
+import type { InstanceLoad } from "../store/load/port.ts";
 import type { UnitWithWorkspace } from "../store/placement/port.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -19,6 +24,51 @@ export interface Check {
   readonly remedy: string;
 }
 
+/** What a declared fleet does to one instance. */
+export interface PlannedChange {
+  readonly instance: string;
+  readonly pool: string;
+  readonly change: "created" | "retired" | "waits" | "recalled" | "resized" | "left";
+  readonly units: number;
+  readonly reason: string;
+}
+
+/** What an instance costs; absent is what could not be read now. */
+export interface InstanceUsage {
+  readonly clusterEntries: number | undefined;
+  readonly controllerMemoryBytes: number | undefined;
+}
+
+/** What becomes of one step of a plan that is carried out. */
+export interface CarriedStep {
+  readonly move: PlannedMove;
+  readonly outcome: "moved" | "live-move-needed" | "dropped";
+  /** Why, where it was not moved. */
+  readonly why: string;
+}
+
+/** The scheduler's plans of what should move. */
+export interface Planning {
+  /** Makes and keeps a plan for one class. */
+  plan(
+    className: string,
+    goal: { readonly kind: PlanGoal; readonly instance?: Instance; readonly subject: string; readonly actor: string },
+    signal: AbortSignal,
+  ): Promise<StoredPlan>;
+  apply(id: PlanId, actor: string, signal: AbortSignal): Promise<readonly CarriedStep[]>;
+  /** A plan as sentences. */
+  describe(plan: StoredPlan): readonly string[];
+  /** Whether every choice of it, asked again, gives the recorded answer. */
+  review(plan: StoredPlan): boolean;
+  /** What the things it names are called; why an approver has to carry it out, empty: an operator may. */
+  names(plan: StoredPlan): {
+    unit(id: string): string;
+    instance(id: string): string;
+    isDeployed(id: string): boolean;
+    readonly approval: readonly string[];
+  };
+}
+
 /** What the API asks of the other rooms; the composition root hands it in. */
 export interface ApiDeps {
   readonly store: Store;
@@ -30,8 +80,32 @@ export interface ApiDeps {
   readonly parseFleet: (
     document: unknown,
   ) => { readonly ok: true; readonly spec: FleetSpec } | { readonly ok: false; readonly complaints: readonly Complaint[] };
+  /** What a fleet does to its instances once it is in force; `pruned`: pools removed on purpose. */
+  readonly planFleet: (facts: {
+    readonly spec: FleetSpec;
+    readonly pruned: readonly string[];
+    readonly instances: readonly Instance[];
+    readonly units: ReadonlyMap<InstanceId, number>;
+  }) => readonly PlannedChange[];
   /** The scheduler's account of a unit, as sentences. */
   readonly explain: (unit: UnitWithWorkspace, decisions: readonly Decision[], instanceName: (id: string) => string) => readonly string[];
+  readonly planning: Planning;
+  /** The scheduler's account of an instance, as sentences. */
+  readonly explainInstance: (about: {
+    readonly instance: Instance;
+    readonly load: LoadVector;
+    readonly units: number;
+    readonly measured: InstanceLoad | undefined;
+    readonly aboveSince: Millis | undefined;
+    readonly overloadedSince: Millis | undefined;
+    readonly decisions: readonly Decision[];
+  }) => readonly string[];
+  /** Whether a recorded decision, asked again of what is recorded with it, gives the recorded verdict; `undefined`: nothing to ask. */
+  readonly review: (decision: Decision) => boolean | undefined;
+  /** Whether a text is a schedule that a freeze may begin by. */
+  readonly isSchedule: (text: string) => boolean;
+  /** Asks instances themselves what they cost; takes seconds when some do not answer. */
+  readonly readUsage: (instances: readonly Instance[], signal: AbortSignal) => Promise<ReadonlyMap<InstanceId, InstanceUsage>>;
   readonly doctor: (signal: AbortSignal) => Promise<readonly Check[]>;
   /** Prometheus text of all metrics. */
   readonly metricsText: () => Promise<{ readonly contentType: string; readonly text: string }>;

@@ -5,7 +5,7 @@ import { OPERATION_KINDS, OPERATION_STATES } from "../domain/operation.ts";
 import { HEALTH_STATES, SYNC_STATES } from "../domain/status.ts";
 
 const time = z.iso.datetime().describe("UTC, RFC 3339");
-const load = z.object(
+export const loadView = z.object(
   Object.fromEntries(LOAD_DIMENSIONS.map((name) => [name, z.number()])) as Record<(typeof LOAD_DIMENSIONS)[number], z.ZodNumber>,
 );
 
@@ -23,8 +23,17 @@ export const instanceView = z
     since: time,
     reason: z.string(),
     units: z.number().int(),
-    load: load.describe("planning load of the units it holds, in the units of fleet.yaml"),
-    capacity: load.describe("in the units of fleet.yaml"),
+    load: loadView.describe("planning load of the units it holds, in the units of fleet.yaml"),
+    capacity: loadView.describe("in the units of fleet.yaml"),
+    clusterEntries: z
+      .number()
+      .int()
+      .nullable()
+      .describe("clusters it caches, its own share of the API cluster among them; null unless asked for with usage=true and read"),
+    controllerMemoryBytes: z
+      .number()
+      .nullable()
+      .describe("resident memory of its controller; null unless asked for with usage=true and read"),
     utilisation: z.number().describe("largest share of a dimension in use, 0 to 1 and beyond"),
   })
   .meta({ id: "Instance" });
@@ -74,6 +83,7 @@ export const operationView = z
     attempts: z.number().int(),
     createdAt: time,
     updatedAt: time,
+    deadline: time,
     message: z.string(),
   })
   .meta({ id: "Operation" });
@@ -89,9 +99,48 @@ export const decisionView = z
   })
   .meta({ id: "Decision" });
 
+export const journalEntry = decisionView
+  .extend({
+    name: z.string().nullable().describe("what people call the subject; null where it is gone"),
+    actor: z.string().nullable().describe("who said so; null: the control plane itself"),
+    holds: z
+      .boolean()
+      .nullable()
+      .describe("whether it gives the recorded verdict when it is asked again; null: there is nothing to ask, or nobody wanted to know"),
+  })
+  .meta({ id: "JournalEntry" });
+
+export const instanceExplanationView = z
+  .object({ instance: instanceView, text: z.array(z.string()).describe("the same facts as sentences"), decisions: z.array(decisionView) })
+  .meta({ id: "InstanceExplanation" });
+
+const said = { actor: z.string(), reason: z.string(), at: time };
+export const directiveView = z
+  .object({
+    pin: z
+      .object({ instance: z.string().nullable(), pool: z.string().nullable(), ...said })
+      .nullable()
+      .describe("the instance, or the pool, it has to live on"),
+    hold: z
+      .object({ until: time, ...said })
+      .nullable()
+      .describe("until when it is not moved unless it must be"),
+  })
+  .meta({ id: "Directive" });
+
+export const freezeView = z
+  .object({
+    name: z.string(),
+    schedule: z.string().nullable().describe("five fields as cron has them, in UTC; null: it began once, when it was ordered"),
+    seconds: z.number().int().describe("how long it lasts each time"),
+    ...said,
+  })
+  .meta({ id: "Freeze" });
+
 export const explanationView = z
   .object({
     workspace: workspaceView,
+    directive: directiveView,
     /** The same facts as sentences, one per line. */
     text: z.array(z.string()),
     decisions: z.array(decisionView),
@@ -124,6 +173,10 @@ export type InstanceView = z.infer<typeof instanceView>;
 export type WorkspaceView = z.infer<typeof workspaceView>;
 export type ApplicationView = z.infer<typeof applicationView>;
 export type OperationView = z.infer<typeof operationView>;
+export type DirectiveView = z.infer<typeof directiveView>;
+export type FreezeView = z.infer<typeof freezeView>;
+export type JournalEntry = z.infer<typeof journalEntry>;
+export type InstanceExplanationView = z.infer<typeof instanceExplanationView>;
 export type DecisionView = z.infer<typeof decisionView>;
 export type ExplanationView = z.infer<typeof explanationView>;
 export type CheckView = z.infer<typeof checkView>;

@@ -1,13 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { FleetSpec } from "../domain/fleet.ts";
 import { systemClock } from "../runtime/clock.ts";
-import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import type { Store } from "../store/port.ts";
+import { aDecision, anInstance } from "../store/testing/builders.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { createPromMetrics } from "../telemetry/prom-metrics.ts";
 import { tokenHash } from "./auth.ts";
 import type { ApiDeps } from "./port.ts";
 import { type Api, createApi } from "./server.ts";
+import { idleDeps } from "./testing/served.ts";
 
 const VIEWER = "argosy_viewer_0123456789";
 const OPERATOR = "argosy_operator_0123456789";
@@ -29,6 +31,10 @@ describe("the REST API", () => {
       (document as { readonly kind?: string }).kind === "Fleet"
         ? { ok: true, spec: SPEC }
         : { ok: false, complaints: [{ path: "kind", message: "is missing", remedy: "Give kind: Fleet" }] },
+    planFleet: ({ pruned }) => pruned.map((pool) => ({ instance: `${pool}-1`, pool, change: "retired", units: 0, reason: "gone" })),
+    readUsage: async (instances) => new Map(instances.map(({ id }) => [id, { clusterEntries: 3, controllerMemoryBytes: undefined }])),
+    ...pick(idleDeps(store as MemoryStore)),
+    isSchedule: (text) => text.split(" ").length === 5,
     explain: () => ["because"],
     doctor: async () => [{ name: "database", ok: true, detail: "fine", remedy: "" }],
     metricsText: async () => ({ contentType: "text/plain", text: "argosy_up 1\n" }),
@@ -108,6 +114,26 @@ describe("the REST API", () => {
     expect(await put()).toMatchObject({ changes: [] });
   });
 
+  it("lets pools go that a document leaves out when it is told to, and says before what that does", async () => {
+    const put = async (query = "") => (await call(`/v1/fleet${query}`, { method: "PUT", token: OPERATOR, body: { kind: "Fleet" } })).json();
+    await store.fleet.insertInstance(anInstance({ name: "old-1", pool: "old" }), aDecision(), signal);
+    await put();
+    const planned = { instance: "old-1", pool: "old", change: "retired", units: 0, reason: "gone" };
+    expect(await put()).toMatchObject({ changed: false, instances: [] });
+    expect(await put("?prune=true&dryRun=true")).toMatchObject({ changed: true, revision: 1, instances: [planned] });
+    expect((await store.fleet.readFleet(signal))?.pruned).toEqual([]);
+    expect(await put("?prune=true")).toMatchObject({ changed: true, revision: 2, instances: [planned] });
+    expect((await store.fleet.readFleet(signal))?.pruned).toEqual(["old"]);
+    expect(await put("?prune=true")).toMatchObject({ changed: false, revision: 2 });
+  });
+
+  it("asks instances what they cost when it is told to", async () => {
+    await store.fleet.insertInstance(anInstance({ name: "one" }), aDecision(), signal);
+    const list = async (query = "") => (await call(`/v1/instances${query}`, { token: VIEWER })).json();
+    expect(await list()).toMatchObject({ items: [{ name: "one", clusterEntries: null, controllerMemoryBytes: null }] });
+    expect(await list("?usage=true")).toMatchObject({ items: [{ name: "one", clusterEntries: 3, controllerMemoryBytes: null }] });
+  });
+
   it("counts answers by route and status, and unknown paths as one", async () => {
     await call("/v1/instances", { token: VIEWER });
     await call("/v1/instances");
@@ -161,3 +187,7 @@ describe("the REST API", () => {
     await other.close();
   });
 });
+
+function pick({ planning, review, explainInstance }: ApiDeps): Pick<ApiDeps, "planning" | "review" | "explainInstance"> {
+  return { planning, review, explainInstance };
+}

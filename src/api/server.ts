@@ -8,9 +8,13 @@ import { openApiOptions } from "./openapi.ts";
 import type { ApiDeps } from "./port.ts";
 import { problem, problemOf, sendProblem } from "./problem.ts";
 import { measureRequests } from "./request-meter.ts";
+import { addDirectiveRoutes, addFreezeList } from "./routes/directives.ts";
 import { addFleetRoutes } from "./routes/fleet.ts";
+import { addJournalRoutes } from "./routes/journal.ts";
 import { addListRoutes } from "./routes/lists.ts";
+import { addLoadRoutes } from "./routes/loads.ts";
 import { addOpenRoutes } from "./routes/open.ts";
+import { addPlanRoutes, addPlanViews } from "./routes/plans.ts";
 import { addQuestionRoutes } from "./routes/questions.ts";
 
 /** A fleet document of this size describes thousands of pools; anything larger is not one. */
@@ -71,18 +75,26 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
       );
     }
     request.actor = token.name;
+    request.role = token.role;
     return undefined;
   };
   app.decorateRequest("actor", "");
+  app.decorateRequest("role", "viewer");
   app.register(async (open) => addOpenRoutes(open, deps));
   app.register(async (views) => {
     views.addHook("onRequest", guard("viewer"));
     addListRoutes(views, deps);
+    addFreezeList(views, deps);
+    addLoadRoutes(views, deps);
+    addPlanViews(views, deps);
     addQuestionRoutes(views, deps);
+    addJournalRoutes(views, deps);
   });
   app.register(async (writes) => {
     writes.addHook("onRequest", guard("operator"));
     addFleetRoutes(writes, deps);
+    addDirectiveRoutes(writes, deps);
+    addPlanRoutes(writes, deps);
   });
 }
 
@@ -109,5 +121,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Name of the token that made the request, for the journal. */
     actor: string;
+    /** What that token may do. */
+    role: TokenRole;
   }
 }

@@ -51,7 +51,9 @@ describe("views", () => {
   it("count applications whole and give the fullest dimension as utilisation", () => {
     const view = instanceView({ instance, load: { ...ZERO_LOAD, applications: 250_000, clusterEntries: 30 }, units: 3 });
     expect(view.load.applications).toBe(250);
-    expect(view.utilisation).toBe(0.5);
+    expect(view).toMatchObject({ utilisation: 0.5, clusterEntries: null, controllerMemoryBytes: null });
+    const usage = { clusterEntries: 2, controllerMemoryBytes: undefined };
+    expect(instanceView({ instance, load: ZERO_LOAD, units: 0 }, usage)).toMatchObject({ clusterEntries: 2, controllerMemoryBytes: null });
   });
 
   it("call a dimension without capacity full as soon as something is there", () => {
@@ -83,7 +85,6 @@ describe("views", () => {
           type: "automated",
           createNamespace: false,
         },
-        environmentId: undefined,
         argoName: "anna-shop-1",
         desiredRevision: 1,
         deletion: "none",

@@ -1,12 +1,14 @@
 import { rfc3339 } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
+import type { Directive, Freeze } from "../domain/directive.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS, type LoadVector } from "../domain/load.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { ApplicationSummary, WorkspaceSummary } from "../store/operation/port.ts";
 import type { InstanceWithLoad } from "../store/placement/port.ts";
-import type { ApplicationView, DecisionView, InstanceView, OperationView, WorkspaceView } from "./schema.ts";
+import type { InstanceUsage } from "./port.ts";
+import type { ApplicationView, DecisionView, DirectiveView, FreezeView, InstanceView, OperationView, WorkspaceView } from "./schema.ts";
 
 /** Instance ids to names; an id that is not there any more is shown as it is. */
 export type InstanceNames = ReadonlyMap<InstanceId, string>;
@@ -20,18 +22,19 @@ const nameOf = (names: InstanceNames, id: InstanceId | undefined): string | null
 /** Dimensions that are counted in thousandths inside and in whole numbers by people. */
 const THOUSANDTHS: readonly string[] = ["applications", "gitPerMinute"];
 
-function forPeople(load: LoadVector): InstanceView["load"] {
+/** A load in the units of fleet.yaml. */
+export function forPeople(load: LoadVector): InstanceView["load"] {
   const entries = LOAD_DIMENSIONS.map((name) => [name, THOUSANDTHS.includes(name) ? load[name] / 1000 : load[name]] as const);
   return Object.fromEntries(entries) as InstanceView["load"];
 }
 
 /** Largest share of any dimension in use; a dimension without capacity counts as full once something is there. */
-function utilisation(load: LoadVector, capacity: LoadVector): number {
+export function utilisation(load: LoadVector, capacity: LoadVector): number {
   const shares = LOAD_DIMENSIONS.map((name) => (capacity[name] > 0 ? load[name] / capacity[name] : load[name] > 0 ? 1 : 0));
   return Math.round(Math.max(...shares) * 10_000) / 10_000;
 }
 
-export function instanceView({ instance, load, units }: InstanceWithLoad): InstanceView {
+export function instanceView({ instance, load, units }: InstanceWithLoad, usage?: InstanceUsage): InstanceView {
   return {
     id: instance.id,
     name: instance.name,
@@ -47,6 +50,8 @@ export function instanceView({ instance, load, units }: InstanceWithLoad): Insta
     units,
     load: forPeople(load),
     capacity: forPeople(instance.capacity),
+    clusterEntries: usage?.clusterEntries ?? null,
+    controllerMemoryBytes: usage?.controllerMemoryBytes ?? null,
     utilisation: utilisation(load, instance.capacity),
   };
 }
@@ -100,8 +105,29 @@ export function operationView(operation: Operation, names: InstanceNames, subjec
     attempts: operation.attempts,
     createdAt: rfc3339(operation.createdAt),
     updatedAt: rfc3339(operation.updatedAt),
+    deadline: rfc3339(operation.deadline),
     message: operation.message,
   };
+}
+
+export function directiveView({ pin, hold }: Directive, names: InstanceNames): DirectiveView {
+  return {
+    pin:
+      pin === undefined
+        ? null
+        : {
+            instance: pin.kind === "instance" ? nameOf(names, pin.instance) : null,
+            pool: pin.kind === "pool" ? pin.pool : null,
+            actor: pin.actor,
+            reason: pin.reason,
+            at: rfc3339(pin.at),
+          },
+    hold: hold === undefined ? null : { until: rfc3339(hold.until), actor: hold.actor, reason: hold.reason, at: rfc3339(hold.at) },
+  };
+}
+
+export function freezeView({ name, schedule, durationMs, actor, reason, at }: Freeze): FreezeView {
+  return { name, schedule: schedule ?? null, seconds: Math.round(durationMs / 1000), actor, reason, at: rfc3339(at) };
 }
 
 export function decisionView(decision: Decision): DecisionView {

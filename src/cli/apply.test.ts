@@ -23,20 +23,27 @@ describe("telling what an apply changed", () => {
       { path: "pools.b", change: "added" as const, fields: [] },
       { path: "pools.c", change: "removed" as const, fields: [] },
     ];
-    expect(renderApplied({ revision: 3, changed: true, dryRun: true, pools: ["a", "b"], changes }).split("\n")).toEqual([
+    const instances = [
+      { instance: "c-1", pool: "c", change: "retired" as const, units: 0, reason: "its pool was removed from fleet.yaml" },
+      { instance: "c-2", pool: "c", change: "waits" as const, units: 2, reason: "its pool was removed from fleet.yaml" },
+    ];
+    expect(renderApplied({ revision: 3, changed: true, dryRun: true, pools: ["a", "b"], changes, instances }).split("\n")).toEqual([
       "fleet would change (revision 3 is in force)",
       "  ~ pools.a",
       "      instances.min: 1 → 2",
       "  + pools.b",
       "  - pools.c",
+      "instances",
+      "  c-1 is retired: its pool was removed from fleet.yaml",
+      "  c-2 waits to be retired (holds 2 units): its pool was removed from fleet.yaml",
     ]);
   });
 
   it("says that nothing changed, and that nothing was declared before a first dry run", () => {
-    expect(renderApplied({ revision: 3, changed: false, dryRun: false, pools: [], changes: [] })).toBe(
+    expect(renderApplied({ revision: 3, changed: false, dryRun: false, pools: [], changes: [], instances: [] })).toBe(
       "fleet unchanged (revision 3 is in force)",
     );
-    expect(renderApplied({ revision: 0, changed: true, dryRun: true, pools: [], changes: [] })).toBe(
+    expect(renderApplied({ revision: 0, changed: true, dryRun: true, pools: [], changes: [], instances: [] })).toBe(
       "fleet would change (none is declared yet)",
     );
   });

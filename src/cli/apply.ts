@@ -16,25 +16,62 @@ export function parseFleetText(text: string, file: string): unknown {
   });
 }
 
-/** `argosy apply -f fleet.yaml`: declares the fleet, or says what declaring it would change. */
-export async function applyFleet(
-  client: RestClient,
-  document: unknown,
-  { dryRun, output }: { readonly dryRun: boolean; readonly output: OutputFormat },
-): Promise<string> {
-  const applied = await client.put<AppliedFleet>("/v1/fleet", document, { dryRun });
+export interface ApplyOptions {
+  readonly dryRun: boolean;
+  /** Let the instances of pools go that the document leaves out. */
+  readonly prune: boolean;
+  /** Whether the plan of a prune has been seen and agreed to. */
+  readonly yes: boolean;
+  readonly output: OutputFormat;
+}
+
+export interface ApplyOutcome {
+  readonly text: string;
+  /** False when a prune was only shown, because nobody has agreed to it yet. */
+  readonly isDone: boolean;
+}
+
+/**
+ * `argosy apply -f fleet.yaml`: declares the fleet, or says what declaring it would change. A prune that lets instances go is
+ * shown first and carried out when it is agreed to.
+ */
+export async function applyFleet(client: RestClient, document: unknown, options: ApplyOptions): Promise<ApplyOutcome> {
+  const { dryRun, prune, yes } = options;
+  const put = (isDryRun: boolean) => client.put<AppliedFleet>("/v1/fleet", document, { dryRun: isDryRun, prune });
+  if (prune && !dryRun && !yes) {
+    const planned = await put(true);
+    if (planned.instances.some(({ change }) => change === "retired" || change === "waits"))
+      return { text: renderAnswer(planned, options), isDone: false };
+  }
+  return { text: renderAnswer(await put(dryRun), options), isDone: true };
+}
+
+function renderAnswer(applied: AppliedFleet, { output }: ApplyOptions): string {
   return output === "json" || output === "yaml" ? renderOne(applied, output) : renderApplied(applied);
 }
 
-/** One line on the whole, then one for each thing that differs and each of its fields. */
-export function renderApplied({ changed, dryRun, revision, changes }: AppliedFleet): string {
+/** One line on the whole, then one for each thing that differs and each of its fields, then one for each instance concerned. */
+export function renderApplied({ changed, dryRun, revision, changes, instances }: AppliedFleet): string {
   const inForce = revision === 0 ? "none is declared yet" : `revision ${revision} is in force`;
   const head = changed ? `fleet ${dryRun ? "would change" : "changed"} (${inForce})` : `fleet unchanged (${inForce})`;
   const lines = changes.flatMap(({ path, change, fields }) => [
     `  ${MARKS[change]} ${path}`,
     ...fields.map((field) => `      ${field.path}: ${field.before} → ${field.after}`),
   ]);
-  return [head, ...lines].join("\n");
+  const fates = instances.map(({ instance, change, units, reason }) => `  ${instance} ${FATES[change]}${unitsText(units)}: ${reason}`);
+  return [head, ...lines, ...(fates.length === 0 ? [] : ["instances", ...fates])].join("\n");
+}
+
+function unitsText(units: number): string {
+  return units === 0 ? "" : ` (holds ${units} ${units === 1 ? "unit" : "units"})`;
 }
 
 const MARKS: Readonly<Record<AppliedFleet["changes"][number]["change"], string>> = { added: "+", removed: "-", changed: "~" };
+const FATES: Readonly<Record<AppliedFleet["instances"][number]["change"], string>> = {
+  created: "is created",
+  retired: "is retired",
+  waits: "waits to be retired",
+  recalled: "serves again",
+  resized: "is resized",
+  left: "is left alone",
+};

@@ -1,24 +1,52 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { InputError } from "../domain/errors.ts";
 import { TOKEN_ROLES, type TokenRole } from "../store/token/port.ts";
-import { applyFleet, parseFleetText } from "./apply.ts";
+import { type ApplyOptions, applyFleet, parseFleetText } from "./apply.ts";
 import { findDatabase } from "./connection.ts";
 import { readText } from "./input-file.ts";
 import { type Column, render } from "./output.ts";
+import { applyPlan } from "./plan.ts";
 import { addStateOption, clientOf, type RemoteOptions, remote } from "./remote.ts";
 import type { Terminal } from "./terminal.ts";
 import { createToken, deleteToken, listTokens } from "./token.ts";
 
 /** Commands that change what is declared or who may ask. */
 export function addChangingCommands(program: Command, terminal: Terminal): void {
-  remote(program.command("apply"), ["table", "json", "yaml"])
-    .description("declare the fleet, and say what that changed")
-    .requiredOption("-f, --file <file>", "fleet.yaml, or - for standard input")
+  remote(program.command("apply [plan]"), ["table", "json", "yaml"])
+    .description("declare the fleet, or carry out a plan, and say what that changed")
+    .option("-f, --file <file>", "declare fleet.yaml, or - for standard input")
     .option("--dry-run", "change nothing: check the document and say what it would change", false)
-    .action(async (options: RemoteOptions & { readonly file: string; readonly dryRun: boolean }) => {
-      const document = parseFleetText(readText(options.file), options.file);
-      terminal.write(await applyFleet(clientOf(options, terminal), document, options));
+    .option("--prune", "let the instances of pools go that the file leaves out; shows them first", false)
+    .option("-y, --yes", "carry out what --prune shows", false)
+    .action(async (plan: string | undefined, options: RemoteOptions & ApplyOptions & { readonly file?: string }) => {
+      const { file } = options;
+      if ((plan === undefined) === (file === undefined)) throw applyWhat();
+      if (plan !== undefined) return carryOut(plan, options, terminal);
+      const document = parseFleetText(readText(file ?? ""), file ?? "");
+      const { text, isDone } = await applyFleet(clientOf(options, terminal), document, options);
+      terminal.write(text);
+      if (isDone) return;
+      terminal.note("nothing was changed: repeat it with --yes to carry this out");
+      terminal.setExitCode(1);
     });
   addToken(program.command("token").description("tokens of the REST API, written to the database"), terminal);
+}
+
+function applyWhat(): InputError {
+  return new InputError("does not say what to apply, or says two things", {
+    code: "cli.option",
+    path: "apply",
+    remedy: "Name a plan, or give a file with -f",
+  });
+}
+
+async function carryOut(plan: string, options: RemoteOptions & ApplyOptions, terminal: Terminal): Promise<void> {
+  const idle = options.dryRun ? "--dry-run" : options.prune ? "--prune" : undefined;
+  if (idle !== undefined)
+    throw new InputError("says nothing about a plan", { code: "cli.option", path: idle, remedy: "`argosy explain plan/ID` shows it" });
+  const { text, isDone } = await applyPlan(clientOf(options, terminal), plan, options.output);
+  terminal.write(text);
+  if (!isDone) terminal.setExitCode(1);
 }
 
 interface TokenCommandOptions {

@@ -1,3 +1,4 @@
+import type { PlanSummary } from "../api/routes/plans.ts";
 import type { ApplicationView, InstanceView, OperationView, WorkspaceView } from "../api/schema.ts";
 import type { Column } from "./output.ts";
 
@@ -13,9 +14,14 @@ export const instances: readonly Column<InstanceView>[] = [
   { title: "CLASS", value: (row) => row.class, isWide: true },
   { title: "CLUSTER", value: (row) => row.engineCluster, isWide: true },
   { title: "NAMESPACE", value: (row) => row.namespace, isWide: true },
-  { title: "ENTRIES", value: (row) => `${row.load.clusterEntries}/${row.capacity.clusterEntries}`, isWide: true },
+  { title: "ENTRIES", value: (row) => `${row.clusterEntries ?? "?"}/${row.capacity.clusterEntries}`, isWide: true },
+  { title: "MEMORY", value: (row) => memoryOf(row.controllerMemoryBytes), isWide: true },
   { title: "REASON", value: (row) => row.reason, isWide: true },
 ];
+
+function memoryOf(bytes: number | null): string | null {
+  return bytes === null ? null : `${Math.round(bytes / 2 ** 20)} MiB`;
+}
 
 function percentOf(share: number): string {
   return share > 0 && share < 0.01 ? "<1 %" : `${Math.round(share * 100)} %`;
@@ -55,6 +61,19 @@ export const operations: readonly Column<OperationView>[] = [
   { title: "MESSAGE", value: (row) => row.message },
   { title: "INSTANCE", value: (row) => row.instance, isWide: true },
   { title: "ATTEMPTS", value: (row) => row.attempts, isWide: true },
+  { title: "DUE", value: (row) => (row.state === "Completed" ? "" : row.deadline), isWide: true },
   { title: "CREATED", value: (row) => row.createdAt, isWide: true },
   { title: "ID", value: (row) => row.id, isWide: true },
+];
+
+export const plans: readonly Column<PlanSummary>[] = [
+  { title: "ID", value: (row) => row.id },
+  { title: "GOAL", value: (row) => `${row.goal} ${row.subject}`.trimEnd() },
+  { title: "MOVES", value: (row) => row.moves.length },
+  { title: "MADE", value: (row) => row.createdAt },
+  { title: "BY", value: (row) => row.actor },
+  { title: "CARRIED OUT", value: (row) => row.appliedAt },
+  { title: "CLASS", value: (row) => row.class, isWide: true },
+  { title: "EXPIRES", value: (row) => row.expiresAt, isWide: true },
+  { title: "APPROVAL", value: (row) => row.approval.join(", "), isWide: true },
 ];

@@ -1,3 +1,4 @@
+import type { PlanView } from "../api/routes/plans.ts";
 import type { ApplicationView, InstanceView, OperationView, WorkspaceView } from "../api/schema.ts";
 import { GoneError, InputError } from "../domain/errors.ts";
 import { type OutputFormat, renderOne } from "./output.ts";
@@ -26,13 +27,15 @@ async function findOne(
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   switch (resource) {
     case "instances":
-      return (await client.all<InstanceView>("/v1/instances")).find((row) => row.name === name || row.id === name);
+      return (await client.all<InstanceView>("/v1/instances", { usage: true })).find((row) => row.name === name || row.id === name);
     case "workspaces":
       return (await client.all<WorkspaceView>("/v1/workspaces", { namespace: name }))[0];
     case "applications":
       return (await client.all<ApplicationView>("/v1/applications", applicationName(name, namespace)))[0];
     case "operations":
       return (await client.all<OperationView>("/v1/operations", { namespace })).find((row) => row.id === name);
+    case "plans":
+      return client.get<PlanView>(`/v1/plans/${encodeURIComponent(name)}`);
     default:
       return resource satisfies never;
   }

@@ -34,15 +34,22 @@ async function readChecks(client: RestClient): Promise<readonly CheckView[]> {
     return (await client.get<{ readonly checks: readonly CheckView[] }>("/v1/doctor")).checks;
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
-    const remedy = "Start Argosy there, or mend what its own checks name";
-    return [{ name: "REST API", ok: false, detail: errorText(error), remedy }, ...(await readHealth(client))];
+    const health = await readHealth(client);
+    const remedy = health.length === 0 ? "Start Argosy there, or correct ARGOSY_URL" : "Mend what the server's own checks name";
+    return [{ name: "REST API", ok: false, detail: errorText(error), remedy }, ...health];
   }
 }
+
+const REMEDIES: Readonly<Record<string, string>> = { database: "Start PostgreSQL, or correct the server's DATABASE_URL" };
 
 async function readHealth(client: RestClient): Promise<readonly CheckView[]> {
   try {
     const { checks } = await client.health();
-    return checks.map((check) => ({ ...check, name: `server: ${check.name}`, remedy: "The server's log says why" }));
+    return checks.map((check) => ({
+      ...check,
+      name: `server: ${check.name}`,
+      remedy: REMEDIES[check.name] ?? "The server's log says why",
+    }));
   } catch {
     return [];
   }

@@ -1,7 +1,8 @@
+import type { PlanSummary } from "../api/routes/plans.ts";
 import type { ApplicationView, InstanceView, OperationView, WorkspaceView } from "../api/schema.ts";
 import { InputError } from "../domain/errors.ts";
-import { applications, instances, operations, workspaces } from "./columns.ts";
-import { type OutputFormat, render } from "./output.ts";
+import { applications, instances, operations, plans, workspaces } from "./columns.ts";
+import { cellText, type OutputFormat, render } from "./output.ts";
 import type { Resource } from "./resource.ts";
 import type { RestClient } from "./rest-client.ts";
 
@@ -20,8 +21,8 @@ export async function getResources(
   options: GetOptions,
 ): Promise<{ readonly text: string; readonly note: string | undefined }> {
   refuseIdleOptions(options);
-  const { rows, text } = await list(client, options);
-  if (rows > 0 || options.output === "json" || options.output === "yaml") return { text, note: undefined };
+  const { rows, text, remark } = await list(client, options);
+  if (rows > 0 || options.output === "json" || options.output === "yaml") return { text, note: remark };
   const { resource, name, namespace, state } = options;
   const which = [name, namespace && `of workspace ${namespace}`, state && `in state ${state}`].filter(Boolean);
   return { text, note: ["there are no", resource, ...which].join(" ") };
@@ -29,19 +30,27 @@ export async function getResources(
 
 /** An option that would be ignored is refused: a list that looks filtered and is not would mislead. */
 function refuseIdleOptions({ resource, namespace, state }: GetOptions): void {
-  const idle = namespace !== undefined && resource === "instances" ? "--namespace" : undefined;
+  const idle = namespace !== undefined && (resource === "instances" || resource === "plans") ? "--namespace" : undefined;
   const other = state !== undefined && resource !== "operations" ? "--op-state" : undefined;
   const path = idle ?? other;
   if (path === undefined) return;
   throw new InputError(`says nothing about ${resource}`, { code: "cli.option", path, remedy: "Leave it out" });
 }
 
-async function list(client: RestClient, options: GetOptions): Promise<{ readonly rows: number; readonly text: string }> {
+interface Listed {
+  readonly rows: number;
+  readonly text: string;
+  /** What a table leaves out that a person should know. */
+  readonly remark?: string | undefined;
+}
+
+async function list(client: RestClient, options: GetOptions): Promise<Listed> {
   const { resource, output, name, namespace, state } = options;
   switch (resource) {
     case "instances": {
-      const rows = (await client.all<InstanceView>("/v1/instances")).filter((row) => name === undefined || row.name === name);
-      return { rows: rows.length, text: render(rows, instances, output) };
+      const all = await client.all<InstanceView>("/v1/instances", { usage: output !== "table" });
+      const rows = all.filter((row) => name === undefined || row.name === name);
+      return { rows: rows.length, text: render(rows, instances, output), remark: output === "table" ? reasonsOf(rows) : undefined };
     }
     case "workspaces": {
       const both = name !== undefined && namespace !== undefined && name !== namespace;
@@ -57,7 +66,18 @@ async function list(client: RestClient, options: GetOptions): Promise<{ readonly
       const rows = found.filter((row) => name === undefined || row.id === name || row.subjectName === name);
       return { rows: rows.length, text: render(rows, operations, output) };
     }
+    case "plans": {
+      const found = await client.get<{ readonly items: readonly PlanSummary[] }>("/v1/plans");
+      const rows = found.items.filter((row) => name === undefined || row.id === name);
+      return { rows: rows.length, text: render(rows, plans, output) };
+    }
     default:
       return resource satisfies never;
   }
+}
+
+/** Why instances are not ACTIVE, one per line; the narrow table has no room for it. */
+function reasonsOf(rows: readonly InstanceView[]): string | undefined {
+  const lines = rows.filter(({ state }) => state !== "ACTIVE").map(({ name, state, reason }) => `${name} is ${state}: ${cellText(reason)}`);
+  return lines.length === 0 ? undefined : lines.join("\n");
 }

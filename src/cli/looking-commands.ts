@@ -1,12 +1,17 @@
 import { type Command, Option } from "commander";
+import { DECISION_KINDS } from "../domain/decision.ts";
 import { OPERATION_STATES } from "../domain/operation.ts";
+import { systemClock } from "../runtime/clock.ts";
 import { describeResource } from "./describe.ts";
 import { runDoctor } from "./doctor.ts";
-import { explainWorkspace } from "./explain.ts";
+import { explain } from "./explain.ts";
 import { getResources } from "./get.ts";
+import { type JournalOptions, readJournal } from "./journal.ts";
+import { makePlan, type PlanOptions } from "./plan.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import { RESOURCES, resourceOf } from "./resource.ts";
 import type { Terminal } from "./terminal.ts";
+import { type TopOptions, top } from "./top.ts";
 import { askVersions } from "./version.ts";
 
 interface GetCommandOptions extends RemoteOptions {
@@ -18,16 +23,34 @@ interface GetCommandOptions extends RemoteOptions {
 export function addLookingCommands(program: Command, terminal: Terminal): void {
   addGet(program, terminal);
   remote(program.command("describe <resource> <name>"), ["yaml", "json"])
-    .description("everything known of one instance, workspace, application (namespace/name) or operation")
+    .description("everything known of one instance, workspace, application (namespace/name), operation or plan")
     .option("-n, --namespace <namespace>", "workspace of the application")
     .action(async (resource: string, name: string, options: RemoteOptions & { readonly namespace?: string }) => {
       const kind = resourceOf(resource);
       terminal.write(await describeResource(clientOf(options, terminal), { ...options, resource: kind, name }));
     });
-  remote(program.command("explain <workspace>"), ["table", "json", "yaml"])
-    .description("why a workspace lives where it does")
-    .action(async (workspace: string, options: RemoteOptions) =>
-      terminal.write(await explainWorkspace(clientOf(options, terminal), workspace, options.output)),
+  remote(program.command("explain <thing>"), ["table", "json", "yaml"])
+    .description("why a workspace lives where it does, instance/NAME is as it is, plan/ID moves what it moves")
+    .action(async (thing: string, options: RemoteOptions) =>
+      terminal.write(await explain(clientOf(options, terminal), thing, options.output)),
+    );
+  addJournal(program, terminal);
+  remote(program.command("plan [goal] [subject]"), ["table", "json", "yaml"])
+    .description(
+      "what should move: rebalance (default), drain <instance>; or would: add <pool>, remove <instance>; exit code 2 if anything",
+    )
+    .option("--class <class>", "only of this class")
+    .action(async (goal: string | undefined, subject: string | undefined, options: RemoteOptions & PlanOptions) => {
+      const wanted = { goal: goal ?? "rebalance", subject };
+      const { text, hasMoves } = await makePlan(clientOf(options, terminal), wanted, options);
+      terminal.write(text);
+      if (hasMoves) terminal.setExitCode(2);
+    });
+  remote(program.command("top <resource>"), ["table", "wide", "json", "yaml"])
+    .description("instances by how full they are, or workspaces by their share of their instance")
+    .option("--limit <count>", "workspaces at most (default: 20)")
+    .action(async (resource: string, options: RemoteOptions & TopOptions) =>
+      terminal.write(await top(clientOf(options, terminal), resource, options)),
     );
   remote(program.command("doctor"), ["table", "json", "yaml"])
     .description("check database, clusters, versions, permissions and instances; exit code 1 if anything is wrong")
@@ -39,6 +62,24 @@ export function addLookingCommands(program: Command, terminal: Terminal): void {
   remote(program.command("version"), ["table", "json", "yaml"])
     .description("version of this program, and of the fleet's server if one is found")
     .action((options: RemoteOptions) => askVersions(options, terminal));
+}
+
+function addJournal(program: Command, terminal: Terminal): void {
+  remote(program.command("journal"), ["table", "wide", "json", "yaml"])
+    .description("what was decided, by whom and why, newest first; with --review exit code 1 if a decision does not follow from its facts")
+    .option("--workspace <workspace>", "about this workspace and its placement units")
+    .option("--instance <instance>", "about this instance")
+    .option("--subject <id>", "about the thing with this id")
+    .addOption(new Option("--kind <kind>", "only of this kind").choices(DECISION_KINDS))
+    .option("--verdict <verdict>", "only with this verdict, e.g. MOVED, UNPLACEABLE, PINNED")
+    .option("--since <time>", "not older than this, e.g. 90m, 24h, 7d")
+    .option("--limit <count>", "entries at most (default: 100)")
+    .option("--review", "ask each decision again, of what is recorded with it")
+    .action(async (options: RemoteOptions & JournalOptions) => {
+      const { text, allHold } = await readJournal(clientOf(options, terminal), systemClock.now(), options);
+      terminal.write(text);
+      if (!allHold) terminal.setExitCode(1);
+    });
 }
 
 function addGet(program: Command, terminal: Terminal): void {

@@ -44,7 +44,7 @@ function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): stri
  * What users wrote may hold line breaks, which would break the table, and control characters or changes of direction, with
  * which text can pretend to be something else in a terminal.
  */
-function cellText(value: string | number | null): string {
+export function cellText(value: string | number | null): string {
   return String(value ?? "-").replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, " ");
 }
 

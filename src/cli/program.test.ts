@@ -5,17 +5,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tokenHash } from "../api/auth.ts";
+import type { ApiDeps } from "../api/port.ts";
 import { type Api, createApi } from "../api/server.ts";
+import { idleDeps } from "../api/testing/served.ts";
 import { UnavailableError } from "../domain/errors.ts";
 import type { FleetSpec } from "../domain/fleet.ts";
 import { systemClock } from "../runtime/clock.ts";
-import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import type { Store } from "../store/port.ts";
+import { aDecision, anInstance } from "../store/testing/builders.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
-import { errorText } from "./error-text.ts";
-import { exitCodeOf } from "./exit-code.ts";
-import { createProgram } from "./program.ts";
+import { runCommand } from "./testing/run-command.ts";
 
 const TOKEN = "argosy_operator_0123456789";
 const SPEC = {
@@ -54,6 +55,10 @@ describe("the command line against a server", () => {
                 { path: "pools", message: "is missing", remedy: "Give at least one pool" },
               ],
             },
+      planFleet: ({ pruned }) => pruned.map((pool) => ({ instance: `${pool}-1`, pool, change: "retired", units: 0, reason: "gone" })),
+      readUsage: async (rows) => new Map(rows.map(({ id }) => [id, { clusterEntries: 3, controllerMemoryBytes: 300 * 2 ** 20 }])),
+      ...pick(idleDeps(store as MemoryStore)),
+      isSchedule: (text) => text.split(" ").length === 5,
       explain: () => ["because"],
       doctor: async () => [{ name: "pool standard", ok, detail: "1 ACTIVE of 1 to 2 instances", remedy: "See why" }],
       metricsText: async () => ({ contentType: "text/plain", text: "" }),
@@ -67,22 +72,8 @@ describe("the command line against a server", () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Runs a command as the entry does and returns what a person and a script would see. */
-  const run = async (args: readonly string[], env: Readonly<Record<string, string>> = { ARGOSY_URL: url, ARGOSY_TOKEN: TOKEN }) => {
-    const seen = { out: "", err: "", code: 0 };
-    const program = createProgram({
-      ...{ env: { ARGOSY_STATE: directory, ...env }, version: "0.9.0" },
-      write: (text) => (seen.out += text),
-      note: (text) => (seen.err += text),
-      setExitCode: (code) => (seen.code = code),
-    });
-    for (const command of [program, ...program.commands]) command.configureOutput({ writeErr: (text) => (seen.err += text) });
-    await program.parseAsync(args, { from: "user" }).catch((error: unknown) => {
-      seen.err += errorText(error);
-      seen.code = exitCodeOf(error);
-    });
-    return seen;
-  };
+  const run = (args: readonly string[], env: Readonly<Record<string, string>> = { ARGOSY_URL: url, ARGOSY_TOKEN: TOKEN }) =>
+    runCommand(args, { ARGOSY_STATE: directory, ...env });
 
   it("lists nothing with a head, and says so beside it", async () => {
     expect(await run(["get", "apps", "shop", "-n", "anna"])).toEqual({
@@ -99,7 +90,7 @@ describe("the command line against a server", () => {
   });
 
   it.each([
-    [["get", "ships"], 2, "resource: there is no kind ships. Use one of instances, workspaces, applications, operations."],
+    [["get", "ships"], 2, "resource: there is no kind ships. Use one of instances, workspaces, applications, operations, plans."],
     [["describe", "app", "shop"], 2, "name: shop does not say of which workspace. Give namespace/name, or the namespace with -n."],
     [["describe", "app", "shop", "-n", "anna"], 1, "there is no application shop; `argosy get applications` lists them all"],
     [["describe", "instance", "x"], 1, "there is no instance x; `argosy get instances` lists them all"],
@@ -123,6 +114,29 @@ describe("the command line against a server", () => {
     );
     expect((await run(["apply", "-f", file])).out).toMatch(/^fleet changed/);
     expect(JSON.parse((await run(["apply", "-f", file, "-o", "json"])).out)).toMatchObject({ changed: false, changes: [] });
+  });
+
+  it("shows what a prune would retire, and carries it out when told to", async () => {
+    const file = join(directory, "prune.yaml");
+    writeFileSync(file, "kind: Fleet\n");
+    await run(["apply", "-f", file]);
+    expect(await run(["apply", "-f", file, "--prune"])).toMatchObject({ out: expect.stringMatching(/^fleet unchanged/), code: 0 });
+    const old = anInstance({ name: "old-1", pool: "old", state: "CORDONED", reason: "its pool was removed" });
+    await store.fleet.insertInstance(old, aDecision(), signal);
+    const shown = await run(["apply", "-f", file, "--prune"]);
+    expect(shown).toEqual({
+      out: expect.stringContaining("instances\n  old-1 is retired: gone"),
+      err: "nothing was changed: repeat it with --yes to carry this out",
+      code: 1,
+    });
+    expect((await store.fleet.readFleet(signal))?.pruned).toEqual([]);
+    expect(await run(["apply", "-f", file, "--prune", "--yes"])).toMatchObject({ out: expect.stringMatching(/^fleet changed/), code: 0 });
+    expect((await store.fleet.readFleet(signal))?.pruned).toEqual(["old"]);
+    expect((await run(["get", "instances"])).err).toBe("old-1 is CORDONED: its pool was removed");
+    const wide = await run(["get", "instances", "-o", "wide"]);
+    expect(wide.out).toMatch(/ENTRIES +MEMORY +REASON/);
+    expect(wide.out).toContain("300 MiB");
+    expect(wide.err).toBe("");
   });
 
   it("gives every complaint about a fleet file a line of its own", async () => {
@@ -171,3 +185,7 @@ describe("the command line against a server", () => {
     expect(seen).toMatchObject({ code: 1, err: expect.stringMatching(/answers, but not as Argosy does; correct ARGOSY_URL/) });
   });
 });
+
+function pick({ planning, review, explainInstance }: ApiDeps): Pick<ApiDeps, "planning" | "review" | "explainInstance"> {
+  return { planning, review, explainInstance };
+}

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { addChangingCommands } from "./changing-commands.ts";
+import { addDirectingCommands } from "./directing-commands.ts";
 import { addLookingCommands } from "./looking-commands.ts";
 import { addRunningCommands } from "./running-commands.ts";
 import type { Terminal } from "./terminal.ts";
@@ -15,6 +16,7 @@ export function createProgram(terminal: Terminal): Command {
   program.showHelpAfterError("Add --help to see how it is used.").exitOverride();
   addLookingCommands(program, terminal);
   addChangingCommands(program, terminal);
+  addDirectingCommands(program, terminal);
   addRunningCommands(program, terminal);
   return program;
 }

@@ -1,7 +1,7 @@
 import { InputError } from "../domain/errors.ts";
 
 /** Kinds of things an SRE can list. */
-export const RESOURCES = ["instances", "workspaces", "applications", "operations"] as const;
+export const RESOURCES = ["instances", "workspaces", "applications", "operations", "plans"] as const;
 export type Resource = (typeof RESOURCES)[number];
 
 /** Singular and the usual short forms. */
@@ -13,6 +13,7 @@ const ALIASES: Readonly<Record<string, Resource>> = {
   application: "applications",
   app: "applications",
   apps: "applications",
+  plan: "plans",
   operation: "operations",
   op: "operations",
   ops: "operations",

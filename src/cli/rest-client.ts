@@ -10,6 +10,8 @@ export interface RestClient {
   /** Follows `next` to the end of a paged list. */
   all<T>(path: string, query?: Query): Promise<readonly T[]>;
   put<T>(path: string, body: unknown, query?: Query): Promise<T>;
+  post<T>(path: string, body: unknown): Promise<T>;
+  delete(path: string): Promise<void>;
   /** The server's own checks; answered without its database and whatever the token. */
   health(): Promise<Health>;
 }
@@ -35,6 +37,8 @@ export function createRestClient(connection: Connection): RestClient {
   return {
     get: (path, query = {}) => send("GET", path, query),
     put: (path, body, query = {}) => send("PUT", path, query, body),
+    post: (path, body) => send("POST", path, {}, body),
+    delete: (path) => send("DELETE", path, {}),
     async health() {
       const { text } = await call(connection, { method: "GET", path: "/readyz", query: {}, body: undefined });
       return parseAnswer<Health>(text, connection.url);

@@ -4,7 +4,7 @@ import type { FleetSpec } from "../../domain/fleet.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
-import { judgeCluster, judgeDatabase, judgeFleet, judgeInstances, judgePools, judgeRights, rightsText } from "./checks.ts";
+import { judgeCluster, judgeDatabase, judgeFleet, judgeInstances, judgePools, judgeRights, judgeSessions, rightsText } from "./checks.ts";
 import { apiClusterRights, engineClusterRights } from "./rights.ts";
 
 const anInstance = (state: InstanceState, version: string, reason = ""): Instance => ({
@@ -35,6 +35,16 @@ describe("the doctor", () => {
       detail: "reading: connection refused",
     });
     expect(judgeDatabase({ error: "no" }).detail).toBe("no");
+  });
+
+  it("tells a pooler by what gets lost on the way through it", () => {
+    expect(judgeSessions({ isDirect: true, isHeard: true })).toMatchObject({ ok: true, detail: "kept; hints of changes arrive" });
+    expect(judgeSessions({ isDirect: true, isHeard: false })).toMatchObject({ ok: false, detail: "hints of changes do not arrive" });
+    expect(judgeSessions({ isDirect: false, isHeard: true })).toMatchObject({
+      ok: false,
+      detail: "settings of a connection are lost",
+      remedy: expect.stringContaining("PgBouncer"),
+    });
   });
 
   it("names each missing right and the command that gives it", () => {

@@ -2,7 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { Store } from "../../store/port.ts";
 import type { Check } from "../port.ts";
-import { judgeCluster, judgeDatabase, judgeFleet, judgeInstances, judgePools, judgeRights } from "./checks.ts";
+import { judgeCluster, judgeDatabase, judgeFleet, judgeInstances, judgePools, judgeRights, judgeSessions } from "./checks.ts";
 import { errorSentence } from "./error-sentence.ts";
 import { apiClusterRights, engineClusterRights, type NeededRight } from "./rights.ts";
 
@@ -17,10 +17,15 @@ export interface DoctorDeps {
 /** What does not answer in this time counts as away, in ms: one hanging cluster must not hide what is known of the others. */
 const CHECK_MS = 8_000;
 
+/** A hint arrives in milliseconds; making the connection first takes some more. */
+const HINT_MS = 3_000;
+
 /** Looks at everything Argosy stands on. A check that cannot be made is a failed check, never an exception. */
 export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<readonly Check[]> {
   const { store } = deps;
-  const database = await store.ping(within(CHECK_MS, signal)).then(judgeDatabase, (error: unknown) => judgeDatabase({ error }));
+  const answer = await store.ping(within(CHECK_MS, signal)).catch((error: unknown) => ({ error }));
+  const database = judgeDatabase(answer);
+  const sessions = "error" in answer ? [] : [judgeSessions({ ...answer, isHeard: await store.changes.hears(within(HINT_MS, signal)) })];
   const spec = (await attempt(() => store.fleet.readFleet(within(CHECK_MS, signal))))?.spec;
   const instances = (await attempt(() => store.fleet.listInstances(within(CHECK_MS, signal)))) ?? [];
   const api = {
@@ -40,7 +45,7 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
   );
   const clusters = await Promise.all([api, ...engines].map((cluster) => examineCluster(cluster, within(CHECK_MS, signal))));
   const fleet = database.ok ? [judgeFleet(spec), ...(spec === undefined ? [] : judgePools(spec, instances))] : [];
-  return [database, ...clusters.flat(), ...fleet, ...judgeInstances(instances, spec?.versions.floor, deps.clock.now())];
+  return [database, ...sessions, ...clusters.flat(), ...fleet, ...judgeInstances(instances, spec?.versions.floor, deps.clock.now())];
 }
 
 interface ClusterToExamine {

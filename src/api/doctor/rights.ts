@@ -37,11 +37,15 @@ export const API_CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [""], resources: ["namespaces"], verbs: READ },
   { apiGroups: [GITOPS], resources: KINDS, verbs: READ },
   { apiGroups: [GITOPS], resources: ["gitopsdeployments"], verbs: ["patch"] },
+  // Runs go some time after their end, where their user wants that.
+  { apiGroups: [GITOPS], resources: ["gitopsdeploymentsyncruns"], verbs: ["delete"] },
   {
     apiGroups: [GITOPS],
     resources: KINDS.map((kind) => `${kind}/status`),
     verbs: ["get", "patch", "update"],
   },
+  // Credentials that users bring; those of the types they are brought in are watched, any other is read when a resource names it.
+  { apiGroups: [""], resources: ["secrets"], verbs: READ },
   { apiGroups: ["", "events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
   { apiGroups: [RBAC], resources: ["rolebindings"], verbs: [...READ, ...WRITE] },
   { apiGroups: [RBAC], resources: ["clusterrolebindings"], verbs: [...READ, ...WRITE] },
@@ -74,6 +78,8 @@ export const ENGINE_CLUSTER_RULES: readonly Rule[] = [
   },
   { apiGroups: [""], resources: ["events"], verbs: ["create", "list"] },
   { apiGroups: [""], resources: ["pods"], verbs: [...READ, "delete"] },
+  // Metrics of controllers, and of nothing else that listens: a proxied request names pod and port.
+  { apiGroups: [""], resources: ["pods/proxy"], verbs: ["get"], resourceNames: ["argocd-application-controller-0:8082"] },
   { apiGroups: ["apps"], resources: ["deployments", "statefulsets"], verbs: [...READ, ...WRITE] },
   { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: [...READ, ...WRITE] },
   { apiGroups: [RBAC], resources: ["roles", "rolebindings"], verbs: [...READ, ...WRITE] },

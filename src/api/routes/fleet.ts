@@ -1,11 +1,13 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
+import type { FleetSpec } from "../../domain/fleet.ts";
 import { canonicalJson } from "../../domain/hash.ts";
 import { diffFleet } from "../fleet-diff.ts";
 import type { ApiDeps } from "../port.ts";
 import { problem, sendProblem } from "../problem.ts";
 
+const flag = z.enum(["true", "false"]).default("false");
 const field = z.object({ path: z.string(), before: z.string(), after: z.string() });
 const change = z
   .object({
@@ -14,6 +16,17 @@ const change = z
     fields: z.array(field).describe("what differs below it; empty for what was added or removed as a whole"),
   })
   .meta({ id: "FleetChange" });
+const instance = z
+  .object({
+    instance: z.string(),
+    pool: z.string(),
+    change: z
+      .enum(["created", "retired", "waits", "recalled", "resized", "left"])
+      .describe("waits: it gets no new units and is retired when it holds none; left: nobody asks for it, prune=true retires it"),
+    units: z.number().int().describe("units it holds now"),
+    reason: z.string(),
+  })
+  .meta({ id: "PlannedChange" });
 const answer = z
   .object({
     revision: z.number().int().describe("of the fleet in force; 0 while none is declared"),
@@ -21,6 +34,7 @@ const answer = z
     dryRun: z.boolean(),
     pools: z.array(z.string()),
     changes: z.array(change).describe("what differs from what was declared before, sorted by path"),
+    instances: z.array(instance).describe("what becomes of instances, by pool and name"),
   })
   .meta({ id: "AppliedFleet" });
 export type AppliedFleet = z.infer<typeof answer>;
@@ -33,9 +47,12 @@ export function addFleetRoutes(server: FastifyInstance, deps: ApiDeps): void {
     {
       schema: {
         operationId: "applyFleet",
-        summary: "Declares the fleet; with dryRun=true only checks the document",
+        summary: "Declares the fleet; with dryRun=true only checks the document and says what it would change",
         security: [{ token: [] }],
-        querystring: z.object({ dryRun: z.enum(["true", "false"]).default("false") }),
+        querystring: z.object({
+          dryRun: flag,
+          prune: flag.describe("let the instances of pools go that the document leaves out"),
+        }),
         body: z.unknown().describe("a Fleet document (kind: Fleet)"),
         response: { 200: answer },
       },
@@ -49,13 +66,39 @@ export function addFleetRoutes(server: FastifyInstance, deps: ApiDeps): void {
           problem({ status: 422, code: "fleet.invalid", detail, complaints: parsed.complaints.map((c) => ({ ...c })) }),
         );
       }
-      const signal = AbortSignal.timeout(30_000);
-      const before = await deps.store.fleet.readFleet(signal);
-      const dryRun = request.query.dryRun === "true";
-      const changed = before === undefined || canonicalJson(before.spec) !== canonicalJson(parsed.spec);
-      const changes = diffFleet(before?.spec, parsed.spec).map((entry) => ({ ...entry, fields: [...entry.fields] }));
-      const revision = dryRun ? (before?.revision ?? 0) : await deps.store.fleet.applyFleet(parsed.spec, request.actor, signal);
-      return { revision, changed, dryRun, pools: parsed.spec.pools.map((pool) => pool.name), changes };
+      const { dryRun, prune } = request.query;
+      return declare(deps, { spec: parsed.spec, actor: request.actor, dryRun: dryRun === "true", prune: prune === "true" });
     },
   );
+}
+
+interface Declaration {
+  readonly spec: FleetSpec;
+  readonly actor: string;
+  readonly dryRun: boolean;
+  readonly prune: boolean;
+}
+
+/** Tells what becomes of instances from the rows as they are before the provisioner has acted on the new declaration. */
+async function declare({ store, planFleet }: ApiDeps, { spec, actor, dryRun, prune }: Declaration): Promise<AppliedFleet> {
+  const signal = AbortSignal.timeout(30_000);
+  const before = await store.fleet.readFleet(signal);
+  const [instances, units] = [await store.fleet.listInstances(signal), await store.fleet.countUnits(signal)];
+  const isDeclared = (name: string): boolean => spec.pools.some((pool) => pool.name === name);
+  const peopled = instances.filter(({ state }) => state !== "RETIRED").map(({ pool }) => pool);
+  const pruned = [...new Set(prune ? peopled : before?.pruned)].filter((name) => !isDeclared(name)).sort();
+  const plan = planFleet({ spec, pruned, instances, units });
+  const changes = diffFleet(before?.spec, spec).map((entry) => ({ ...entry, fields: [...entry.fields] }));
+  const isSame = before !== undefined && canonicalJson([before.spec, before.pruned]) === canonicalJson([spec, pruned]);
+  if (!dryRun) await store.fleet.applyFleet(spec, actor, signal);
+  if (!dryRun && prune) await store.fleet.prunePools(actor, signal);
+  const revision = (dryRun ? before : await store.fleet.readFleet(signal))?.revision ?? 0;
+  return {
+    revision,
+    changed: !isSame,
+    dryRun,
+    pools: spec.pools.map((pool) => pool.name),
+    changes,
+    instances: plan.map((one) => ({ ...one })),
+  };
 }

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import type { ApplicationId, WorkspaceId } from "../../domain/ids.ts";
+import type { ApplicationId, InstanceId, WorkspaceId } from "../../domain/ids.ts";
 import { OPERATION_STATES, type OperationState } from "../../domain/operation.ts";
-import type { ApiDeps } from "../port.ts";
+import type { ApiDeps, InstanceUsage } from "../port.ts";
 import { applicationView, instanceView, operationView, pageOf, pageQuery, workspaceView } from "../schema.ts";
 import * as views from "../views.ts";
 
@@ -19,14 +19,13 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
     {
       schema: {
         operationId: "listInstances",
-        summary: "Instances with their load",
+        summary: "Instances with their load; with usage=true they are asked what they cost",
         security,
+        querystring: z.object({ usage: z.enum(["true", "false"]).default("false") }),
         response: { 200: z.object({ items: z.array(instanceView) }) },
       },
     },
-    async () => ({
-      items: await readInstances(deps),
-    }),
+    async ({ query }) => ({ items: await readInstances(deps, query.usage === "true") }),
   );
   app.get(
     "/v1/workspaces",
@@ -141,8 +140,15 @@ async function workspacesCalled(deps: ApiDeps, namespace: string): Promise<reado
   return found.map(({ workspace }) => workspace.id);
 }
 
-async function readInstances(deps: ApiDeps): Promise<ReturnType<typeof views.instanceView>[]> {
+async function readInstances(deps: ApiDeps, withUsage: boolean): Promise<ReturnType<typeof views.instanceView>[]> {
   const classes = new Set((await deps.store.fleet.listInstances(deadline())).map((instance) => instance.class));
   const fleets = await Promise.all([...classes].sort().map((name) => deps.store.placements.readFleet(name, deadline())));
-  return fleets.flatMap((fleet) => fleet.instances.map(views.instanceView)).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const rows = fleets.flatMap((fleet) => fleet.instances);
+  const usage = withUsage
+    ? await deps.readUsage(
+        rows.map(({ instance }) => instance),
+        deadline(),
+      )
+    : new Map<InstanceId, InstanceUsage>();
+  return rows.map((row) => views.instanceView(row, usage.get(row.instance.id))).sort((a, b) => (a.name < b.name ? -1 : 1));
 }

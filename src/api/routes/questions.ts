@@ -1,11 +1,11 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { GoneError } from "../../domain/errors.ts";
-import type { Workspace } from "../../domain/workspace.ts";
-import type { WorkspaceSummary } from "../../store/operation/port.ts";
+import { ZERO_LOAD } from "../../domain/load.ts";
+import type { UnitWithWorkspace } from "../../store/placement/port.ts";
+import { findInstance, findWorkspace } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
-import { checkView, decisionView, explanationView } from "../schema.ts";
+import { checkView, explanationView, instanceExplanationView } from "../schema.ts";
 import * as views from "../views.ts";
 
 const security = [{ token: [] }];
@@ -30,6 +30,19 @@ export function addQuestionRoutes(server: FastifyInstance, deps: ApiDeps): void 
     async ({ params }) => explain(deps, params.workspace),
   );
   app.get(
+    "/v1/instances/:instance/explanation",
+    {
+      schema: {
+        operationId: "explainInstance",
+        summary: "Why an instance is as it is",
+        security,
+        params: z.object({ instance: z.string().max(253) }),
+        response: { 200: instanceExplanationView },
+      },
+    },
+    async ({ params }) => explainInstance(deps, params.instance),
+  );
+  app.get(
     "/v1/doctor",
     {
       schema: {
@@ -43,49 +56,46 @@ export function addQuestionRoutes(server: FastifyInstance, deps: ApiDeps): void 
       checks: (await deps.doctor(deadline())).map((check) => ({ ...check })),
     }),
   );
-  app.get(
-    "/v1/decisions",
-    {
-      schema: {
-        operationId: "listDecisions",
-        summary: "The journal, newest first",
-        security,
-        querystring: z.object({ subject: z.string().max(253).optional(), limit: z.coerce.number().int().min(1).max(1000).default(100) }),
-        response: { 200: z.object({ items: z.array(decisionView) }) },
-      },
-    },
-    async ({ query: { subject, limit } }) => ({
-      items: (await deps.store.decisions.list(subject === undefined ? {} : { subject }, limit, deadline())).map(views.decisionView),
-    }),
-  );
 }
 
 async function explain(deps: ApiDeps, namespace: string): Promise<z.infer<typeof explanationView>> {
-  const [summary] = await deps.store.operations.listWorkspaces({ namespace }, { limit: 1, after: "" }, deadline());
-  if (summary === undefined) {
-    throw new GoneError(`there is no workspace ${namespace}; \`argosy get workspaces\` lists them`, {
-      code: "api.no-workspace",
-      context: { namespace },
-    });
-  }
+  const summary = await findWorkspace(deps, namespace, deadline());
   const known = views.namesOf(await deps.store.fleet.listInstances(deadline()));
   const nameOf = (id: string): string => [...known].find(([key]) => key === id)?.[1] ?? id;
-  const perUnit = await Promise.all(summary.units.map((unit) => explainUnit(deps, { unit, workspace: summary.workspace, nameOf })));
+  const { workspace } = summary;
+  const directive = await deps.store.directives.read(workspace.id, deadline());
+  const perUnit = await Promise.all(summary.units.map((unit) => explainUnit(deps, { unit, workspace, directive, nameOf })));
+  const orders = await deps.store.decisions.list({ subject: workspace.id }, DECISIONS_SHOWN, deadline());
   return {
     workspace: views.workspaceView(summary, known),
+    directive: views.directiveView(directive, known),
     text: perUnit.flatMap((entry) => entry.text),
-    decisions: perUnit.flatMap((entry) => entry.decisions),
+    decisions: [...perUnit.flatMap((entry) => entry.decisions), ...orders.map(views.decisionView)],
   };
+}
+
+async function explainInstance(deps: ApiDeps, name: string): Promise<z.infer<typeof instanceExplanationView>> {
+  const { store } = deps;
+  const instance = await findInstance(deps, name, deadline());
+  const { instances } = await store.placements.readFleet(instance.class, deadline());
+  const row = instances.find((each) => each.instance.id === instance.id) ?? { instance, load: ZERO_LOAD, units: 0 };
+  const loads = await store.loads.listInstanceLoads(instance.class, deadline());
+  const state = await store.loads.readState(instance.class, deadline());
+  const decisions = await store.decisions.list({ subject: instance.id }, DECISIONS_SHOWN, deadline());
+  const text = deps.explainInstance({
+    ...row,
+    measured: loads.find(({ instanceId }) => instanceId === instance.id),
+    aboveSince: state.aboveSince[instance.id],
+    overloadedSince: state.overloadedSince[instance.id],
+    decisions,
+  });
+  return { instance: views.instanceView(row), text: [...text], decisions: decisions.map(views.decisionView) };
 }
 
 async function explainUnit(
   deps: ApiDeps,
-  {
-    unit,
-    workspace,
-    nameOf,
-  }: { readonly unit: WorkspaceSummary["units"][number]; readonly workspace: Workspace; readonly nameOf: (id: string) => string },
+  { unit, workspace, directive, nameOf }: UnitWithWorkspace & { readonly nameOf: (id: string) => string },
 ) {
   const decisions = await deps.store.decisions.list({ subject: unit.id }, DECISIONS_SHOWN, deadline());
-  return { text: [...deps.explain({ unit, workspace }, decisions, nameOf)], decisions: decisions.map(views.decisionView) };
+  return { text: [...deps.explain({ unit, workspace, directive }, decisions, nameOf)], decisions: decisions.map(views.decisionView) };
 }

@@ -1,0 +1,22 @@
+import { GoneError } from "../domain/errors.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { WorkspaceSummary } from "../store/operation/port.ts";
+import type { ApiDeps } from "./port.ts";
+
+/** The workspace of a namespace; where one was deleted and made again, the one that is not on its way out. */
+export async function findWorkspace({ store }: Pick<ApiDeps, "store">, namespace: string, signal: AbortSignal): Promise<WorkspaceSummary> {
+  const found = await store.operations.listWorkspaces({ namespace }, { limit: 100, after: "" }, signal);
+  const summary = found.find(({ workspace }) => workspace.state === "active") ?? found[0];
+  if (summary !== undefined) return summary;
+  throw new GoneError(`there is no workspace ${namespace}; \`argosy get workspaces\` lists them`, {
+    code: "api.no-workspace",
+    context: { namespace },
+  });
+}
+
+/** An instance by its name or its id. */
+export async function findInstance({ store }: Pick<ApiDeps, "store">, name: string, signal: AbortSignal): Promise<Instance> {
+  const found = (await store.fleet.listInstances(signal)).find((one) => one.name === name || one.id === name);
+  if (found !== undefined) return found;
+  throw new GoneError(`there is no instance ${name}; \`argosy get instances\` lists them`, { code: "api.no-instance", context: { name } });
+}

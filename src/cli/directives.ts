@@ -1,0 +1,96 @@
+import type { DirectiveView, FreezeView } from "../api/schema.ts";
+import { InputError } from "../domain/errors.ts";
+import { durationText, secondsOf } from "./duration.ts";
+import { type Column, cellText, type OutputFormat, renderOne } from "./output.ts";
+import type { RestClient } from "./rest-client.ts";
+
+const DEFAULT_REASON = "no reason given";
+
+export interface PinOptions {
+  readonly to?: string;
+  readonly pool?: string;
+  readonly none?: boolean;
+  readonly reason?: string;
+  readonly output: OutputFormat;
+}
+
+/** `argosy pin <workspace>`: where it has to live from now on. */
+export async function pinWorkspace(client: RestClient, workspace: string, options: PinOptions): Promise<string> {
+  const { to, pool, none, reason = DEFAULT_REASON } = options;
+  one({ "--to": to !== undefined, "--pool": pool !== undefined, "--none": none === true });
+  const body = { instance: to ?? null, pool: pool ?? null, reason };
+  const view = await client.put<DirectiveView>(`/v1/workspaces/${encodeURIComponent(workspace)}/pin`, body);
+  return show(view, options.output, `workspace ${workspace} ${pinText(view)}`);
+}
+
+export interface HoldOptions {
+  readonly for?: string;
+  readonly none?: boolean;
+  readonly reason?: string;
+  readonly output: OutputFormat;
+}
+
+/** `argosy hold <workspace>`: it is not moved for a while unless it must be. */
+export async function holdWorkspace(client: RestClient, workspace: string, options: HoldOptions): Promise<string> {
+  const { for: length, none, reason = DEFAULT_REASON } = options;
+  one({ "--for": length !== undefined, "--none": none === true });
+  const body = { seconds: length === undefined ? null : secondsOf(length, "--for"), reason };
+  const view = await client.put<DirectiveView>(`/v1/workspaces/${encodeURIComponent(workspace)}/hold`, body);
+  const what = view.hold === null ? "may be moved" : `is not moved before ${view.hold.until} unless it must be`;
+  return show(view, options.output, `workspace ${workspace} ${what}`);
+}
+
+/** `argosy cordon|uncordon <instance>`: whether it takes new units. */
+export async function cordonInstance(
+  client: RestClient,
+  instance: string,
+  { cordoned, reason = DEFAULT_REASON, output }: { readonly cordoned: boolean; readonly reason?: string; readonly output: OutputFormat },
+): Promise<string> {
+  const path = `/v1/instances/${encodeURIComponent(instance)}/cordon`;
+  const view = await client.put<{ readonly instance: string; readonly state: string; readonly changed: boolean }>(path, {
+    cordoned,
+    reason,
+  });
+  const what = cordoned ? "takes no new units; what it holds stays" : "takes units again";
+  return show(view, output, `instance ${view.instance} ${what}${view.changed ? "" : ", as before"}`);
+}
+
+export interface FreezeOptions {
+  readonly for: string;
+  readonly schedule?: string;
+  readonly reason?: string;
+  readonly output: OutputFormat;
+}
+
+/** `argosy freeze create <name>`: a time in which nothing moves that need not. */
+export async function createFreeze(client: RestClient, name: string, options: FreezeOptions): Promise<string> {
+  const { schedule, reason = DEFAULT_REASON } = options;
+  const body = { seconds: secondsOf(options.for, "--for"), schedule: schedule ?? null, reason };
+  const view = await client.put<FreezeView>(`/v1/freezes/${encodeURIComponent(name)}`, body);
+  const when = view.schedule === null ? "from now" : `each time ${view.schedule} (UTC) comes`;
+  return show(view, options.output, `nothing is moved that need not be: ${durationText(view.seconds)} ${when}`);
+}
+
+export const freezes: readonly Column<FreezeView>[] = [
+  { title: "NAME", value: (row) => row.name },
+  { title: "BEGINS", value: (row) => (row.schedule === null ? row.at : `${row.schedule} (UTC)`) },
+  { title: "LASTS", value: (row) => durationText(row.seconds) },
+  { title: "BY", value: (row) => row.actor },
+  { title: "REASON", value: (row) => row.reason },
+];
+
+function pinText({ pin }: DirectiveView): string {
+  if (pin === null) return "may live on any instance of its class";
+  return `is pinned to ${pin.instance === null ? `pool ${pin.pool}` : pin.instance}`;
+}
+
+function show(view: Readonly<Record<string, unknown>>, output: OutputFormat, sentence: string): string {
+  return output === "json" || output === "yaml" ? renderOne(view, output) : cellText(sentence);
+}
+
+/** Refuses none of the options, and two: neither says what is wanted. */
+function one(given: Readonly<Record<string, boolean>>): void {
+  const names = Object.keys(given);
+  if (Object.values(given).filter(Boolean).length === 1) return;
+  throw new InputError("say exactly one thing", { code: "cli.option", path: names.join(", "), remedy: `Give one of ${names.join(", ")}` });
+}

@@ -1,0 +1,42 @@
+import type { JournalEntry } from "../api/schema.ts";
+import { secondsOf } from "./duration.ts";
+import { type Column, type OutputFormat, render } from "./output.ts";
+import type { RestClient } from "./rest-client.ts";
+
+export interface JournalOptions {
+  readonly workspace?: string;
+  readonly instance?: string;
+  readonly subject?: string;
+  readonly kind?: string;
+  readonly verdict?: string;
+  readonly since?: string;
+  readonly limit?: string;
+  readonly review?: boolean;
+  readonly output: OutputFormat;
+}
+
+const columns: readonly Column<JournalEntry>[] = [
+  { title: "AT", value: (row) => row.at },
+  { title: "KIND", value: (row) => row.kind },
+  { title: "ABOUT", value: (row) => row.name ?? row.subject },
+  { title: "VERDICT", value: (row) => row.verdict },
+  { title: "RULE", value: (row) => row.rule },
+  { title: "BY", value: (row) => row.actor },
+  { title: "REASON", value: (row) => (typeof row.details["reason"] === "string" ? row.details["reason"] : null), isWide: true },
+];
+
+const HOLDS: Column<JournalEntry> = { title: "HOLDS", value: (row) => (row.holds === null ? null : row.holds ? "yes" : "NO") };
+
+/** `argosy journal`: what was decided, newest first; with review, whether it follows from what was recorded with it. */
+export async function readJournal(
+  client: RestClient,
+  now: number,
+  { output, since, review, ...filter }: JournalOptions,
+): Promise<{ readonly text: string; readonly allHold: boolean }> {
+  const { workspace, instance, subject, kind, verdict, limit } = filter;
+  const from = since === undefined ? undefined : new Date(now - secondsOf(since, "--since") * 1000).toISOString();
+  const query = { workspace, instance, subject, kind, verdict, limit, since: from, review: review === true ? true : undefined };
+  const { items } = await client.get<{ readonly items: readonly JournalEntry[] }>("/v1/decisions", query);
+  const shown = review === true ? [...columns, HOLDS] : columns;
+  return { text: render(items, shown, output), allHold: items.every(({ holds }) => holds !== false) };
+}

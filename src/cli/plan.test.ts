@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { planningDeps } from "../api/testing/planning-deps.ts";
+import { type Served, serveApi } from "../api/testing/served.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { type PlannedFleet, plannedFleet } from "../scheduler/testing/fleet.ts";
+import { anObject, CLASS } from "../store/testing/builders.ts";
+import { runCommand } from "./testing/run-command.ts";
+
+describe("plans on the command line", () => {
+  let served: Served;
+  let fleet: PlannedFleet;
+  beforeEach(async () => {
+    served = await serveApi(planningDeps);
+    fleet = await plannedFleet(served.store, systemClock);
+  });
+  afterEach(() => served.close());
+  const runAs = (role: "viewer" | "operator" | "approver", ...args: readonly string[]) =>
+    runCommand(args, { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token(role) });
+  const run = (...args: readonly string[]) => runAs("operator", ...args);
+  const idOf = (text: string): string => /plan (\S+):/.exec(text)?.[1] ?? "";
+
+  it("says what draining an instance would move, with exit code 2, and what each move is for", async () => {
+    const { out, code } = await run("plan", "drain", "standard-1");
+    expect(code).toBe(2);
+    expect(out).toMatch(/^plan \S+: emptying standard-1 in class eu\/shared\/public, asked for by otto at /);
+    expect(out).toContain("  metrics are trusted");
+    expect(out).toContain("18 moves (18 FORCED) of 100 % of the load and 18 of 18 workspaces");
+    expect(out).toContain("by an approver (it moves much: load, workspaces)");
+    expect(out).toMatch(/shop-00: standard-1 → standard-2, FORCED\n {4}it may not stay: it is DRAINING; moves 1 applications/);
+  });
+
+  it("ends with 0 when nothing should move, and says what holds moves up", async () => {
+    const { out, code } = await run("plan");
+    expect(code).toBe(0);
+    expect(out).toContain("  moves nothing");
+    expect(out).toContain("PERSISTENCE: standard-1 has been too full for 0 min, 60 min are needed");
+  });
+
+  it("gives programs every field", async () => {
+    const { out, code } = await run("plan", "drain", "standard-1", "-o", "json");
+    expect(code).toBe(2);
+    const [plan] = JSON.parse(out) as readonly Record<string, unknown>[];
+    expect(plan).toMatchObject({ goal: "drain", subject: "standard-1", class: CLASS, approval: ["LOAD", "WORKSPACES"], appliedAt: null });
+    expect(plan?.["records"]).toHaveLength(18);
+    expect(plan?.["report"]).toMatchObject({ lowerBound: { moves: 18 }, metrics: { kind: "trusted" } });
+  });
+
+  it("lists plans, shows one again, and carries it out for whoever may", async () => {
+    const id = idOf((await run("plan", "drain", "standard-1")).out);
+    expect((await run("get", "plans")).out.split("\n")[1]?.split(/\s{2,}/)).toEqual([
+      id,
+      "drain standard-1",
+      "18",
+      expect.any(String),
+      "otto",
+      "-",
+    ]);
+    expect((await run("describe", "plan", id)).out).toContain("goal: drain");
+    const refused = await run("apply", id);
+    expect(refused).toMatchObject({ code: 1, out: "", err: expect.stringContaining("token otto has role operator, this needs approver") });
+    const { out, code } = await runAs("approver", "apply", id);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^18 of 18 moves made, 0 take a live move, 0 dropped\n {2}shop-\d\d: standard-1 → standard-2, moved/);
+    expect((await served.store.fleet.countUnits(AbortSignal.timeout(5000))).get(fleet.roomy.id)).toBe(18);
+  });
+
+  it("says which workspaces wait for a live move, with exit code 1", async () => {
+    const signal = AbortSignal.timeout(5000);
+    const { applications } = await served.store.shards.listLagging(fleet.full.id, 1, signal);
+    const [row] = await served.store.shards.readApplications(applications, signal);
+    const { unit, application, workspace } = row!;
+    await served.store.shards.acknowledge([anObject({ instanceId: fleet.full.id, subject: application.id, epoch: unit.epoch })], signal);
+    const plan = await run("plan", "drain", "standard-1");
+    expect(plan.out).toContain(`${workspace.namespace}: standard-1 → standard-2, FORCED, takes a live move`);
+    const { out, code } = await runAs("approver", "apply", idOf(plan.out));
+    expect(code).toBe(1);
+    expect(out).toContain("17 of 18 moves made, 1 take a live move, 0 dropped");
+    expect(out).toContain(`${workspace.namespace}: standard-1 → standard-2, left: something of it is deployed: it takes a live move`);
+  });
+
+  it("supposes what is not there, and carries that out for nobody", async () => {
+    const { out, code } = await run("plan", "add", "standard");
+    expect(code).toBe(2);
+    expect(out).toContain("about a fleet that is not there: it is never carried out; change fleet.yaml");
+    expect(out).toContain("→ one more of standard, FILL");
+    expect(await runAs("approver", "apply", idOf(out))).toMatchObject({ code: 1, err: expect.stringContaining("change fleet.yaml") });
+  });
+
+  it.each([
+    [["plan", "drain"], 1, "subject: does not say what to drain. Name an instance"],
+    [["plan", "drain", "nobody"], 1, "there is no instance nobody; `argosy get instances` lists them"],
+    [["plan", "add", "nothing"], 1, "subject: there is no pool nothing with an instance. Use one of standard"],
+    [["plan", "rebalance", "x"], 1, "subject: evens out whole classes. Leave the name out, or name a class"],
+    [["plan", "--class", "us"], 1, "class: there is no class us. Use one of eu/shared/public"],
+    [["apply", "nobody"], 1, "there is no plan nobody; `argosy get plans` lists them"],
+    [["apply"], 2, "apply: does not say what to apply, or says two things. Name a plan, or give a file with -f."],
+    [["apply", "p", "--prune"], 2, "--prune: says nothing about a plan. `argosy explain plan/ID` shows it."],
+  ])("answers %j with exit code %i and what to do", async (args, code, err) => {
+    expect(await run(...args)).toEqual({ out: "", err, code });
+  });
+
+  it("is for operators, and refuses a goal nobody knows", async () => {
+    expect(await runAs("viewer", "plan")).toMatchObject({ code: 1, err: expect.stringContaining("this needs operator") });
+    expect(await run("plan", "party")).toMatchObject({ code: 1, err: expect.stringContaining("goal") });
+  });
+});
