@@ -1,12 +1,22 @@
 import { examine } from "./api/doctor/controller.ts";
 import { type Api, createApi } from "./api/server.ts";
+import { planFleet } from "./instance-provisioner/fleet-plan.ts";
 import { parseFleetDocument } from "./instance-provisioner/fleet-schema/parse-fleet.ts";
+import { createUsageReader } from "./instance-provisioner/usage/controller.ts";
 import { connectClusters } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
 import { openStore } from "./main/open-store.ts";
 import { startRoles } from "./main/roles.ts";
+import { usageSourceOf } from "./main/usage-sources.ts";
 import { explainUnit } from "./scheduler/explain.ts";
+import { explainInstance } from "./scheduler/explain-instance.ts";
+import { describePlan } from "./scheduler/plan/describe-plan.ts";
+import { parseSchedule } from "./scheduler/plan/freeze-window.ts";
+import { planNames } from "./scheduler/plan/plan-names.ts";
+import { createPlanningDesk } from "./scheduler/planning/controller.ts";
+import { reviewDecision, reviewPlan } from "./scheduler/review.ts";
 import { createMembership } from "./store/member/controller.ts";
+import { createRetention } from "./store/retention/controller.ts";
 
 /**
  * Starts the roles the configuration names, each with its adapters, and returns once they run and the API listens.
@@ -30,6 +40,12 @@ export async function serve(context: Context): Promise<void> {
   });
   membership.start(shutdown.signal);
   shutdown.add("membership", () => membership.stop());
+  const retention = createRetention({ ...context, store: store.retention, members: store.members, keep: config.retention });
+  retention.start(shutdown.signal);
+  shutdown.add("retention", () => retention.stop());
+  // Roles that act on changes subscribe themselves; one that does not (api) needs the connection to say whether the database is there.
+  const unfollow = store.changes.subscribe(() => undefined);
+  shutdown.add("changes", async () => unfollow());
   context.readiness.register({
     name: "database",
     check: () => ({ ok: store.changes.isConnected(), detail: store.changes.isConnected() ? "connected" : "does not answer" }),
@@ -44,15 +60,26 @@ type Store = Awaited<ReturnType<typeof openStore>>;
 type Clusters = ReturnType<typeof connectClusters>;
 
 async function startApi(
-  { config, shutdown, log, clock, metrics, readiness, version }: Context,
+  { config, shutdown, log, clock, ids, metrics, readiness, version }: Context,
   store: Store,
   clusters: Clusters,
 ): Promise<void> {
   const api: Api = await createApi({
     ...{ store, log, clock, metrics, version },
     parseFleet: parseFleetDocument,
-    explain: ({ unit, workspace }, decisions, instanceName) =>
-      explainUnit({ unit, namespace: workspace.namespace, decisions, instanceName }),
+    planFleet,
+    readUsage: createUsageReader({ sourceOf: (name, signal) => usageSourceOf({ store, clusters }, name, signal), log }),
+    explain: ({ unit, workspace, directive }, decisions, instanceName) =>
+      explainUnit({ unit, namespace: workspace.namespace, directive, decisions, instanceName }),
+    planning: {
+      ...createPlanningDesk({ store, clock, ids, log }),
+      describe: describePlan,
+      names: planNames,
+      review: reviewPlan,
+    },
+    explainInstance,
+    review: reviewDecision,
+    isSchedule: (text) => parseSchedule(text) !== undefined,
     doctor: (signal) => examine({ store, clock, apiCluster: clusters.api, engineCluster: clusters.needEngine }, signal),
     metricsText: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
     readiness: async () => readiness.report(),

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Role } from "../config/schema.ts";
 import { ACCOUNTS_NAMESPACE } from "../domain/names.ts";
 import type { Partition } from "../domain/partition.ts";
@@ -8,11 +9,29 @@ import { createProvisioner } from "../instance-provisioner/controller.ts";
 import { createApiCluster, createEngines } from "../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../reconciler/controller.ts";
 import { createScheduler } from "../scheduler/controller.ts";
+import { createPlanCycle } from "../scheduler/plan-cycle/controller.ts";
+import { createSampler } from "../scheduler/sampling/controller.ts";
+import { projectName } from "../shard/names.ts";
 import type { Store } from "../store/port.ts";
+import { createGitLooker } from "../workspace/adapters/git/looker.ts";
+import { createRunResources } from "../workspace/adapters/kubernetes/run-resources.ts";
+import { createEventRecorder } from "../workspace/adapters/kubernetes/user-events.ts";
 import { createUserResources } from "../workspace/adapters/kubernetes/user-resources.ts";
+import { createUserSecrets } from "../workspace/adapters/kubernetes/user-secrets.ts";
+import { createWatchedKind } from "../workspace/adapters/kubernetes/watched-kind.ts";
+import { USER_KINDS, type UserKind } from "../workspace/api/names.ts";
 import { createWorkspaceDoor } from "../workspace/controller.ts";
+import { createClusterAccounts } from "../workspace/environment/adapters/kubernetes/cluster-accounts.ts";
+import { createClusterProbe } from "../workspace/environment/adapters/kubernetes/cluster-probe.ts";
+import { createEnvironmentDoor } from "../workspace/environment/controller.ts";
+import { createUserEvents } from "../workspace/events/controller.ts";
+import type { UserKindResources } from "../workspace/port.ts";
+import { createCredentialDoor } from "../workspace/repository-credential/controller.ts";
+import { createSyncRunDoor } from "../workspace/sync-run/controller.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Context } from "./context.ts";
+import { controllerMetrics } from "./instance-metrics.ts";
+import { reservedServers } from "./reserved-servers.ts";
 
 export interface RoleParts {
   readonly context: Context;
@@ -44,18 +63,65 @@ export function startRoles(parts: RoleParts): void {
 }
 
 function makeWorkspace({ context, store, clusters, membership }: RoleParts): Running {
-  const resources = createUserResources({ ...context, client: clusters.api });
-  return createWorkspaceDoor({
-    ...context,
-    store,
-    resources,
-    apiCluster: context.config.apiCluster.name,
-    partition: membership.partition("workspace"),
+  const watching = { ...context, client: clusters.api };
+  const events = createUserEvents({ ...context, recorder: createEventRecorder(clusters.api) });
+  const telling = <R extends UserKindResources>(kind: UserKind, of: R): R => ({
+    ...of,
+    patchStatus: events.telling(kind.kind, of.get, of.patchStatus),
   });
+  const watched = createUserResources(watching);
+  const { deployment, patchStatus } = watched;
+  const resources = { ...watched, patchStatus: events.telling(USER_KINDS.deployment.kind, deployment, patchStatus) };
+  // Started by the door for repository credentials, and read by that for environments too.
+  const secrets = createUserSecrets(watching);
+  const partition = membership.partition("workspace");
+  const door = { ...context, store, partition, apiCluster: context.config.apiCluster.name };
+  const reserved = (signal: AbortSignal) => reservedServers({ store, clusters }, signal);
+  const doors: readonly Running[] = [
+    createWorkspaceDoor({ ...door, resources }),
+    createSyncRunDoor({ ...door, resources, runs: telling(USER_KINDS.syncRun, createRunResources(watching)) }),
+    createCredentialDoor({
+      ...door,
+      resources: telling(USER_KINDS.credential, createWatchedKind({ ...watching, kind: USER_KINDS.credential })),
+      secrets,
+      namespaces: resources,
+      looksAtOnce: context.config.limits.repositoryLooks,
+      looker: createGitLooker({
+        ...context,
+        directory: join(context.config.stateDir, "looks"),
+        path: context.env["PATH"] ?? "/usr/bin:/bin",
+      }),
+    }),
+    createEnvironmentDoor({
+      ...door,
+      resources: telling(USER_KINDS.environment, createWatchedKind({ ...watching, kind: USER_KINDS.environment })),
+      secrets,
+      namespaces: resources,
+      probe: createClusterProbe({ ...context, reserved }),
+      accounts: createClusterAccounts({ ...context, reserved }),
+    }),
+  ];
+  // The doors tell by events to their end, and the first one's watch of namespaces serves the others: these close last.
+  return together([events, ...doors]);
 }
 
-function makeScheduler({ context, store, membership }: RoleParts): Running {
-  return createScheduler({ ...context, store, partition: membership.partition("scheduler") });
+/** Several that start in this order and stop in the reverse one. */
+function together(parts: readonly Running[]): Running {
+  return {
+    start: (signal) => parts.forEach((each) => each.start(signal)),
+    stop: async () => {
+      for (const each of parts.toReversed()) await each.stop();
+    },
+  };
+}
+
+function makeScheduler({ context, store, clusters, membership }: RoleParts): Running {
+  const parts = { ...context, store, partition: membership.partition("scheduler") };
+  return together([
+    createScheduler(parts),
+    createSampler({ ...parts, readMetrics: controllerMetrics({ store, clusters }), projectOf: projectName }),
+    createPlanCycle(parts),
+  ]);
 }
 
 function makeReconciler({ context, store, clusters, membership }: RoleParts): Running {
