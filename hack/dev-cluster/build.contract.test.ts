@@ -20,11 +20,13 @@ describe("building with Go", () => {
     expect(() => execFileSync(one.program("redis"), ["--unheard-of"], { stdio: "pipe" })).toThrow('the flag "--unheard-of" is not known');
   });
 
-  it("says in one sentence what is missing when there is no Go", async () => {
+  it("without Go finds what was built from the same sources, and says in one sentence what is missing for the rest", async () => {
+    const built = await buildSet("tools", { cache }, signal);
     const { PATH } = process.env;
     process.env["PATH"] = "/nonexistent";
     try {
-      await expect(buildSet("tools", { cache }, signal)).rejects.toMatchObject({
+      expect(await buildSet("tools", { cache }, signal)).toMatchObject({ directory: built.directory });
+      await expect(buildSet("kubernetes", { cache }, signal)).rejects.toMatchObject({
         code: "dev.no-go",
         remedy: expect.stringContaining("install Go") as string,
       });

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { InputError } from "../../src/domain/errors.ts";
@@ -29,6 +29,8 @@ export interface BuildOptions {
   readonly cache?: string;
 }
 
+/** In each built set: which Go made it, by which it is found where Go is no more. */
+const goVersionFile = "go-version";
 const unusedAfterMs = 30 * 24 * 3_600_000;
 
 export function cacheDirectory(env: NodeJS.ProcessEnv = process.env): string {
@@ -38,15 +40,39 @@ export function cacheDirectory(env: NodeJS.ProcessEnv = process.env): string {
 
 /**
  * Builds a set of programs, or finds it in the cache, where it lies under a hash of everything that went into it. Two builders of
- * the same set take turns, and what is in the cache is always complete. InputError when Go is missing or too old;
- * UnavailableError when the build fails.
+ * the same set take turns, and what is in the cache is always complete. Without Go what was built from the same sources before will
+ * do. InputError when Go is missing or too old; UnavailableError when the build fails.
  */
 export async function buildSet(name: string, options: BuildOptions, signal: AbortSignal): Promise<BuiltSet> {
   const set = goSet(name);
-  const go = await findGo();
-  await requireGo(set, go);
   const parent = join(options.cache ?? cacheDirectory(), "go");
-  const directory = join(parent, `${set.name}-${await contentAddress(set, go)}`);
+  const directory = await findGo().then(
+    (go) => obtain(parent, { set, go, options }, signal),
+    async (noGo: Error) => (await findBuilt(parent, set)) ?? Promise.reject(noGo),
+  );
+  await utimes(directory, new Date(), new Date());
+  return { directory, bin: join(directory, "bin"), program: (program) => join(directory, "bin", program) };
+}
+
+/** What was built from these very sources, with whichever Go it says it was. */
+async function findBuilt(parent: string, set: GoSet): Promise<string | undefined> {
+  const built = (await isThere(parent)) ? (await readdir(parent)).filter((name) => name.startsWith(`${set.name}-`)) : [];
+  for (const name of built) {
+    const version = await readFile(join(parent, name, goVersionFile), "utf8").catch(() => undefined);
+    if (version !== undefined && name === `${set.name}-${await contentAddress(set, version)}`) return join(parent, name);
+  }
+  return undefined;
+}
+
+interface Job {
+  readonly set: GoSet;
+  readonly go: GoToolchain;
+  readonly options: BuildOptions;
+}
+
+async function obtain(parent: string, { set, go, options }: Job, signal: AbortSignal): Promise<string> {
+  await requireGo(set, go);
+  const directory = join(parent, `${set.name}-${await contentAddress(set, go.version)}`);
   if (!(await isThere(directory))) {
     await withFileLock(
       `${directory}.lock`,
@@ -55,14 +81,7 @@ export async function buildSet(name: string, options: BuildOptions, signal: Abor
     );
     await removeUnused(parent, directory);
   }
-  await utimes(directory, new Date(), new Date());
-  return { directory, bin: join(directory, "bin"), program: (program) => join(directory, "bin", program) };
-}
-
-interface Job {
-  readonly set: GoSet;
-  readonly go: GoToolchain;
-  readonly options: BuildOptions;
+  return directory;
 }
 
 async function buildInto(directory: string, job: Job, signal: AbortSignal): Promise<void> {
@@ -73,6 +92,7 @@ async function buildInto(directory: string, job: Job, signal: AbortSignal): Prom
       await timed(job, program.name, () => runGo(job.go, { directory: job.set.directory, args }, signal));
     }
     if (job.set.extras !== undefined) await copyExtras(draft, job, signal);
+    await writeFile(join(draft, goVersionFile), job.go.version);
     await rename(draft, directory);
   } finally {
     await rm(draft, { recursive: true, force: true });
@@ -121,11 +141,11 @@ async function timed<T>(job: Job, step: string, work: () => Promise<T>): Promise
   }
 }
 
-async function contentAddress(set: GoSet, go: GoToolchain): Promise<string> {
+async function contentAddress(set: GoSet, goVersion: string): Promise<string> {
   const hash = createHash("sha256");
   const add = (...parts: readonly (string | Buffer)[]) => parts.forEach((part) => hash.update(`${Buffer.byteLength(part)}:`).update(part));
   add(
-    go.version,
+    goVersion,
     process.platform,
     process.arch,
     JSON.stringify([set.programs.map((program) => [program.name, program.package, buildFlags(program)]), set.extras ?? {}]),

@@ -9,7 +9,13 @@ import { until } from "./testing/until.ts";
 
 describe("the fault proxy", () => {
   const directory = mkdtempSync(join(tmpdir(), "proxy-"));
-  const echo = createServer((socket) => socket.on("error", () => undefined).pipe(socket));
+  let arrived = "";
+  const echo = createServer((socket) => {
+    socket.on("error", () => undefined).pipe(socket);
+    socket.on("data", (chunk: Buffer) => {
+      arrived += chunk.toString().slice(0, 100);
+    });
+  });
   const file = join(directory, "ports.json");
   const sockets: Socket[] = [];
   let proxy: FaultProxy;
@@ -102,6 +108,44 @@ describe("the fault proxy", () => {
     await hears(one, "before during");
     await hears(other, "new");
     expect(one.failure()).toBeUndefined();
+  });
+
+  it("carries to the server what a muted party sends, and loses the answers", async () => {
+    const one = await talk("mute");
+    one.socket.write("before ");
+    await hears(one, "before ");
+    await proxy.disturb("mute", { kind: "mute" });
+    one.socket.write("an order");
+    await until(
+      "the order at the server",
+      () => arrived,
+      (all) => all.includes("an order"),
+    );
+    await proxy.restore("mute");
+    await until(
+      "the reset",
+      () => one.failure(),
+      (code) => code === "ECONNRESET",
+    );
+    expect(one.heard()).toBe("before ");
+    const other = await talk("mute");
+    other.socket.write("after");
+    await hears(other, "after");
+  });
+
+  it("forgets the connections there are without a word, and makes new ones", async () => {
+    const one = await talk("forget");
+    one.socket.write("before");
+    await hears(one, "before");
+    await proxy.disturb("forget", { kind: "forget" });
+    one.socket.write("into the void");
+    const other = await talk("forget");
+    other.socket.write("new");
+    await hears(other, "new");
+    await proxy.restore("forget");
+    other.socket.write(" and on");
+    await hears(other, "new and on");
+    expect([one.heard(), one.failure(), one.socket.closed, arrived.includes("void")]).toEqual(["before", undefined, false, false]);
   });
 
   it("delays both ways, in order", async () => {

@@ -7,13 +7,17 @@ import { freePort, isFree } from "./ports.ts";
 /**
  * What stands between a party and the server: `cut` resets its connections and every new one, `refuse` stops listening as well, `silent` lets
  * nothing through in either direction but keeps the connections (what was sent meanwhile arrives after `restore`, as
- * retransmitted packets would), `delay` makes everything arrive so much later.
+ * retransmitted packets would), `delay` makes everything arrive so much later. `mute` carries what the party sends to the server and
+ * loses every answer; `restore` resets those connections. `forget` lets nothing through on the connections there are, for ever and
+ * without closing them, as a router does that has forgotten them; new ones work.
  */
 export type Fault =
   | { readonly kind: "cut" }
   | { readonly kind: "refuse" }
   | { readonly kind: "silent" }
-  | { readonly kind: "delay"; readonly ms: number };
+  | { readonly kind: "delay"; readonly ms: number }
+  | { readonly kind: "mute" }
+  | { readonly kind: "forget" };
 
 /** One address per party in front of a server, so that the way of each can be disturbed alone. */
 export interface FaultProxy {
@@ -29,6 +33,8 @@ interface Party {
   readonly port: number;
   fault: Fault | undefined;
   readonly links: Set<Link>;
+  /** Connections on which nothing comes through any more. */
+  readonly forgotten: Set<Link>;
   server: Server | undefined;
 }
 
@@ -54,7 +60,7 @@ export function createFaultProxy(options: FaultProxyOptions): FaultProxy {
   const open = async (name: string): Promise<Party> => {
     const kept = remembered[name];
     const port = kept !== undefined && (await isFree(kept)) ? kept : await freePort();
-    const party: Party = { port, fault: undefined, links: new Set(), server: undefined };
+    const party: Party = { port, fault: undefined, links: new Set(), forgotten: new Set(), server: undefined };
     await listen(party, options.target);
     remembered[name] = port;
     if (options.file !== undefined) writeFileSync(options.file, JSON.stringify(remembered));
@@ -72,10 +78,12 @@ export function createFaultProxy(options: FaultProxyOptions): FaultProxy {
       party.fault = fault;
       if (fault.kind === "cut" || fault.kind === "refuse") resetAll(party);
       if (fault.kind === "refuse") await unlisten(party);
+      if (fault.kind === "forget") forgetAll(party);
       for (const link of party.links) flow(link, fault.kind !== "silent");
     },
     async restore(name) {
       const party = await partyOf(name);
+      if (party.fault?.kind === "mute") resetAll(party);
       party.fault = undefined;
       if (party.server === undefined) await listen(party, options.target);
       for (const link of party.links) flow(link, true);
@@ -84,6 +92,7 @@ export function createFaultProxy(options: FaultProxyOptions): FaultProxy {
     async close() {
       for (const party of await Promise.all(parties.values())) {
         resetAll(party);
+        for (const { near } of party.forgotten) near.destroy();
         await unlisten(party);
       }
       parties.clear();
@@ -120,8 +129,10 @@ function join(party: Party, link: Link, [from, to]: readonly [Socket, Socket]): 
     if (ms === 0 && to.writableLength === 0) arrival = arrival.then(write);
     else arrival = Promise.all([arrival, sleep(ms)]).then(write);
   };
+  const isLost = () => from === link.far && party.fault?.kind === "mute";
   from.on("data", (chunk: Buffer) =>
     send(() => {
+      if (isLost()) return;
       if (to.destroyed || to.write(chunk)) return;
       from.pause();
       to.once("drain", () => party.fault?.kind !== "silent" && from.resume());
@@ -131,6 +142,8 @@ function join(party: Party, link: Link, [from, to]: readonly [Socket, Socket]): 
   from.on("error", () => to.resetAndDestroy());
   from.on("close", () => {
     party.links.delete(link);
+    if (party.forgotten.has(link) && from === link.far) return;
+    party.forgotten.delete(link);
     send(() => to.destroy());
   });
 }
@@ -141,6 +154,16 @@ function flow(link: Link, isOpen: boolean): void {
     if (isOpen) socket.resume();
     else socket.pause();
   }
+}
+
+/** The server's end goes, as it does there after a while; the party hears nothing of it. */
+function forgetAll(party: Party): void {
+  for (const link of party.links) {
+    party.forgotten.add(link);
+    flow(link, false);
+    link.far.destroy();
+  }
+  party.links.clear();
 }
 
 function resetAll(party: Party): void {

@@ -20,6 +20,8 @@ export interface ArgosyFacts {
   readonly encryptionKeyFile: string;
   readonly port: number;
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Environment variables beside our own. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface ArgosyProcess {
@@ -54,7 +56,7 @@ export async function startArgosy(facts: ArgosyFacts): Promise<ArgosyProcess> {
     directory: run,
     command: process.execPath,
     args: [ENTRY, "serve", "--config", configFile],
-    env: { ...environment(), DATABASE_URL: facts.databaseUrl },
+    env: { ...environment(), ...facts.env, DATABASE_URL: facts.databaseUrl },
     cwd: facts.directory,
     log,
     endsWithUs: true,

@@ -1,15 +1,24 @@
 /** What a development fleet is declared as: one pool on one cluster, sized for a laptop. */
 export interface FleetFacts {
   /** Name and Secret (`namespace/name`) of each cluster that hosts instances. */
-  readonly engineClusters: readonly { readonly name: string; readonly kubeconfigSecret: string }[];
+  readonly engineClusters: readonly { readonly name: string; readonly kubeconfigSecret: string; readonly reach?: "address" }[];
   readonly instances: { readonly min: number; readonly max: number };
   readonly version: string;
   /** Directory with the release's CRDs. */
   readonly crds: string;
   /** Host of the sample repositories, as instances reach it. */
   readonly gitHost: string;
+  /** How Git hosts prove themselves that public authorities do not vouch for. */
+  readonly trust?: {
+    readonly certificateAuthorities: readonly { readonly host: string; readonly certificates: string }[];
+    readonly sshKnownHosts: string;
+  };
   /** Seconds between two comparisons of an application nothing happened to. */
   readonly reconciliationSeconds?: number;
+  /** Other images than the release's: the development cluster runs pods of images it does not know without a process. */
+  readonly images?: { readonly image: string; readonly redisImage: string };
+  /** Applications one instance, and deployments one workspace may have; a laptop's by default. */
+  readonly room?: { readonly applications: number; readonly deployments: number };
 }
 
 /**
@@ -20,15 +29,18 @@ export function fleetDocument(facts: FleetFacts): Readonly<Record<string, unknow
   return {
     apiVersion: "argosy.dev/v1alpha1",
     kind: "Fleet",
-    engineClusters: facts.engineClusters.map(({ name, kubeconfigSecret }) => ({ name, region: "local", kubeconfigSecret })),
+    engineClusters: facts.engineClusters.map(({ name, kubeconfigSecret, reach }) => ({
+      ...{ name, region: "local", kubeconfigSecret },
+      ...(reach === undefined ? {} : { reach }),
+    })),
     versions: {
       default: facts.version,
       floor: "3.5.1",
       catalogue: [
         {
           version: facts.version,
-          image: `quay.io/argoproj/argocd:v${facts.version}`,
-          redisImage: "public.ecr.aws/docker/library/redis:8.2.3-alpine",
+          image: facts.images?.image ?? `quay.io/argoproj/argocd:v${facts.version}`,
+          redisImage: facts.images?.redisImage ?? "public.ecr.aws/docker/library/redis:8.2.3-alpine",
           crds: facts.crds,
         },
       ],
@@ -39,11 +51,18 @@ export function fleetDocument(facts: FleetFacts): Readonly<Record<string, unknow
         class: { region: "local", tier: "shared", trust: "public" },
         engineClusters: facts.engineClusters.map(({ name }) => name),
         instances: facts.instances,
-        capacity: { applications: 1000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2000, gitPerMinute: 600 },
+        capacity: {
+          applications: facts.room?.applications ?? 1000,
+          clusterEntries: 60,
+          cachedResources: 250_000,
+          milliCpu: 2000,
+          gitPerMinute: 600,
+        },
         resources: { controller: { memory: "2Gi", cpu: "2" }, repoServer: { replicas: 1 } },
         ...(facts.reconciliationSeconds === undefined ? {} : { engine: { reconciliationSeconds: facts.reconciliationSeconds } }),
       },
     ],
-    egress: { allow: [facts.gitHost === "127.0.0.1" ? "127.0.0.0/8" : `${facts.gitHost}/32`], http: [facts.gitHost] },
+    ...(facts.room === undefined ? {} : { workspaces: { quota: { deployments: facts.room.deployments } } }),
+    egress: { allow: [facts.gitHost === "127.0.0.1" ? "127.0.0.0/8" : `${facts.gitHost}/32`], http: [facts.gitHost], ...facts.trust },
   };
 }

@@ -6,7 +6,7 @@ import { createRestClient, type RestClient } from "../../src/cli/rest-client.ts"
 import { createToken } from "../../src/cli/token.ts";
 import { keptPort } from "../dev-cluster/ports.ts";
 import { type ArgosyProcess, startArgosy } from "./argosy-process.ts";
-import { fleetDocument } from "./fleet-document.ts";
+import { type FleetFacts, fleetDocument } from "./fleet-document.ts";
 import { type Cluster, installApiCluster, installEngineCluster } from "./install.ts";
 
 /** What a fleet is started on. */
@@ -14,7 +14,7 @@ export interface FleetParts {
   /** The cluster with the users' resources. */
   readonly api: Cluster;
   /** Clusters that host instances; may be the same one. */
-  readonly engines: readonly (Cluster & { readonly name: string })[];
+  readonly engines: readonly (Cluster & { readonly name: string; readonly reach?: "address" })[];
   readonly databaseUrl: string;
   /** Configuration, keys and logs go here. */
   readonly directory: string;
@@ -24,14 +24,21 @@ export interface FleetParts {
   readonly version: string;
   readonly crds: string;
   readonly gitHost: string;
+  readonly trust?: NonNullable<FleetFacts["trust"]>;
   /** Runs a step and tells people about it. */
   readonly step: <T>(what: string, run: () => Promise<T>) => Promise<T>;
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Environment variables of the control plane's processes, beside our own. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** What the fleet is declared with beyond this. */
+  readonly declared?: Pick<FleetFacts, "images" | "room" | "reconciliationSeconds">;
 }
 
 export interface Fleet {
   readonly rest: RestClient;
   readonly token: string;
+  /** The document that was declared. */
+  readonly document: Readonly<Record<string, unknown>>;
   readonly databaseUrl: string;
   readonly urls: readonly string[];
   /** Processes by index; one that was killed stays in its place until it is started again. */
@@ -56,8 +63,9 @@ export async function startFleet(parts: FleetParts, signal: AbortSignal): Promis
   const processes: ArgosyProcess[] = [];
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const rest = createRestClient({ url: urls[0] ?? "", token });
+  const document = fleetDocument({ ...parts, ...parts.declared, engineClusters });
   const fleet: Fleet = {
-    ...{ rest, token, databaseUrl: parts.databaseUrl, urls, processes },
+    ...{ rest, token, document, databaseUrl: parts.databaseUrl, urls, processes },
     async restart(index, abort) {
       const process = await start(index);
       processes[index] = process;
@@ -70,7 +78,7 @@ export async function startFleet(parts: FleetParts, signal: AbortSignal): Promis
       for (const index of ports.keys()) processes.push(await start(index));
       await Promise.all(processes.map((process) => process.ready(signal)));
     });
-    await step("creating Argo CD instances", () => declare({ rest, parts, engineClusters }, signal));
+    await step("creating Argo CD instances", () => declare({ rest, parts, document }, signal));
     return fleet;
   } catch (error) {
     await fleet.stop();
@@ -78,12 +86,12 @@ export async function startFleet(parts: FleetParts, signal: AbortSignal): Promis
   }
 }
 
-async function installEngines(
-  parts: FleetParts,
-  signal: AbortSignal,
-): Promise<readonly { readonly name: string; readonly kubeconfigSecret: string }[]> {
+async function installEngines(parts: FleetParts, signal: AbortSignal): Promise<FleetFacts["engineClusters"]> {
   return Promise.all(
-    parts.engines.map(async (engine) => ({ name: engine.name, kubeconfigSecret: await installEngineCluster(parts.api, engine, signal) })),
+    parts.engines.map(async (engine) => ({
+      ...{ name: engine.name, kubeconfigSecret: await installEngineCluster(parts.api, engine, signal) },
+      ...(engine.reach === undefined ? {} : { reach: engine.reach }),
+    })),
   );
 }
 
@@ -96,6 +104,7 @@ function startProcess(parts: FleetParts, index: number, port: number): Promise<A
     encryptionKeyFile: encryptionKey(parts.directory),
     port,
     ...(parts.config === undefined ? {} : { config: parts.config }),
+    ...(parts.env === undefined ? {} : { env: parts.env }),
   });
 }
 
@@ -115,12 +124,12 @@ async function keptPorts({ directory, replicas }: FleetParts): Promise<readonly 
 interface Declaration {
   readonly rest: RestClient;
   readonly parts: FleetParts;
-  readonly engineClusters: readonly { readonly name: string; readonly kubeconfigSecret: string }[];
+  readonly document: Readonly<Record<string, unknown>>;
 }
 
-async function declare({ rest, parts, engineClusters }: Declaration, signal: AbortSignal): Promise<void> {
-  const { instances, version, crds, gitHost } = parts;
-  await rest.put("/v1/fleet", fleetDocument({ engineClusters, instances, version, crds, gitHost }));
+async function declare({ rest, parts, document }: Declaration, signal: AbortSignal): Promise<void> {
+  const { instances } = parts;
+  await rest.put("/v1/fleet", document);
   for (;;) {
     const rows = await rest.all<InstanceView>("/v1/instances");
     if (rows.filter((row) => row.state === "ACTIVE").length >= instances.min) return;

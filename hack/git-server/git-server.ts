@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,7 +20,7 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** A Git server over HTTP on loopback, as Git hosts are: read-only for its clients, written by its owner. */
+/** A Git server over HTTP or HTTPS on loopback, as Git hosts are: read-only for its clients, written by its owner. */
 export interface GitServer {
   readonly port: number;
   /** Without a slash at the end. */
@@ -44,6 +45,8 @@ export interface GitServerOptions {
   readonly host?: string;
   /** Default: any that is free. */
   readonly port?: number;
+  /** Certificate and key, PEM: served over TLS then. */
+  readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 interface Repository {
@@ -73,15 +76,17 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
     repository.last = made.catch(() => undefined);
     return await made;
   };
-  const server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
     answer({ directory, find: findRepository, request, response }, stopping.signal).catch(() => response.destroy());
-  });
+  };
+  const server = options.tls === undefined ? createServer(listener) : createTlsServer(options.tls, listener);
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(options.port ?? 0, host, resolve));
   const port = (server.address() as AddressInfo).port;
+  const url = `${options.tls === undefined ? "http" : "https"}://${host}:${port}`;
   return {
     port,
-    url: `http://${host}:${port}`,
-    repositoryUrl: (name) => `http://${host}:${port}/${checked(name)}.git`,
+    url,
+    repositoryUrl: (name) => `${url}/${checked(name)}.git`,
     createRepository: (name, files) => commit(name, files, "Initial commit"),
     commit,
     protect: (name, credentials) => Object.assign(repositoryOf(name), { credentials }),

@@ -99,7 +99,7 @@ interface Ground {
 function startDemoFleet({ state, progress }: UpContext, { provided, databaseUrl }: Ground, signal: AbortSignal): Promise<Fleet> {
   const parts = {
     api: provided.cluster,
-    engines: [{ ...provided.cluster, name: "local" }],
+    engines: [{ ...provided.cluster, name: "local", ...(provided.reach === undefined ? {} : { reach: provided.reach }) }],
     databaseUrl,
     directory: state.path("log"),
     replicas: 1,

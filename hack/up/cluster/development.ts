@@ -24,6 +24,7 @@ export async function provideDevelopmentCluster(
     kubectl: kubernetes.program("kubectl"),
     crds: `${argoCd.directory}/crds`,
     gitHost: "127.0.0.1",
+    reach: "address",
     config: {},
     stop: () => dev.stop(),
   };

@@ -13,6 +13,8 @@ export interface ProvidedCluster {
   readonly crds: string;
   /** Address by which pods reach this machine. */
   readonly gitHost: string;
+  /** How pods' metrics are read, where that is not what Argosy assumes. */
+  readonly reach?: "address";
   /** More fields of Argosy's configuration. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Ends what was started for it; a cluster that was there already stays. */
