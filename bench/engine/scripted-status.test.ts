@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { millis, parseRfc3339, rfc3339 } from "../../src/domain/clock.ts";
+import {
+  COMPARE_EVERY_MS,
+  nextEngineStep,
+  REFRESH_ANNOTATION,
+  revisionOf,
+  type SeenApplication,
+  seeApplication,
+} from "./scripted-status.ts";
+
+const NOW = millis(1_767_225_600_000);
+const source = { repoURL: "https://git.example/app", path: "d/1", targetRevision: "main" };
+const seen = (over: Partial<SeenApplication> = {}): SeenApplication => ({
+  ...{ namespace: "argocd-1", name: "app", isDeleting: false, finalizers: [], isRefreshAsked: false },
+  ...{ source, destination: { namespace: "team" }, comparedTo: source, reconciledAt: NOW },
+  ...over,
+});
+const patchOf = (application: SeenApplication, now = NOW): object | undefined => {
+  const step = nextEngineStep(application, now);
+  return step.kind === "patch" ? step.patch : undefined;
+};
+
+describe("the scripted engine", () => {
+  it("calls an Application it has not seen yet, or whose source is another now, synced and healthy", () => {
+    const synced = { status: { sync: { status: "Synced", comparedTo: { source } }, health: { status: "Healthy" } } };
+    expect(patchOf(seen({ reconciledAt: undefined, comparedTo: undefined }))).toMatchObject(synced);
+    expect(patchOf(seen({ comparedTo: { ...source, path: "d/0" } }))).toMatchObject(synced);
+  });
+
+  it("lets go of one that is being deleted, and of nobody else's finalizer", () => {
+    const finalizers = ["resources-finalizer.argocd.argoproj.io", "other", "resources-finalizer.argocd.argoproj.io/background"];
+    expect(patchOf(seen({ isDeleting: true, finalizers }))).toEqual({ metadata: { finalizers: ["other"] } });
+    expect(nextEngineStep(seen({ isDeleting: true, finalizers: ["other"] }), NOW)).toEqual({ kind: "rest" });
+    expect(patchOf(seen({ finalizers }))).toBeUndefined();
+  });
+
+  it("answers a request to refresh by taking it away", () => {
+    const patch = { metadata: { annotations: { [REFRESH_ANNOTATION]: null } }, status: { reconciledAt: rfc3339(NOW) } };
+    expect(patchOf(seen({ isRefreshAsked: true }))).toEqual(patch);
+  });
+
+  it("looks again once in its period, each application at a moment of its own", () => {
+    const waits = Array.from({ length: 100 }, (_, index) => nextEngineStep(seen({ name: `app-${index}` }), NOW)).map((step) =>
+      step.kind === "wait" ? step.ms : 0,
+    );
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(COMPARE_EVERY_MS / 2);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(COMPARE_EVERY_MS * 1.5);
+    const tenths = new Set(waits.map((ms) => Math.floor((10 * (ms - COMPARE_EVERY_MS / 2)) / COMPARE_EVERY_MS)));
+    expect(tenths.size).toBe(10);
+  });
+
+  it("keeps that rhythm from look to look", () => {
+    let application = seen();
+    const looks: number[] = [];
+    for (let now = NOW; looks.length < 4; now = millis(now + 1_000)) {
+      const patch = patchOf(application, now) as { readonly status: { readonly reconciledAt: string } } | undefined;
+      if (patch === undefined) continue;
+      looks.push(now);
+      application = { ...application, reconciledAt: parseRfc3339(patch.status.reconciledAt) };
+    }
+    const gaps = looks.slice(1).map((at, index) => at - (looks[index] ?? 0));
+    expect(gaps).toEqual([COMPARE_EVERY_MS, COMPARE_EVERY_MS, COMPARE_EVERY_MS]);
+  });
+
+  it("reads what it needs of an Application, and takes an empty status for none", () => {
+    const metadata = { name: "app", namespace: "argocd-1", annotations: { [REFRESH_ANNOTATION]: "normal" }, finalizers: ["a"] };
+    const object = { metadata, spec: { source, destination: { namespace: "team" } } };
+    expect(seeApplication(object)).toEqual(
+      seen({ isRefreshAsked: true, finalizers: ["a"], comparedTo: undefined, reconciledAt: undefined }),
+    );
+  });
+
+  it("numbers revisions so that later ones are larger, also as texts", () => {
+    expect([revisionOf(9) < revisionOf(10), revisionOf(99_999).length]).toEqual([true, 40]);
+  });
+});

@@ -1,0 +1,105 @@
+import { type Millis, parseRfc3339, rfc3339 } from "../../src/domain/clock.ts";
+import { sha256 } from "../../src/domain/hash.ts";
+import type { KubeObject } from "../../src/runtime/kube/resource.ts";
+
+/** What the scripted engine looks at in an Application. */
+export interface SeenApplication {
+  readonly namespace: string;
+  readonly name: string;
+  readonly isDeleting: boolean;
+  readonly finalizers: readonly string[];
+  readonly isRefreshAsked: boolean;
+  readonly source: Source;
+  readonly destination: Readonly<Record<string, string>>;
+  readonly comparedTo: Source | undefined;
+  readonly reconciledAt: Millis | undefined;
+}
+
+interface Source {
+  readonly repoURL: string;
+  readonly path?: string;
+  readonly targetRevision?: string;
+}
+
+interface RawApplication extends KubeObject {
+  readonly spec: { readonly source: Source; readonly destination: Readonly<Record<string, string>> };
+  readonly status?: { readonly reconciledAt?: string; readonly sync?: { readonly comparedTo?: { readonly source?: Source } } };
+}
+
+/** What to do next: a merge patch, or nothing before so many ms have passed. */
+export type EngineStep =
+  | { readonly kind: "patch"; readonly patch: object }
+  | { readonly kind: "wait"; readonly ms: number }
+  | { readonly kind: "rest" };
+
+export const REFRESH_ANNOTATION = "argocd.argoproj.io/refresh";
+const FINALIZER = /^resources-finalizer\.argocd\.argoproj\.io(\/|$)/;
+/** Argo CD compares each application anew after 120 s and up to 60 s of jitter; this is the middle. */
+export const COMPARE_EVERY_MS = 150_000;
+/** A Git revision in form; the last digits count up where a measurement tells revisions apart. */
+const FIRST_REVISION = revisionOf(0);
+
+export function revisionOf(count: number): string {
+  return count.toString(10).padStart(40, "0");
+}
+
+export function seeApplication(object: KubeObject): SeenApplication {
+  const { metadata, spec, status } = object as RawApplication;
+  return {
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    finalizers: metadata.finalizers ?? [],
+    isRefreshAsked: metadata.annotations?.[REFRESH_ANNOTATION] !== undefined,
+    source: spec.source,
+    destination: spec.destination,
+    comparedTo: status?.sync?.comparedTo?.source,
+    reconciledAt: parseRfc3339(status?.reconciledAt ?? ""),
+  };
+}
+
+/**
+ * The next thing Argo CD would do about an Application whose Git repository never changes: let go of one that is being deleted,
+ * say that it is synced when its source is new, answer a request to refresh, else look again every so often. The first look
+ * comes at a moment that follows from the name, so that the looks of many are spread.
+ */
+export function nextEngineStep(seen: SeenApplication, now: Millis): EngineStep {
+  const others = seen.finalizers.filter((finalizer) => !FINALIZER.test(finalizer));
+  if (seen.isDeleting) return others.length < seen.finalizers.length ? patch({ metadata: { finalizers: others } }) : { kind: "rest" };
+  if (seen.reconciledAt === undefined || !isSame(seen.source, seen.comparedTo)) return patch({ status: syncedStatus(seen, now) });
+  const look = { status: { reconciledAt: rfc3339(now) } };
+  if (seen.isRefreshAsked) return patch({ metadata: { annotations: { [REFRESH_ANNOTATION]: null } }, ...look });
+  const dueInMs = nextLook(seen, seen.reconciledAt) - now;
+  return dueInMs <= 0 ? patch(look) : { kind: "wait", ms: dueInMs };
+}
+
+/** The first moment of this application's own rhythm that is at least half a period after the last look. */
+function nextLook({ namespace, name }: SeenApplication, last: Millis): number {
+  const phase = Number.parseInt(sha256(`${namespace}/${name}`).slice(0, 8), 16) % COMPARE_EVERY_MS;
+  const earliest = last + COMPARE_EVERY_MS / 2 - phase;
+  return Math.ceil(earliest / COMPARE_EVERY_MS) * COMPARE_EVERY_MS + phase;
+}
+
+function syncedStatus({ source, destination }: SeenApplication, now: Millis): object {
+  const at = rfc3339(now);
+  const resource = { version: "v1", kind: "ConfigMap", namespace: destination["namespace"] ?? "", name: "settings" };
+  return {
+    ...{ reconciledAt: at, sourceType: "Directory", summary: {} },
+    sync: { status: "Synced", revision: FIRST_REVISION, comparedTo: { source, destination } },
+    health: { status: "Healthy", lastTransitionTime: at },
+    resources: [{ ...resource, status: "Synced" }],
+    operationState: {
+      operation: { initiatedBy: { automated: true }, retry: { limit: -1 }, sync: { revision: FIRST_REVISION, prune: true } },
+      ...{ phase: "Succeeded", message: "successfully synced (all tasks run)", startedAt: at, finishedAt: at },
+      syncResult: { revision: FIRST_REVISION, source, resources: [{ ...resource, group: "", status: "Synced", message: "configured" }] },
+    },
+  };
+}
+
+function patch(body: object): EngineStep {
+  return { kind: "patch", patch: body };
+}
+
+function isSame(a: Source, b: Source | undefined): boolean {
+  return b !== undefined && a.repoURL === b.repoURL && a.path === b.path && a.targetRevision === b.targetRevision;
+}

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * Starts actions at a fixed rate, whatever becomes of those before, and returns what came of each with the moment it was meant to
+ * start: counted from there, a system that stalls is charged for the whole queue it makes people wait in.
+ */
+export async function openLoop<R>(
+  plan: { readonly rate: number; readonly count: number },
+  act: (index: number) => Promise<R>,
+  signal: AbortSignal,
+): Promise<readonly { readonly intendedAt: number; readonly result: R }[]> {
+  const startedAt = performance.now();
+  const running: Promise<{ readonly intendedAt: number; readonly result: R }>[] = [];
+  for (let index = 0; index < plan.count; index += 1) {
+    const intendedAt = startedAt + (index * 1000) / plan.rate;
+    const aheadMs = intendedAt - performance.now();
+    if (aheadMs > 1) await sleep(aheadMs, undefined, { signal });
+    const acting = act(index).then((result) => ({ intendedAt, result }));
+    // It is waited for below; one that fails before that is no reason to end the process.
+    acting.catch(() => {});
+    running.push(acting);
+  }
+  return Promise.all(running);
+}
+
+/** Runs an action for each item with so many under way at once; the first failure ends it. Results in the order of the items. */
+export async function inFlight<T, R>(items: readonly T[], atOnce: number, act: (item: T) => Promise<R>): Promise<readonly R[]> {
+  const results: R[] = new Array<R>(items.length);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < items.length) {
+      const index = next;
+      next += 1;
+      results[index] = await act(items[index] as T);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
+  return results;
+}

@@ -1,0 +1,136 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import pg from "pg";
+import { createProgress, type Progress } from "../hack/up/progress.ts";
+import { errorText } from "../src/cli/error-text.ts";
+import { compareRuns, renderDifferences } from "./compare.ts";
+import { type Conditions, loadNow, readConditions, renderConditions } from "./conditions.ts";
+import { isMet, type SizedFigure } from "./figures.ts";
+import type { Measure } from "./measure.ts";
+import { MEASURES } from "./measures/all.ts";
+import { type BenchOptions, parseBenchOptions, renderHelp } from "./options.ts";
+import { readResult, writeResult } from "./results.ts";
+import { runMeasures } from "./run.ts";
+import { renderTable } from "./table.ts";
+import { openWorld, type World } from "./world/open-world.ts";
+
+const INTERRUPTED = 130;
+
+/** `npm run bench`. Resolves with the exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  const options = parseBenchOptions(args, MEASURES);
+  if (options.help) {
+    process.stdout.write(renderHelp(MEASURES));
+    return 0;
+  }
+  const before = options.compare === undefined ? undefined : readResult(options.compare);
+  const ending = endOnSignals();
+  const measured = await measure(options, createProgress(), ending);
+  if (measured.figures.length > 0) tell(options, measured);
+  if (ending.aborted) return INTERRUPTED;
+  const differences = compareRuns(before?.figures ?? [], measured.figures);
+  if (before !== undefined)
+    process.stdout.write(`\nAgainst ${before.conditions.at}, commit ${before.conditions.commit}:\n${renderDifferences(differences)}\n`);
+  return measured.failed.length > 0 || differences.some(({ isRegression }) => isRegression) ? 1 : 0;
+}
+
+interface Measured {
+  readonly conditions: Conditions;
+  readonly figures: readonly SizedFigure[];
+  /** Measures that came to no figures. */
+  readonly failed: readonly string[];
+}
+
+/** Whatever was measured before an end on request. */
+async function measure(options: BenchOptions, progress: Progress, signal: AbortSignal): Promise<Measured> {
+  const measures = MEASURES.filter(({ name, engines }) => options.names.includes(name) && engines.includes(options.engine));
+  const figures: SizedFigure[] = [];
+  let conditions = readConditions({ postgres: "?", kubernetes: "?", engine: options.engine, processes: options.processes });
+  const failed: string[] = [];
+  await withWorld({ options, progress }, signal, async (world, either) => {
+    conditions = { ...conditions, ...(await readVersions(world, either)) };
+    const run = {
+      world,
+      options,
+      progress,
+      measures: measures as readonly Measure[],
+      onFigures: (found: readonly SizedFigure[]) => figures.push(...found),
+    };
+    // What was measured before something broke is worth telling all the same.
+    await runMeasures(run, either).then(
+      (names) => failed.push(...names),
+      (error: unknown) => {
+        if (either.aborted) return;
+        progress.say(`  ${errorText(error)}`);
+        failed.push("everything after that");
+      },
+    );
+  });
+  return { conditions: { ...conditions, load: [...conditions.load, loadNow()] }, figures, failed };
+}
+
+async function withWorld(
+  { options, progress }: { readonly options: BenchOptions; readonly progress: Progress },
+  signal: AbortSignal,
+  use: (world: World, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "argosy-bench-"));
+  // PostgreSQL does not run as root; the user it runs as then must get through.
+  chmodSync(directory, 0o711);
+  const stops: (() => Promise<unknown>)[] = [];
+  const watching = new AbortController();
+  const either = AbortSignal.any([signal, watching.signal]);
+  try {
+    await use(await openWorld({ options, directory, progress, stops }, either), either);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    progress.say("  stopping …");
+    // An API server waits a minute for watches that nobody ends.
+    watching.abort(new Error("the bench ends"));
+    for (const stop of stops.reverse()) await stop().catch((error: unknown) => progress.say(`  ${errorText(error)}`));
+    if (options.keep) progress.say(`  everything is left in ${directory}`);
+    else rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function readVersions({ client, databaseUrl }: World, signal: AbortSignal): Promise<Pick<Conditions, "postgres" | "kubernetes">> {
+  const { gitVersion } = await client.request<{ readonly gitVersion: string }>({ method: "GET", path: "/version" }, signal);
+  const database = new pg.Client({ connectionString: databaseUrl });
+  await database.connect();
+  try {
+    const { rows } = await database.query<{ readonly server_version: string }>("show server_version");
+    return { postgres: rows[0]?.server_version ?? "?", kubernetes: gitVersion };
+  } finally {
+    await database.end();
+  }
+}
+
+function tell(options: BenchOptions, { conditions, figures, failed }: Measured): void {
+  const file = writeResult({ conditions, options: { ...options }, figures }, options.json);
+  const missed = figures.filter((figure) => isMet(figure) === false).length;
+  process.stdout.write(`\n${renderConditions(conditions)}\n\n${renderTable(figures)}\n\n`);
+  if (failed.length > 0) process.stdout.write(`Without figures: ${failed.join(", ")}.\n`);
+  process.stdout.write(`${missed === 0 ? "Every goal that was measured is met." : `Goals missed: ${missed}.`} Written to ${file}\n`);
+}
+
+/** The first signal stops cleanly; a second one meanwhile changes nothing, or processes would be left behind. */
+function endOnSignals(): AbortSignal {
+  const ending = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => ending.abort(new Error("stopped on request")));
+  process.on("unhandledRejection", (error) => {
+    process.stderr.write(`bench: ${errorText(error)}\n`);
+    ending.abort(error);
+  });
+  return ending.signal;
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    process.stderr.write(`bench: ${errorText(error)}\n`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,52 @@
+import { LOAD_DIMENSIONS, type LoadDimension } from "../../src/domain/load.ts";
+import type { PlanSeat, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
+
+/** Utilisation of each ACTIVE instance in its fullest dimension. */
+function sharesOf(seats: readonly PlanSeat[], units: readonly PlanUnit[]): readonly number[] {
+  const loads = loadsOf(units);
+  return seats
+    .filter(({ state }) => state === "ACTIVE")
+    .map(({ id, capacity }) =>
+      Math.max(...LOAD_DIMENSIONS.map((dimension, d) => (capacity[dimension] === 0 ? 0 : (loads.get(id)?.[d] ?? 0) / capacity[dimension]))),
+    );
+}
+
+/** The mean in the fullest dimension, over ACTIVE instances, of all load there is. */
+export function meanOf(seats: readonly PlanSeat[], units: readonly PlanUnit[]): number {
+  const active = seats.filter(({ state }) => state === "ACTIVE");
+  return Math.max(
+    ...LOAD_DIMENSIONS.map((dimension) => {
+      const room = active.reduce((sum, { capacity }) => sum + capacity[dimension], 0);
+      return room === 0 ? 0 : units.reduce((sum, { load }) => sum + load[dimension], 0) / room;
+    }),
+  );
+}
+
+/** Largest utilisation over the mean. */
+export function maxOverMean(seats: readonly PlanSeat[], units: readonly PlanUnit[]): number {
+  return Math.max(...sharesOf(seats, units)) / meanOf(seats, units);
+}
+
+export interface Change {
+  readonly moves: number;
+  /** Share of all load that changed its instance. */
+  readonly load: number;
+}
+
+/** What moved between two assignments of the same units: by owner, in one dimension. */
+export function changeOf(before: readonly PlanUnit[], after: readonly PlanUnit[], dimension: LoadDimension): Change {
+  const total = after.reduce((sum, { load }) => sum + load[dimension], 0);
+  const moved = after.filter(({ owner }, index) => before[index]?.owner !== undefined && owner !== before[index]?.owner);
+  return { moves: moved.length, load: moved.reduce((sum, { load }) => sum + load[dimension], 0) / total };
+}
+
+function loadsOf(units: readonly PlanUnit[]): ReadonlyMap<string, readonly number[]> {
+  const loads = new Map<string, number[]>();
+  for (const { owner, load } of units) {
+    if (owner === undefined) continue;
+    const sum = loads.get(owner) ?? LOAD_DIMENSIONS.map(() => 0);
+    for (const [d, dimension] of LOAD_DIMENSIONS.entries()) sum[d] = (sum[d] as number) + load[dimension];
+    loads.set(owner, sum);
+  }
+  return loads;
+}

@@ -1,0 +1,138 @@
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type DevCluster, startDevCluster } from "../../hack/dev-cluster/dev-cluster.ts";
+import { type Fleet, startFleet } from "../../hack/fleet/fleet.ts";
+import { startGitServer } from "../../hack/git-server/git-server.ts";
+import { argoCdCrds } from "../../hack/up/cluster/argo-cd-crds.ts";
+import type { Progress } from "../../hack/up/progress.ts";
+import { LABEL_MANAGED_BY, MANAGED_BY } from "../../src/domain/names.ts";
+import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres/embedded-postgres.ts";
+import type { KubeClient } from "../../src/runtime/kube/client.ts";
+import type { KubeObject } from "../../src/runtime/kube/resource.ts";
+import { silentLog } from "../../src/telemetry/log.ts";
+import type { BenchOptions } from "../options.ts";
+import { APPLICATIONS, bareDefinition, DEPLOYMENTS, NAMESPACES } from "./kinds.ts";
+import { watchLive } from "./live.ts";
+import { startProgram } from "./programs.ts";
+import { createUsers, seeDeployment, type Users } from "./users.ts";
+
+const ARGO_CD = "3.5.7";
+/** Images that the development cluster does not know: their pods run and are ready without a process. */
+const NO_PROGRAM = { image: `scripted/engine:v${ARGO_CD}`, redisImage: "scripted/cache:8" };
+/** More than any run fills. */
+const ROOM = { applications: 20_000, deployments: 20_000 };
+/** Paths there are in the repository that real instances deploy from. */
+const PATHS = 8_000;
+/** Where limits put their Applications. */
+export const BARE_NAMESPACE = "bench-bare";
+
+/** Everything that is measured, as its administrator sees it. */
+export interface World {
+  readonly client: KubeClient;
+  readonly kubeconfig: string;
+  readonly fleet: Fleet;
+  readonly users: Users;
+  readonly repoUrl: string;
+  readonly databaseUrl: string;
+  /** For files of the run's own programs. */
+  readonly directory: string;
+}
+
+export interface WorldOptions {
+  readonly options: BenchOptions;
+  readonly directory: string;
+  readonly progress: Progress;
+  /** Filled as parts come up; to be called newest first. */
+  readonly stops: (() => Promise<unknown>)[];
+}
+
+/** Starts Kubernetes, PostgreSQL, the engine, and Argosy with a fleet of two instances that are ACTIVE. */
+export async function openWorld({ options, directory, progress, stops }: WorldOptions, signal: AbortSignal): Promise<World> {
+  const { step } = progress;
+  for (const folder of ["argosy", "programs"]) mkdirSync(join(directory, folder));
+  const isReal = options.engine === "argo-cd";
+  const dev = await step("starting Kubernetes", () =>
+    startDevCluster(
+      { stateDir: join(directory, "cluster"), progress: (built) => progress.detail(`${built.step} of ${built.set}`) },
+      signal,
+    ),
+  );
+  stops.push(dev.stop);
+  const database = await step("starting PostgreSQL", () =>
+    startEmbeddedPostgres({ stateDir: join(directory, "postgres"), signal, log: silentLog }),
+  );
+  stops.push(() => database.stop());
+  const { client, adminKubeconfig } = dev.main;
+  const bare = bareDefinition();
+  await client.apply(bare.type, bare.object, { fieldManager: "bench" }, signal);
+  await client.apply(NAMESPACES, namespaceObject(BARE_NAMESPACE), { fieldManager: "bench" }, signal);
+  const repoUrl = isReal
+    ? await step("filling a Git repository", () => serveRepository(directory, stops))
+    : "http://127.0.0.1:1/team/app.git";
+  const crds = isReal ? join((await dev.argoCd(ARGO_CD, signal)).directory, "crds") : await argoCdCrds(ARGO_CD, signal);
+  const fleet = await startArgosyOn({ dev, crds, databaseUrl: database.url, directory, progress, options }, signal);
+  stops.push(fleet.stop);
+  if (!isReal) {
+    const engine = await startProgram(join(directory, "programs"), "engine/main.ts", [adminKubeconfig]);
+    stops.push(engine.stop);
+  }
+  const users = await watchUsers(client, repoUrl, signal);
+  return { client, kubeconfig: adminKubeconfig, fleet, users, repoUrl, databaseUrl: database.url, directory };
+}
+
+interface FleetOn {
+  readonly dev: DevCluster;
+  readonly crds: string;
+  readonly databaseUrl: string;
+  readonly directory: string;
+  readonly progress: Progress;
+  readonly options: BenchOptions;
+}
+
+function startArgosyOn({ dev, crds, databaseUrl, directory, progress, options }: FleetOn, signal: AbortSignal): Promise<Fleet> {
+  const { client, kubernetes } = dev.main;
+  const cluster = { client, server: kubernetes.server, ca: kubernetes.ca };
+  return startFleet(
+    {
+      ...{ api: cluster, engines: [{ ...cluster, name: "local" }], databaseUrl, directory: join(directory, "argosy") },
+      ...{ replicas: options.processes, instances: { min: 2, max: 2 }, version: ARGO_CD, crds, gitHost: "127.0.0.1" },
+      step: progress.step,
+      env: options.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(options.profile)}` },
+      declared: { room: ROOM, ...(options.engine === "argo-cd" ? {} : { images: NO_PROGRAM }) },
+    },
+    signal,
+  );
+}
+
+async function watchUsers(client: KubeClient, repoUrl: string, signal: AbortSignal): Promise<Users> {
+  const deployments = await watchLive(
+    { client, type: DEPLOYMENTS, keyOf: ({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name}`, read: seeDeployment },
+    signal,
+  );
+  const applications = await watchLive(
+    {
+      ...{ client, type: APPLICATIONS, labelSelector: `${LABEL_MANAGED_BY}=${MANAGED_BY}`, keyOf: pathOf },
+      read: ({ metadata: { namespace = "", name } }) => ({ namespace, name }),
+    },
+    signal,
+  );
+  return createUsers({ client, deployments, applications, repoUrl, signal });
+}
+
+export function pathOf(object: KubeObject): string {
+  return (object as KubeObject & { readonly spec: { readonly source: { readonly path: string } } }).spec.source.path;
+}
+
+function namespaceObject(name: string): KubeObject {
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+}
+
+async function serveRepository(directory: string, stops: WorldOptions["stops"]): Promise<string> {
+  const git = await startGitServer({ directory: join(directory, "git") });
+  stops.push(git.stop);
+  const file = (number: number): string =>
+    JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `settings-${number}` } });
+  const files = Object.fromEntries(Array.from({ length: PATHS }, (_, index) => [`d/${index + 1}/settings.json`, file(index + 1)]));
+  await git.commit("app", files, "one directory for each deployment");
+  return git.repositoryUrl("app");
+}
