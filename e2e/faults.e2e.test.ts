@@ -1,105 +1,261 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { callHarness } from "./harness-client.ts";
-import { configMapFile, findApplication, openWorkspace, openWorld, until, type World } from "./world.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { InstanceView } from "../src/api/schema.ts";
+import type { ObjectName } from "../src/runtime/kube/resource.ts";
+import { allReady, disturbed, healthOf, sumOf } from "./control-plane.ts";
+import { callHarness, type Way } from "./harness-client.ts";
+import { expectNoStrays, expectWhole, isStanding, openTruth, type Truth } from "./truth.ts";
+import {
+  conditionOf,
+  configMapFile,
+  findApplication,
+  IS_LONG,
+  openWorkspace,
+  openWorld,
+  report,
+  TYPES,
+  until,
+  type Workspace,
+  type World,
+} from "./world.ts";
 
-describe("parts that fail", () => {
-  let world: World;
-  beforeAll(() => {
-    world = openWorld();
-  });
-  const isReady = (index: number) =>
-    fetch(`${world.harness.argosyUrls[index]}/readyz`).then(
-      (response) => response.ok,
-      () => false,
-    );
+const HOUR_MS = 3_600_000;
+const UNANSWERED_MS = 10_000;
+const UNHEARD = "f".repeat(40);
 
-  it("finds out what users created, changed and deleted while the API server was out of its reach", async () => {
-    const workspace = await openWorkspace(world, "fault-api");
-    await world.git.commit("fault-api", {
-      "one/config.yaml": configMapFile("one", {}),
-      "two/config.yaml": configMapFile("two", {}),
-      "three/config.yaml": configMapFile("three", {}),
-      "other/config.yaml": configMapFile("other", {}),
-    });
-    await workspace.apply("one", { repository: "fault-api", path: "one" });
-    await workspace.apply("two", { repository: "fault-api", path: "two" });
-    await workspace.settled("one");
-    await workspace.settled("two");
+let world: World;
+let truth: Truth;
+beforeAll(async () => {
+  world = openWorld();
+  truth = await openTruth(world);
+});
+afterAll(() => truth.close());
 
-    await callHarness(world.harness, "cutApiServer", {});
-    try {
+/** A workspace and a repository of the same name with a directory for each of these. */
+async function prepared(namespace: string, names: readonly string[]): Promise<Workspace> {
+  await world.git.commit(namespace, Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, {})])));
+  return openWorkspace(world, namespace);
+}
+
+const deploy = (workspace: Workspace, name: string, path = name) => workspace.apply(name, { repository: workspace.namespace, path });
+
+const isDeployed = (workspace: Workspace, name: string, isWanted: boolean) =>
+  until(
+    `${workspace.namespace}: what ${name} deploys ${isWanted ? "there" : "gone"}`,
+    () => workspace.configMap(name),
+    (found) => (found !== undefined) === isWanted,
+  );
+
+describe("an API server out of reach", () => {
+  it("for longer than it remembers: what users created, changed and deleted meanwhile is found by listing again", async () => {
+    const workspace = await prepared("fault-api", ["one", "two", "three", "other"]);
+    for (const name of ["one", "two"]) await deploy(workspace, name);
+    for (const name of ["one", "two"]) await workspace.settled(name);
+    const relists = () => sumOf(world, "argosy_kube_reflector_relists_total", (labels) => labels.includes("gitopsdeployments"));
+    const before = await relists();
+
+    await disturbed(world, { way: "api", fault: { kind: "refuse" } }, async () => {
       await workspace.remove("one");
-      await workspace.apply("two", { repository: "fault-api", path: "other" });
-      await workspace.apply("three", { repository: "fault-api", path: "three" });
-    } finally {
-      await callHarness(world.harness, "restoreApiServer", {});
-    }
-    await until(
-      "what was deleted gone",
-      () => workspace.configMap("one"),
-      (found) => found === undefined,
-    );
-    await until(
-      "what was changed applied",
-      () => workspace.configMap("other"),
-      (found) => found !== undefined,
-    );
-    await until(
-      "what it was before pruned",
-      () => workspace.configMap("two"),
-      (found) => found === undefined,
-    );
+      await deploy(workspace, "two", "other");
+      await deploy(workspace, "three");
+      await callHarness(world.harness, "restartApiServer", {});
+    });
+    await isDeployed(workspace, "one", false);
+    await isDeployed(workspace, "other", true);
+    await isDeployed(workspace, "two", false);
     await workspace.settled("three");
     await workspace.settled("two");
     expect(await workspace.read("one")).toBeUndefined();
+    expect(await relists()).toBeGreaterThan(before);
+    await expectWhole(truth, ["fault-api/three", "fault-api/two"], world.signal);
   });
 
-  it("takes up what users did while the database was away, and says meanwhile that it is not ready", async () => {
-    const workspace = await openWorkspace(world, "fault-db");
-    await world.git.commit("fault-db", {
-      "before/config.yaml": configMapFile("before", {}),
-      "during/config.yaml": configMapFile("during", {}),
-    });
-    await workspace.apply("before", { repository: "fault-db", path: "before" });
+  it.runIf(IS_LONG)("in silence: watches on which nothing comes any more are opened again within minutes", async () => {
+    const workspace = await prepared("fault-silent", ["before", "after"]);
+    await deploy(workspace, "before");
     await workspace.settled("before");
+    for (const way of ["api", "engine"] as const) {
+      await callHarness(world.harness, "disturb", { way, fault: { kind: "forget" } });
+      await callHarness(world.harness, "restore", { way });
+    }
+    await workspace.remove("before");
+    await deploy(workspace, "after");
+    const patienceMs = 300_000;
+    await until(
+      "what was deleted gone",
+      () => workspace.configMap("before"),
+      (found) => found === undefined,
+      patienceMs,
+    );
+    await until(
+      "what was created there",
+      () => workspace.configMap("after"),
+      (found) => found !== undefined,
+      patienceMs,
+    );
+    await workspace.settled("after");
+  });
+});
+
+describe("a database", () => {
+  it("that is away: nothing is guessed, every control plane says what it lacks, and users' wishes are taken up when it is back", async () => {
+    const workspace = await prepared("fault-db", ["before", "during"]);
+    await deploy(workspace, "before");
+    await workspace.settled("before");
+    const uid = (await findApplication(world, "fault-db", "before"))?.metadata.uid;
 
     await callHarness(world.harness, "stopDatabase", {});
     try {
-      await until(
-        "not ready",
-        () => isReady(0),
-        (ready) => !ready,
-      );
-      await workspace.apply("during", { repository: "fault-db", path: "during" });
+      for (const index of world.harness.argosyUrls.keys())
+        await until(
+          "what it lacks",
+          () => healthOf(world, index),
+          ({ failing }) => failing.includes("database"),
+        );
+      await deploy(workspace, "during");
       await workspace.remove("before");
       // What Argo CD deployed stays while nobody can decide anything.
       expect(await workspace.configMap("before")).toBeDefined();
+      expect((await truth.objects()).some(({ metadata }) => metadata.uid === uid)).toBe(true);
     } finally {
       await callHarness(world.harness, "startDatabase", {});
     }
     await workspace.settled("during");
-    await until(
-      "the deletion carried out",
-      () => workspace.configMap("before"),
-      (found) => found === undefined,
-    );
-    await until(
-      "both ready again",
-      async () => (await isReady(0)) && (await isReady(1)),
-      (ready) => ready,
-    );
+    await isDeployed(workspace, "before", false);
+    await allReady(world);
   });
 
-  it("goes on telling status after an instance's controller was killed (P6)", async () => {
-    const workspace = await openWorkspace(world, "fault-controller");
-    await world.git.commit("fault-controller", { "dev/config.yaml": configMapFile("controller", { step: "one" }) });
-    await workspace.apply("app", { repository: "fault-controller", path: "dev" });
-    await workspace.settled("app");
-    const namespace = (await findApplication(world, "fault-controller", "app"))?.metadata.namespace ?? "";
-    expect(await callHarness(world.harness, "killContainer", { namespace, container: "argocd-application-controller" })).toBe(1);
-    const revision = await world.git.commit("fault-controller", { "dev/config.yaml": configMapFile("controller", { step: "two" }) });
-    await workspace.annotate("app", { "argosy.dev/refreshed-at": "after the kill" });
-    await workspace.settled("app", revision);
-    expect((await workspace.configMap("controller"))?.data).toEqual({ step: "two" });
+  it("that restarts under a burst: every wish is recorded once, and hints are heard again", async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `app-${index}`);
+    const workspace = await prepared("fault-restart", names);
+    for (const [index, name] of names.entries()) {
+      await deploy(workspace, name);
+      if (index !== 5) continue;
+      await callHarness(world.harness, "stopDatabase", {});
+      await callHarness(world.harness, "startDatabase", {});
+    }
+    for (const name of names) await workspace.settled(name);
+    await allReady(world);
+    await expectWhole(
+      truth,
+      names.map((name) => `fault-restart/${name}`),
+      world.signal,
+    );
+  });
+});
+
+describe("an engine cluster out of reach", () => {
+  it("does not keep users' wishes waiting, takes nobody out of service, and holds all of them once it is back", async () => {
+    const workspace = await prepared("fault-engine", ["known", "changed", "new"]);
+    await deploy(workspace, "known");
+    await workspace.settled("known");
+    await disturbed(world, { way: "engine", fault: { kind: "refuse" } }, async () => {
+      await deploy(workspace, "known", "changed");
+      await deploy(workspace, "new");
+      const isBeingWorkedOn = (name: string) =>
+        until(
+          `${name}'s user told`,
+          () => workspace.read(name),
+          (resource) => conditionOf(resource, "Ready")?.reason === "Reconciling",
+        );
+      await isBeingWorkedOn("new");
+      await isBeingWorkedOn("known");
+      const rows = await truth.rows(["fault-engine"]);
+      expect(
+        rows
+          .filter((row) => !isStanding(row))
+          .map(({ application }) => application.name)
+          .sort(),
+      ).toEqual(["known", "new"]);
+      for (const index of world.harness.argosyUrls.keys()) expect(await healthOf(world, index)).toEqual({ isReady: true, failing: [] });
+      expect((await world.rest.all<InstanceView>("/v1/instances")).map(({ state }) => state)).toEqual(["ACTIVE", "ACTIVE"]);
+    });
+    await workspace.settled("new");
+    await isDeployed(workspace, "changed", true);
+    await isDeployed(workspace, "known", false);
+    await expectWhole(truth, ["fault-engine/known", "fault-engine/new"], world.signal);
+  });
+});
+
+describe("answers that get lost", () => {
+  it.each(["api", "engine", "database"] as const)("from %s: what was done is found, and nothing is done twice", async (way) => {
+    const names = Array.from({ length: 12 }, (_, index) => `app-${index}`);
+    const namespace = `fault-lost-${way}`;
+    const workspace = await prepared(namespace, [...names, "elsewhere"]);
+    await deploy(workspace, "app-0");
+    await workspace.settled("app-0");
+    const first = (await findApplication(world, namespace, "app-0"))?.metadata;
+    await disturbed(world, { way, fault: { kind: "mute" } }, async () => {
+      for (const name of names.slice(1)) await deploy(workspace, name);
+      await deploy(workspace, "app-1", "elsewhere");
+      await workspace.remove("app-2");
+      await seeWritten(way, workspace, { namespace: first?.namespace ?? "", name: first?.name ?? "" });
+    });
+    const wanted = names.filter((name) => name !== "app-2");
+    for (const name of wanted) await workspace.settled(name);
+    await isDeployed(workspace, "elsewhere", true);
+    await isDeployed(workspace, "app-2", false);
+    await until(
+      "the row gone",
+      () => truth.rows([namespace]),
+      (rows) => rows.length === wanted.length,
+    );
+    await expectWhole(
+      truth,
+      wanted.map((name) => `${namespace}/${name}`),
+      world.signal,
+    );
+    await expectNoStrays(truth, world.signal);
+  });
+
+  /**
+   * Waits until something was written whose answer cannot have arrived: an Application, or the status of one. Not for long: with no
+   * connection left on which to send, nothing is written at all, which is the lesser trouble.
+   */
+  async function seeWritten(way: Way, { namespace, read }: Workspace, application: ObjectName): Promise<void> {
+    const objects = async () => (await truth.objects()).filter(({ metadata }) => metadata.name.startsWith(`${namespace}-app`)).length;
+    const recorded = async () =>
+      (await truth.store.operations.listApplications({ namespace, name: "app-0" }, { limit: 1, after: "" }, world.signal))[0]?.status
+        ?.status;
+    // In the instance's name, which is sooner than it says something itself.
+    await world.kube.mergePatch(TYPES.application, application, { status: { sync: { revision: UNHEARD } } }, world.signal);
+    const isWritten = {
+      api: async () => (await read("app-0"))?.status?.sync?.revision === UNHEARD,
+      database: async () => (await recorded())?.sync.revision === UNHEARD,
+      engine: async () => (await objects()) > 1,
+    }[way];
+    const outcome = await until("a lost answer", isWritten, Boolean, UNANSWERED_MS).catch(() => false);
+    report(`${way}: ${outcome ? "an answer got lost" : "nothing could be sent"}`);
+  }
+});
+
+describe("a clock that is set", () => {
+  it("forward and back by an hour under a control plane loses nothing and puts nothing off", async () => {
+    const workspace = await prepared("fault-clock", ["start", "forward", "back"]);
+    await deploy(workspace, "start");
+    await workspace.settled("start");
+    try {
+      for (const [name, aheadMs] of [
+        ["forward", HOUR_MS],
+        ["back", -HOUR_MS],
+      ] as const) {
+        for (const index of world.harness.argosyUrls.keys()) await callHarness(world.harness, "setClock", { index, aheadMs });
+        await deploy(workspace, name);
+        await workspace.settled(name);
+        const revision = await world.git.commit("fault-clock", { [`${name}/config.yaml`]: configMapFile(name, { clock: name }) });
+        await workspace.annotate(name, { "argosy.dev/refreshed-at": name });
+        await workspace.settled(name, revision);
+        await workspace.remove(name);
+        await isDeployed(workspace, name, false);
+        await allReady(world);
+      }
+    } finally {
+      for (const index of world.harness.argosyUrls.keys()) await callHarness(world.harness, "setClock", { index, aheadMs: 0 });
+    }
+    await until(
+      "the rows gone",
+      () => truth.rows(["fault-clock"]),
+      (rows) => rows.length === 1,
+    );
+    await expectWhole(truth, ["fault-clock/start"], world.signal);
   });
 });

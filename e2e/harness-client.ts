@@ -1,23 +1,46 @@
+import type { Fault } from "../hack/dev-cluster/fault-proxy.ts";
+
 /** How a story reaches the harness, which runs in the process that vitest's global setup started. */
 export interface HarnessAddress {
   readonly url: string;
   readonly adminKubeconfig: string;
   readonly gitUrl: string;
+  /** The same over TLS, with an authority of its own, for repositories that ask for credentials. */
+  readonly privateGitUrl: string;
+  /** Those over SSH. */
+  readonly privateSshUrl: string;
   readonly databaseUrl: string;
   readonly argosyUrls: readonly string[];
   readonly token: string;
+  /** What the fleet was declared as; a story that declares another puts this back. */
+  readonly fleetDocument: Readonly<Record<string, unknown>>;
 }
+
+/** Ways that can be disturbed: of both control planes to the API cluster, to the engine cluster and to the database. */
+export type Way = "api" | "engine" | "database";
 
 export interface HarnessCalls {
   readonly commit: { readonly repository: string; readonly files: Readonly<Record<string, string | undefined>> };
+  readonly commitPrivate: { readonly repository: string; readonly files: Readonly<Record<string, string | undefined>> };
+  /** From now on the repository asks for these. */
+  readonly protect: { readonly repository: string; readonly username: string; readonly password: string };
+  /** A new private key that may read over SSH. */
+  readonly issueSshKey: Record<string, never>;
+  /** A test made a secret: from now on nobody may say it. */
+  readonly keepSecret: { readonly what: string; readonly value: string };
   readonly killArgosy: { readonly index: number };
   readonly startArgosy: { readonly index: number };
-  /** Resets every connection of the control planes to the API server until it is restored. */
-  readonly cutApiServer: Record<string, never>;
-  readonly restoreApiServer: Record<string, never>;
+  /** Id under which a control plane process is a member. */
+  readonly memberOf: { readonly index: number };
+  readonly disturb: { readonly way: Way; readonly fault: Fault };
+  readonly restore: { readonly way: Way };
+  /** The API server ends and starts again, and has forgotten all history: whoever watched from before has to list. */
+  readonly restartApiServer: Record<string, never>;
   /** PostgreSQL ends, and starts again on the same data and port. */
   readonly stopDatabase: Record<string, never>;
   readonly startDatabase: Record<string, never>;
+  /** Sets the wall clock of a control plane process this far from the machine's. */
+  readonly setClock: { readonly index: number; readonly aheadMs: number };
   /** Kills a container's process; returns how many there were. */
   readonly killContainer: { readonly namespace: string; readonly container: string };
 }

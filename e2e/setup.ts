@@ -1,17 +1,21 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { TestProject } from "vitest/node";
-import { type DevApi, startDevCluster } from "../hack/dev-cluster/dev-cluster.ts";
+import { startDevCluster } from "../hack/dev-cluster/dev-cluster.ts";
+import { createFaultProxy } from "../hack/dev-cluster/fault-proxy.ts";
 import { freePort } from "../hack/dev-cluster/ports.ts";
-import { type Fleet, startFleet } from "../hack/fleet/fleet.ts";
-import { type GitServer, startGitServer } from "../hack/git-server/git-server.ts";
+import { startFleet } from "../hack/fleet/fleet.ts";
+import { startGitServer } from "../hack/git-server/git-server.ts";
 import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres/embedded-postgres.ts";
 import { silentLog } from "../src/telemetry/log.ts";
-import type { HarnessCalls } from "./harness-client.ts";
+import { clockEnvironment } from "./clock-environment.ts";
+import { type Database, serveHarness } from "./harness.ts";
+import { startPrivateGit } from "./private-git.ts";
+import { askSecrecy } from "./secrecy/ask.ts";
+import { createSecretRegister, type SecretRegister } from "./secrecy/secrets.ts";
 
 /** Version of Argo CD the stories run on. */
 const ARGO_CD = "3.5.7";
@@ -34,9 +38,17 @@ export default async function setup(project: TestProject): Promise<() => Promise
     else process.stdout.write(`e2e: logs are in ${directory}\n`);
   };
   try {
-    const parts = await startParts(directory, stops);
-    project.provide("harness", parts);
-    return stop;
+    const { facts, expectNothingSaid } = await startParts(directory, stops);
+    project.provide("harness", facts);
+    return async () => {
+      try {
+        await expectNothingSaid();
+      } finally {
+        await stop();
+        // Sockets whose other side died with its process can keep Node's own clean-up turning for ever once nothing is left to do.
+        process.once("beforeExit", () => process.exit());
+      }
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -52,45 +64,73 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
   stops.push(() => database.stop());
   const git = await startGitServer({ directory: join(directory, "git") });
   stops.push(git.stop);
+  const privateGit = await startPrivateGit(directory, signal);
+  stops.push(privateGit.stop);
   const { client, kubernetes } = dev.main;
-  // The control planes go through the fault proxy, so that their way to the API server can be disturbed without anybody else's.
-  const cluster = { client, server: await dev.main.serverFor(CONTROL_PLANE), ca: kubernetes.ca };
+  // The control planes' ways lead through fault proxies, so that each can be disturbed without anybody else's. Both clusters are one
+  // server, but not one way.
+  const [apiServer, engineServer] = [await dev.main.serverFor("api"), await dev.main.serverFor("engine")];
+  const cluster = { client, server: apiServer, ca: kubernetes.ca };
+  const databaseProxy = createFaultProxy({ target: { host: "127.0.0.1", port: Number(new URL(database.url).port) } });
+  stops.push(databaseProxy.close);
+  const databaseUrl = Object.assign(new URL(database.url), { port: String(await databaseProxy.portFor("database")) }).href;
+  const clockFile = join(directory, "clock");
   const fleet = await startFleet(
     {
       api: cluster,
-      engines: [{ ...cluster, name: "local" }],
-      databaseUrl: database.url,
+      // Pods of the development cluster are processes of this machine.
+      engines: [{ ...cluster, server: engineServer, name: "local", reach: "address" }],
+      databaseUrl,
       directory: join(directory, "argosy"),
-      replicas: 2,
+      replicas: process.env["ARGOSY_LONG"] === undefined ? 2 : 3,
+      env: clockEnvironment(clockFile),
       instances: { min: 2, max: 2 },
       version: ARGO_CD,
       crds: join(argoCd.directory, "crds"),
       gitHost: "127.0.0.1",
+      trust: privateGit.trust,
       step,
       config: { apiCluster: { instanceServer: kubernetes.server } },
     },
     signal,
   );
   stops.push(fleet.stop);
-  const harness = await serveHarness({ fleet, git, database, api: dev.main });
+  const secrets = createSecretRegister();
+  keepOwn(secrets, { directory: join(directory, "argosy"), token: fleet.token, databaseUrl: database.url });
+  const harness = await serveHarness({ fleet, git, privateGit, database, databaseProxy, api: dev.main, clockFile, secrets });
   stops.push(async () => harness.close());
-  return {
+  const facts = {
     url: `http://127.0.0.1:${(harness.address() as AddressInfo).port}`,
     adminKubeconfig: dev.main.adminKubeconfig,
     gitUrl: git.url,
+    privateGitUrl: privateGit.https.url,
+    privateSshUrl: privateGit.ssh.repositoryUrl("x").replace(/\/x\.git$/, ""),
     databaseUrl: database.url,
     argosyUrls: fleet.urls,
     token: fleet.token,
+    fleetDocument: fleet.document,
   };
+  const traces = {
+    adminKubeconfig: dev.main.adminKubeconfig,
+    databaseUrl: database.url,
+    directory: join(directory, "argosy"),
+    argosyUrls: fleet.urls,
+  };
+  const expectNothingSaid = () =>
+    step("secrecy", async () => void process.stdout.write(`e2e: said: ${await askSecrecy({ traces, kept: secrets.kept() })}`));
+  return { facts, expectNothingSaid };
 }
 
-/** The party that both control planes are to the fault proxy. */
-const CONTROL_PLANE = "control-plane";
-
-interface Database {
-  readonly url: string;
-  start(): Promise<void>;
-  stop(): Promise<void>;
+/** What Argosy itself was given. */
+function keepOwn(
+  secrets: SecretRegister,
+  { directory, token, databaseUrl }: { readonly directory: string; readonly token: string; readonly databaseUrl: string },
+): void {
+  secrets.keep("the database's password", new URL(databaseUrl).password);
+  secrets.keep("an operator's token", token);
+  secrets.keep("the key of the database's secrets", readFileSync(join(directory, "encryption.key"), "utf8"));
+  const kubeconfig = readFileSync(join(directory, "api-cluster.kubeconfig"), "utf8");
+  secrets.keep("Argosy's token for the API cluster", /^\s+token: (\S+)$/m.exec(kubeconfig)?.[1] ?? "");
 }
 
 /** A PostgreSQL that can be stopped and started again under the same address. */
@@ -126,56 +166,4 @@ function reportBuild({
   readonly done: boolean;
 }): void {
   if (done && seconds > 0) process.stdout.write(`e2e: built ${name} of ${set} ${seconds} s\n`);
-}
-
-interface Parts {
-  readonly fleet: Fleet;
-  readonly git: GitServer;
-  readonly database: Database;
-  readonly api: DevApi;
-}
-
-type Handlers = { readonly [Name in keyof HarnessCalls]: (args: HarnessCalls[Name]) => Promise<unknown> };
-
-/** What stories may ask of the process that owns the parts. */
-async function serveHarness({ fleet, git, database, api }: Parts): Promise<Server> {
-  const handlers: Handlers = {
-    commit: ({ repository, files }) => git.commit(repository, withoutNulls(files), "a change"),
-    killArgosy: async ({ index }) => {
-      fleet.processes[index]?.kill("SIGKILL");
-      await fleet.processes[index]?.exited;
-    },
-    startArgosy: ({ index }) => fleet.restart(index, AbortSignal.timeout(60_000)),
-    cutApiServer: () => api.faultProxy.disturb(CONTROL_PLANE, { kind: "refuse" }),
-    restoreApiServer: () => api.faultProxy.restore(CONTROL_PLANE),
-    stopDatabase: () => database.stop(),
-    startDatabase: () => database.start(),
-    killContainer: async ({ namespace, container }) => {
-      const found = (api.node?.processes() ?? []).filter((running) => running.namespace === namespace && running.container === container);
-      for (const { pid } of found) process.kill(pid, "SIGKILL");
-      return found.length;
-    },
-  };
-  const server = createServer((request, response) => {
-    const handler = handlers[(request.url ?? "/").slice(1) as keyof HarnessCalls] as ((args: unknown) => Promise<unknown>) | undefined;
-    const answer = async (): Promise<unknown> =>
-      handler === undefined ? Promise.reject(new Error(`no call ${request.url}`)) : handler(JSON.parse(await bodyOf(request)));
-    answer().then(
-      (result) => response.end(JSON.stringify({ result })),
-      (error: unknown) => response.end(JSON.stringify({ error: String(error) })),
-    );
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return server;
-}
-
-/** JSON has no `undefined`, by which a file is removed. */
-function withoutNulls(files: Readonly<Record<string, string | undefined | null>>): Readonly<Record<string, string | undefined>> {
-  return Object.fromEntries(Object.entries(files).map(([path, text]) => [path, text ?? undefined]));
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
 }

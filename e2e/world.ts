@@ -1,3 +1,4 @@
+import process from "node:process";
 import { inject } from "vitest";
 import { openKube } from "../hack/fleet/connect.ts";
 import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
@@ -33,6 +34,21 @@ export const TYPES = {
     kind: "GitOpsDeployment",
     namespaced: true,
   },
+  credential: {
+    group: "managed-gitops.redhat.com",
+    version: "v1alpha1",
+    plural: "gitopsdeploymentrepositorycredentials",
+    kind: "GitOpsDeploymentRepositoryCredential",
+    namespaced: true,
+  },
+  syncRun: {
+    group: "managed-gitops.redhat.com",
+    version: "v1alpha1",
+    plural: "gitopsdeploymentsyncruns",
+    kind: "GitOpsDeploymentSyncRun",
+    namespaced: true,
+  },
+  service: { group: "", version: "v1", plural: "services", kind: "Service", namespaced: true },
   application: { group: "argoproj.io", version: "v1alpha1", plural: "applications", kind: "Application", namespaced: true },
   project: { group: "argoproj.io", version: "v1alpha1", plural: "appprojects", kind: "AppProject", namespaced: true },
 } as const satisfies Readonly<Record<string, ResourceType>>;
@@ -40,6 +56,8 @@ export const TYPES = {
 /** Longest a level may take before a story calls it missing. Generous: machines are shared. */
 const PATIENCE_MS = 120_000;
 const POLL_MS = 50;
+/** Whether the heavy variants were asked for: more of everything, and what takes minutes of real time. */
+export const IS_LONG = process.env["ARGOSY_LONG"] !== undefined;
 
 export function openWorld(): World {
   const facts = inject("harness");
@@ -55,9 +73,19 @@ export function openWorld(): World {
   };
 }
 
+/** Says something in the output of the tests. */
+export function report(text: string): void {
+  process.stdout.write(`e2e: ${text}\n`);
+}
+
 /** Reads until the level is reached and returns what was read then. Fails with the last thing read. */
-export async function until<T>(what: string, read: () => Promise<T>, isReached: (value: T) => boolean): Promise<T> {
-  const giveUpAt = performance.now() + PATIENCE_MS;
+export async function until<T>(
+  what: string,
+  read: () => Promise<T>,
+  isReached: (value: T) => boolean,
+  patienceMs: number = PATIENCE_MS,
+): Promise<T> {
+  const giveUpAt = performance.now() + patienceMs;
   for (;;) {
     const value = await read();
     if (isReached(value)) return value;

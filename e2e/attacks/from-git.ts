@@ -1,0 +1,138 @@
+import type { KubeObject, ResourceType } from "../../src/runtime/kube/resource.ts";
+import { TARGET_TYPES } from "../target-cluster.ts";
+import { conditionOf, type DeploymentResource, TYPES, until, type World } from "../world.ts";
+import type { Scene } from "./scene.ts";
+
+/** One object that somebody renders from Git and must not get. */
+export interface Manifest {
+  readonly type: ResourceType;
+  readonly object: KubeObject;
+  /** What the user is told where the project refuses, and where that lets it pass and the account's rights refuse. */
+  readonly told: { readonly project: string; readonly account?: string };
+}
+
+const RBAC = "rbac.authorization.k8s.io";
+const FORBIDDEN = 'is forbidden: User "the deploying account" cannot';
+/** Argo CD leaves roles and bindings to `kubectl auth reconcile`, which has no words for what it may not read. */
+const UNRECONCILED = "error running kubectl auth reconcile";
+const GITOPS_API = "managed-gitops.redhat.com/v1alpha1";
+
+/** What people try by committing it, by the attack's name. */
+export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => Manifest>> = {
+  "an object of another workspace": ({ victim }) => configMap({ namespace: victim.workspace.namespace, name: "home" }),
+  "an object beside the accounts": ({ victim }) => configMap({ namespace: victim.account.namespace, name: "attack" }),
+  "a token of another workspace's account": ({ victim }) => ({
+    type: TYPES.secret,
+    object: {
+      ...{ apiVersion: "v1", kind: "Secret", type: "kubernetes.io/service-account-token" },
+      metadata: {
+        namespace: victim.account.namespace,
+        name: "attack-token",
+        annotations: { "kubernetes.io/service-account.name": victim.account.name },
+      },
+    } as KubeObject,
+    told: { project: `namespace ${HIDDEN} is not permitted in project` },
+  }),
+  "a namespace": () => ({
+    type: TYPES.namespace,
+    object: { apiVersion: "v1", kind: "Namespace", metadata: { name: "attacks-new" } },
+    told: { project: "resource :Namespace is not permitted in project", account: FORBIDDEN },
+  }),
+  "rights on the whole cluster": ({ attacker: { workspace } }) => ({
+    type: TARGET_TYPES.clusterRoleBinding,
+    object: binding("ClusterRoleBinding", { name: "attack-everything" }, { namespace: workspace.namespace, name: "person-edit" }),
+    told: { project: "resource rbac.authorization.k8s.io:ClusterRoleBinding is not permitted in project", account: UNRECONCILED },
+  }),
+  "more rights at home": ({ attacker: { workspace, account } }) => ({
+    type: TYPES.roleBinding,
+    object: binding("RoleBinding", { namespace: workspace.namespace, name: "attack-more" }, account),
+    told: { project: "resource rbac.authorization.k8s.io:RoleBinding is not permitted in project", account: UNRECONCILED },
+  }),
+  "an Application beside the others of its instance": ({ instanceNamespace, victim }, world) => ({
+    ...application(instanceNamespace, victim.project, world),
+    told: { project: "Resource argoproj.io/Application attack is excluded in the settings" },
+  }),
+  "an Application at home": ({ attacker: { workspace }, victim }, world) => ({
+    ...application(workspace.namespace, victim.project, world),
+    told: { project: "Resource argoproj.io/Application attack is excluded in the settings" },
+  }),
+  "a project that allows everything": ({ instanceNamespace }) => ({
+    type: TYPES.project,
+    object: {
+      ...{ apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata: { namespace: instanceNamespace, name: "attack" } },
+      spec: { sourceRepos: ["*"], destinations: [{ server: "*", namespace: "*" }] },
+    } as KubeObject,
+    told: { project: "Resource argoproj.io/AppProject attack is excluded in the settings" },
+  }),
+  "a cluster of its instance": ({ instanceNamespace }) => ({
+    type: TYPES.secret,
+    object: {
+      ...{ apiVersion: "v1", kind: "Secret", stringData: { name: "attack", server: "https://cluster.example", config: "{}" } },
+      metadata: { namespace: instanceNamespace, name: "attack", labels: { "argocd.argoproj.io/secret-type": "cluster" } },
+    } as KubeObject,
+    told: { project: `namespace ${HIDDEN} is not permitted in project` },
+  }),
+  "a deployment of its own": ({ attacker: { workspace } }) => ({
+    type: TYPES.deployment,
+    object: {
+      ...{ apiVersion: GITOPS_API, kind: "GitOpsDeployment", metadata: { namespace: workspace.namespace, name: "attack-second" } },
+      spec: { source: { repoURL: "https://git.example/x.git", path: "x", targetRevision: "main" }, type: "automated" },
+    } as KubeObject,
+    told: { project: "resource managed-gitops.redhat.com:GitOpsDeployment is not permitted in project", account: FORBIDDEN },
+  }),
+};
+
+/** Stands in messages where a name was that users do not read. */
+const HIDDEN = "…";
+
+function configMap(metadata: { readonly namespace: string; readonly name: string }): Manifest {
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { safe: "no" } } as KubeObject;
+  const shown = metadata.namespace.startsWith("argosy-") ? HIDDEN : metadata.namespace;
+  return { type: TYPES.configMap, object, told: { project: `namespace ${shown} is not permitted in project` } };
+}
+
+function binding(
+  kind: string,
+  metadata: KubeObject["metadata"],
+  subject: { readonly namespace: string; readonly name: string },
+): KubeObject {
+  const roleRef = { apiGroup: RBAC, kind: "ClusterRole", name: "cluster-admin" };
+  return { apiVersion: `${RBAC}/v1`, kind, metadata, roleRef, subjects: [{ kind: "ServiceAccount", ...subject }] } as KubeObject;
+}
+
+function application(namespace: string, project: string, world: World): Pick<Manifest, "type" | "object"> {
+  const source = { repoURL: world.git.url("attacks-home"), path: "home", targetRevision: "main" };
+  const destination = { server: world.kube.server, namespace: "kube-system" };
+  const spec = { project, source, destination, syncPolicy: { automated: {} } };
+  const head = { apiVersion: "argoproj.io/v1alpha1", kind: "Application", metadata: { namespace, name: "attack" } };
+  return { type: TYPES.application, object: { ...head, spec } as KubeObject };
+}
+
+/** Everything a user is told of a deployment, one complaint a line. */
+export function toldOf(resource: DeploymentResource | undefined): string {
+  const {
+    conditions = [],
+    operationState,
+    sync,
+  } = (resource?.status ?? {}) as DeploymentResource["status"] & {
+    readonly operationState?: unknown;
+  };
+  const said = conditions
+    .filter(({ message = "" }) => message !== "")
+    .map(({ type, status, reason, message }) => `${type} ${status} ${reason}: ${message}`);
+  return [...said, JSON.stringify({ operationState, sync }).replaceAll('\\"', '"')].join("\n");
+}
+
+/** Waits until a deployment needs its user. */
+export const stuck = (world: World, at: { readonly namespace: string; readonly name: string }) =>
+  until(
+    `${at.namespace}/${at.name} is refused`,
+    () => world.kube.get<DeploymentResource>(TYPES.deployment, at, world.signal),
+    (found) => conditionOf(found, "Stalled")?.status === "True",
+  );
+
+/** Waits until a deployment's user is told this, and returns all that is said then. */
+export async function told(world: World, at: { readonly namespace: string; readonly name: string }, what: string): Promise<string> {
+  const read = async () => toldOf(await world.kube.get<DeploymentResource>(TYPES.deployment, at, world.signal));
+  return until(`${at.namespace}/${at.name} is told ${what}`, read, (text) => text.includes(what));
+}

@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CONNECTED, ENVIRONMENT, lookAtEnvironments, playEnvironments } from "./environments.ts";
+import { startTargetCluster, TARGET_TYPES, type TargetCluster } from "./target-cluster.ts";
+import { conditionOf, configMapFile, findApplication, openWorkspace, openWorld, until, type Workspace, type World } from "./world.ts";
+
+let world: World;
+let target: TargetCluster;
+beforeAll(async () => {
+  world = openWorld();
+  target = await startTargetCluster(world.signal);
+}, 300_000);
+afterAll(() => target.stop());
+
+const parts = () => ({ world, target });
+const { putSecret, putEnvironment, readEnvironment, saysOfEnvironment, deploy } = playEnvironments(parts);
+const { deployed, entries, oursOnTarget } = lookAtEnvironments(parts);
+
+const clusterRoleFile = (name: string): string =>
+  JSON.stringify({ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name }, rules: [] });
+
+const failed = (workspace: Workspace, name: string) =>
+  until(
+    `${workspace.namespace}/${name} cannot be deployed`,
+    () => workspace.read(name),
+    (resource) => conditionOf(resource, "Ready")?.reason === "EnvironmentUnavailable",
+  );
+
+describe("deploying to another cluster", () => {
+  let oldToken = "";
+
+  it("works with a token and an authority of its own, and names the environment", async () => {
+    const workspace = await openWorkspace(world, "env-anna");
+    await target.namespace("web");
+    oldToken = await target.account("anna-1");
+    await putSecret("env-anna", { token: oldToken });
+    await putEnvironment("env-anna");
+    await saysOfEnvironment("env-anna", "True", "Succeeded");
+    const revision = await world.git.commit("env-anna", { "shop/config.yaml": configMapFile("shop", { step: "1" }) });
+    await deploy(workspace, "shop", { environment: "prod", namespace: "web" });
+    const resource = await workspace.settled("shop", revision);
+    expect(resource?.status).toMatchObject({ reconciledState: { destination: { name: "prod", namespace: "web" } } });
+    expect((await deployed("shop"))?.data).toEqual({ step: "1" });
+    expect(await workspace.configMap("shop")).toBeUndefined();
+    expect(await entries()).toHaveLength(1);
+  });
+
+  it("goes on when the Secret gets another token and the old one dies", async () => {
+    const workspace = await openWorkspace(world, "env-anna");
+    await putSecret("env-anna", { token: await target.account("anna-2") });
+    const application = await findApplication(world, "env-anna", "shop");
+    await target.revoke("anna-1", oldToken);
+    const revision = await world.git.commit("env-anna", { "shop/config.yaml": configMapFile("shop", { step: "2" }) });
+    await workspace.annotate("shop", { "argosy.dev/refreshed-at": "rotated" });
+    await workspace.settled("shop", revision);
+    await until(
+      "the change on the target",
+      () => deployed("shop"),
+      (found) => found?.data?.["step"] === "2",
+    );
+    expect((await findApplication(world, "env-anna", "shop"))?.metadata.uid).toBe(application?.metadata.uid);
+    expect(conditionOf(await readEnvironment("env-anna"), "Ready")?.status).toBe("True");
+  });
+
+  it("stops, and says why, when the environment is deleted; what was deployed stays, and is taken up again", async () => {
+    const workspace = await openWorkspace(world, "env-anna");
+    const before = (await deployed("shop"))?.metadata.uid;
+    await world.kube.delete(ENVIRONMENT, { namespace: "env-anna", name: "prod" }, {}, world.signal);
+    const resource = await failed(workspace, "shop");
+    expect(conditionOf(resource, "ErrorOccurred")?.message).toBe(
+      "unable to reconcile the ManagedEnvironment resource. Ensure that the ManagedEnvironment exists, it references a Secret, and the Secret is valid",
+    );
+    await until(
+      "the Application is off its instance",
+      () => findApplication(world, "env-anna", "shop"),
+      (found) => found === undefined,
+    );
+    await until(
+      "the entry is gone",
+      () => entries(),
+      (entries) => entries.length === 0,
+    );
+    expect((await deployed("shop"))?.metadata.uid).toBe(before);
+
+    await putEnvironment("env-anna");
+    await workspace.settled("shop");
+    await until(
+      "no complaint is left",
+      () => workspace.read("shop"),
+      (found) => conditionOf(found, "Ready")?.status === "True" && conditionOf(found, "ErrorOccurred")?.status === "False",
+    );
+    expect((await deployed("shop"))?.metadata.uid).toBe(before);
+  });
+
+  it("removes what was deployed there with the deployment", async () => {
+    const workspace = await openWorkspace(world, "env-anna");
+    await workspace.remove("shop");
+    await until(
+      "nothing is left on the target",
+      () => deployed("shop"),
+      (found) => found === undefined,
+    );
+    await until(
+      "the entry is gone",
+      () => entries(),
+      (entries) => entries.length === 0,
+    );
+  });
+});
+
+describe("credentials of an environment", () => {
+  it("that are wrong are said to be so, and deployments recover by themselves when they are mended", async () => {
+    const workspace = await openWorkspace(world, "env-ben");
+    await world.git.commit("env-ben", { "shop/config.yaml": configMapFile("ben-shop", { a: "b" }) });
+    await putEnvironment("env-ben");
+    await saysOfEnvironment("env-ben", "False", "SecretNotFound");
+    await deploy(workspace, "shop", { environment: "prod", namespace: "web" });
+    const resource = await failed(workspace, "shop");
+    expect(conditionOf(resource, "ErrorOccurred")?.message).toBe(
+      "Unable to reconcile the ManagedEnvironment. Verify that the ManagedEnvironment and Secret are correctly defined, and have valid credentials",
+    );
+    await putSecret("env-ben", { token: "not-a-token" });
+    const environment = await saysOfEnvironment("env-ben", "Unknown", "UnableToValidateClusterCredentials");
+    expect(conditionOf(environment, CONNECTED)?.message).toBe(
+      "Unable to validate the credentials provided in the ManagedEnvironment Secret. Verify the API URL, and service account token are correct.",
+    );
+    expect(conditionOf(environment, "Ready")?.status).toBe("False");
+    await putSecret("env-ben", { certificate: target.kubernetes.admin });
+    await saysOfEnvironment("env-ben", "True", "Succeeded");
+    await workspace.settled("shop");
+    expect((await deployed("ben-shop"))?.data).toEqual({ a: "b" });
+  });
+
+  it("limited to namespaces deploy there and nowhere else", async () => {
+    const workspace = await openWorkspace(world, "env-cleo");
+    await Promise.all(["cleo", "secret"].map((name) => target.namespace(name)));
+    await putSecret("env-cleo", { token: await target.accountOf("cleo-1", "cleo") });
+    await putEnvironment("env-cleo", { namespaces: ["cleo"] });
+    await saysOfEnvironment("env-cleo", "True", "Succeeded");
+    await world.git.commit("env-cleo", {
+      "shop/config.yaml": configMapFile("shop", { a: "b" }),
+      "escape/config.yaml": JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "out", namespace: "secret" } }),
+      "role/role.yaml": clusterRoleFile("cleo-evil"),
+    });
+    await deploy(workspace, "shop", { environment: "prod", namespace: "cleo" });
+    await workspace.settled("shop");
+    expect((await deployed("shop", "cleo"))?.data).toEqual({ a: "b" });
+    await deploy(workspace, "escape", { environment: "prod", namespace: "cleo" });
+    await deploy(workspace, "role", { environment: "prod", namespace: "cleo" });
+    for (const name of ["escape", "role"])
+      await until(
+        `${name} is complained about`,
+        () => workspace.read(name),
+        (found) => conditionOf(found, "Ready")?.status === "False" && conditionOf(found, "Stalled")?.status === "True",
+      );
+    expect(await deployed("out", "secret")).toBeUndefined();
+  });
+
+  it("of environments of every form on one API server are kept apart, and each is followed by the next as the one before dies", async () => {
+    const workspace = await openWorkspace(world, "env-fay");
+    // Everywhere; in one namespace; in one namespace and outside of all. Beside them, without an environment, at home.
+    const specs = { wide: {}, narrow: { namespaces: ["fay-narrow"] }, both: { namespaces: ["fay-both"], clusterResources: true } };
+    const names = ["wide", "narrow", "both"] as const;
+    const issue = (name: (typeof names)[number], turn: number): Promise<string> =>
+      name === "narrow" ? target.accountOf(`fay-${name}-${turn}`, "fay-narrow") : target.account(`fay-${name}-${turn}`);
+    const handOver = async (turn: number): Promise<readonly string[]> => {
+      const tokens = await Promise.all(names.map((name) => issue(name, turn)));
+      await Promise.all(names.map((name, index) => putSecret("env-fay", { token: tokens[index] ?? "" }, { name })));
+      return tokens;
+    };
+    const push = (step: string) => {
+      const configs = [...names, "own"].map((name) => [`${name}/config.yaml`, configMapFile(`fay-${name}`, { step })]);
+      const roles = ["wide", "both"].map((name) => [`${name}/role.yaml`, clusterRoleFile(`fay-${name}`)]);
+      return world.git.commit("env-fay", Object.fromEntries([...configs, ...roles]));
+    };
+    const tokensAtArgoCd = async () =>
+      (await entries())
+        .map(({ token }) => token)
+        .filter((token) => token !== "")
+        .sort();
+
+    await Promise.all(names.map((name) => target.namespace(`fay-${name}`)));
+    const first = await push("1");
+    const before = await handOver(1);
+    await Promise.all(names.map((name) => putEnvironment("env-fay", specs[name], name)));
+    await Promise.all(names.map((name) => saysOfEnvironment("env-fay", "True", "Succeeded", name)));
+    await Promise.all(names.map((name) => deploy(workspace, name, { environment: name, namespace: `fay-${name}` })));
+    await deploy(workspace, "own");
+    await Promise.all([...names, "own"].map((name) => workspace.settled(name, first)));
+    for (const name of names) expect((await deployed(`fay-${name}`, `fay-${name}`))?.data).toEqual({ step: "1" });
+    expect((await workspace.configMap("fay-own"))?.data).toEqual({ step: "1" });
+    for (const name of ["fay-wide", "fay-both"])
+      expect(await target.kube.get(TARGET_TYPES.clusterRole, { namespace: "", name }, world.signal)).toBeDefined();
+    expect(await tokensAtArgoCd()).toEqual(expect.arrayContaining([...before]));
+
+    const after = await handOver(2);
+    await until("the next tokens on the instance", tokensAtArgoCd, (tokens) => after.every((token) => tokens.includes(token)));
+    expect((await tokensAtArgoCd()).filter((token) => before.includes(token))).toEqual([]);
+    await Promise.all(names.map((name, index) => target.revoke(`fay-${name}-1`, before[index] ?? "")));
+    const second = await push("2");
+    await Promise.all([...names, "own"].map((name) => workspace.annotate(name, { "argosy.dev/refreshed-at": "rotated" })));
+    await Promise.all([...names, "own"].map((name) => workspace.settled(name, second)));
+    for (const name of names) {
+      expect((await deployed(`fay-${name}`, `fay-${name}`))?.data).toEqual({ step: "2" });
+      expect(conditionOf(await readEnvironment("env-fay", name), "Ready")?.status).toBe("True");
+    }
+  });
+
+  it("never reach a cluster that hosts instances", async () => {
+    await openWorkspace(world, "env-eve");
+    const instanceServer = world.kube.server;
+    await putSecret("env-eve", { token: "whatever" }, { server: instanceServer });
+    await putEnvironment("env-eve", { apiURL: instanceServer });
+    const environment = await saysOfEnvironment("env-eve", "False", "UnableToCreateClient");
+    expect(conditionOf(environment, CONNECTED)?.message).toBe("the API URL leads to a cluster that may not be deployed to");
+  });
+});
+
+describe("an account of its own", () => {
+  it("deploys instead of the user's credential, and is removed with the environment; what it deployed stays", async () => {
+    const workspace = await openWorkspace(world, "env-dora");
+    await putSecret("env-dora", { token: await target.account("dora-1") });
+    await putEnvironment("env-dora", { createNewServiceAccount: true });
+    await saysOfEnvironment("env-dora", "True", "Succeeded");
+    expect(await oursOnTarget()).toEqual([]);
+    const revision = await world.git.commit("env-dora", { "shop/config.yaml": configMapFile("dora-shop", { a: "b" }) });
+    await deploy(workspace, "shop", { environment: "prod", namespace: "web" });
+    await workspace.settled("shop", revision);
+    const ours = await oursOnTarget();
+    expect(ours.map((each) => each.replace(/u-[0-9a-f]{20}/, "u")).sort()).toEqual([
+      "ClusterRole /u",
+      "ClusterRoleBinding /u",
+      "Secret argosy-accounts/u",
+      "ServiceAccount argosy-accounts/u",
+    ]);
+    const managers = (await deployed("dora-shop"))?.metadata;
+    await target.kube.delete(TARGET_TYPES.clusterRoleBinding, { namespace: "", name: "dora-1-cluster-admin" }, {}, world.signal);
+    const next = await world.git.commit("env-dora", { "shop/config.yaml": configMapFile("dora-shop", { a: "c" }) });
+    await workspace.annotate("shop", { "argosy.dev/refreshed-at": "without the user's rights" });
+    await workspace.settled("shop", next);
+    expect((await deployed("dora-shop"))?.data).toEqual({ a: "c" });
+
+    await target.account("dora-1");
+    await world.kube.delete(ENVIRONMENT, { namespace: "env-dora", name: "prod" }, {}, world.signal);
+    await until("nothing of ours is left on the target", oursOnTarget, (found) => found.length === 0);
+    await failed(workspace, "shop");
+    expect((await deployed("dora-shop"))?.metadata.uid).toBe(managers?.uid);
+  });
+});

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { openPools, type PoolsWorld } from "./pools-world.ts";
+import { configMapFile, openWorkspace, openWorld, TYPES, until, type World } from "./world.ts";
+
+const CONTROLLER = "argocd-application-controller";
+const REPO_SERVER = "argocd-repo-server";
+const REDIS = "argocd-redis";
+const ONE = { min: 1, max: 1 };
+
+describe("pools that change", () => {
+  let world: World;
+  let pools: PoolsWorld;
+  beforeAll(() => {
+    world = openWorld();
+    pools = openPools(world);
+  });
+  afterAll(() => pools.restore());
+
+  const isActive = (found: { readonly state: string } | undefined): boolean => found?.state === "ACTIVE";
+  const configMapOf = (name: string, map: string) =>
+    world.kube.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
+      TYPES.configMap,
+      { namespace: `argosy-${name}`, name: map },
+      world.signal,
+    );
+
+  it("grow from two instances to three and shrink again, and nothing of the third is left", async () => {
+    const resized = (size: number) => ({
+      ...pools.document,
+      pools: pools.document.pools.map((pool) => ({ ...pool, instances: { min: size, max: size } })),
+    });
+    await pools.declare(resized(3));
+    const third = await pools.instance("standard-3", "active", isActive);
+    if (third === undefined) throw new Error("it was there a moment ago");
+    expect([...(await pools.pods("standard-3")).keys()]).toEqual([CONTROLLER, REDIS, REPO_SERVER]);
+
+    await pools.declare(resized(2));
+    await pools.instance("standard-3", "retired", (found) => found === undefined);
+    await until(
+      "its namespace gone",
+      () => pools.namespaceOf("standard-3"),
+      (found) => found === undefined,
+    );
+    expect((await pools.instances()).map(({ name, state }) => [name, state])).toEqual([
+      ["standard-1", "ACTIVE"],
+      ["standard-2", "ACTIVE"],
+    ]);
+    const story = await pools.journal(third);
+    expect(story.filter((verdict) => verdict !== "WAITING")).toEqual(["REQUESTED", "CREATING", "WARMING", "ACTIVE", "DRAINING", "RETIRED"]);
+  });
+
+  it("let an instance that holds a workspace serve on, say that it waits, and retire it once it is empty", async () => {
+    await pools.declare(pools.withPool({ name: "leaving", instances: ONE }));
+    await pools.instance("leaving-1", "active", isActive);
+    const workspace = await openWorkspace(world, "pools-leaving");
+    await world.git.commit("leaving", { "dev/config.yaml": configMapFile("leaving", { step: "one" }) });
+    await workspace.apply("app", { repository: "leaving", path: "dev" });
+    await workspace.settled("app");
+    expect(await pools.instance("leaving-1", "with a unit", (found) => found?.units === 1)).toBeDefined();
+
+    await pools.declare(pools.document, { prune: true });
+    const waiting = await pools.instance("leaving-1", "cordoned", (found) => found?.state === "CORDONED");
+    expect(waiting?.reason).toBe("its pool was removed from fleet.yaml: it takes no new units and is retired when it holds none");
+    const revision = await world.git.commit("leaving", { "dev/config.yaml": configMapFile("leaving", { step: "two" }) });
+    await workspace.annotate("app", { "argosy.dev/refreshed-at": "while it waits" });
+    await workspace.settled("app", revision);
+
+    await workspace.remove("app");
+    await world.kube.delete(TYPES.namespace, { namespace: "", name: "pools-leaving" }, {}, world.signal);
+    await pools.instance("leaving-1", "retired", (found) => found === undefined);
+    await until(
+      "its namespace gone",
+      () => pools.namespaceOf("leaving-1"),
+      (found) => found === undefined,
+    );
+  });
+
+  it("bring changed parameters to the pods that read them when they start, and to no others", async () => {
+    const declared = { name: "tuned", instances: ONE };
+    await pools.declare(pools.withPool(declared));
+    await pools.instance("tuned-1", "active", isActive);
+    const before = await pools.pods("tuned-1");
+
+    const capacity = { ...(pools.document.pools[0]?.["capacity"] as object), applications: 900 };
+    const resources = { ...(pools.document.pools[0]?.["resources"] as object), repoServer: { replicas: 2 } };
+    await pools.declare(pools.withPool({ ...declared, capacity, resources }));
+    const live = { namespace: "argosy-tuned-1", name: "argocd-cm" };
+    await world.kube.mergePatch(TYPES.configMap, live, { data: { "exec.enabled": "true" } }, world.signal);
+    await until(
+      "the live setting put back",
+      () => configMapOf("tuned-1", "argocd-cm"),
+      (found) => found?.data?.["exec.enabled"] === "false",
+    );
+    await pools.instance("tuned-1", "larger", (found) => found?.capacity.applications === 900);
+    const grown = await until(
+      "a second repo-server",
+      () => pools.pods("tuned-1"),
+      (found) => found.get(REPO_SERVER)?.length === 2,
+    );
+    expect(grown.get(CONTROLLER)).toEqual(before.get(CONTROLLER));
+    expect(grown.get(REDIS)).toEqual(before.get(REDIS));
+    expect(grown.get(REPO_SERVER)).toEqual(expect.arrayContaining([...(before.get(REPO_SERVER) ?? [])]));
+
+    await pools.declare(pools.withPool({ ...declared, capacity, resources, engine: { statusProcessors: 7 } }));
+    const tuned = await until(
+      "another controller",
+      () => pools.pods("tuned-1"),
+      (found) => found.get(CONTROLLER)?.length === 1 && found.get(CONTROLLER)?.[0] !== before.get(CONTROLLER)?.[0],
+    );
+    expect((await configMapOf("tuned-1", "argocd-cmd-params-cm"))?.data?.["controller.status.processors"]).toBe("7");
+    expect(tuned.get(REDIS)).toEqual(before.get(REDIS));
+    expect(tuned.get(REPO_SERVER)).toEqual(grown.get(REPO_SERVER));
+    const [row] = (
+      await world.rest.all<{ readonly name: string; readonly state: string; readonly clusterEntries: number | null }>("/v1/instances", {
+        usage: true,
+      })
+    ).filter(({ name }) => name === "tuned-1");
+    expect(row).toMatchObject({ state: "ACTIVE", clusterEntries: 1 });
+    await pools.restore();
+  });
+
+  it("say why an instance cannot be created, and create it once fleet.yaml is corrected", async () => {
+    const [release] = pools.document.versions.catalogue;
+    if (release === undefined) throw new Error("the fleet declares a release");
+    const wrong = (change: Partial<typeof release>) =>
+      pools.withPool(
+        { name: "wrong", instances: ONE, version: "3.5.6" },
+        { versions: { ...pools.document.versions, catalogue: [release, { ...release, version: "3.5.6", ...change }] } },
+      );
+    await pools.declare(wrong({ crds: "/nowhere" }));
+    const failing = await pools.instance("wrong-1", "with a failed attempt", (found) => found?.reason.includes("attempt") === true);
+    expect(failing?.reason).toMatch(/attempt \d of 5 failed: \/nowhere\/application-crd\.yaml cannot be read.*Name a directory/);
+
+    await pools.declare(wrong({ image: "images.example/argocd:v0.0.1" }));
+    const pulling = await pools.instance("wrong-1", "without an image", (found) => found?.reason.includes("cannot be pulled") === true);
+    expect(pulling?.reason).toContain("image images.example/argocd:v0.0.1 cannot be pulled");
+
+    await pools.declare(wrong({}));
+    const mended = await pools.instance("wrong-1", "active", isActive);
+    expect(mended === undefined ? [] : await pools.journal(mended)).toEqual(expect.arrayContaining(["WAITING", "ACTIVE"]));
+    await pools.restore();
+  });
+
+  it("give up visibly where a namespace is somebody else's, leave that alone, and recover when it is gone", async () => {
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "argosy-taken-1" } };
+    await world.kube.apply(TYPES.namespace, namespace, { fieldManager: "user" }, world.signal);
+    await pools.declare(pools.withPool({ name: "taken", instances: ONE }));
+    const failed = await pools.instance("taken-1", "failed", (found) => found?.state === "FAILED");
+    expect(failed?.reason).toBe(
+      "namespace argosy-taken-1 is there already and was not made by Argosy: delete it, or rename the pool. It is created as soon as the name is free",
+    );
+    expect((await pools.namespaceOf("taken-1"))?.metadata.labels?.["argosy.dev/instance"]).toBeUndefined();
+    await world.kube.delete(TYPES.namespace, { namespace: "", name: "argosy-taken-1" }, {}, world.signal);
+    const recovered = await pools.instance("taken-1", "active", isActive);
+    const story = recovered === undefined ? [] : await pools.journal(recovered);
+    expect(story.filter((verdict) => verdict !== "WAITING")).toEqual([
+      ...["REQUESTED", "CREATING", "FAILED", "REQUESTED", "CREATING", "WARMING", "ACTIVE"],
+    ]);
+  });
+});

@@ -1,0 +1,36 @@
+import { openKube } from "../../hack/fleet/connect.ts";
+import { keepSecretsOf } from "./kept-in-cluster.ts";
+import { readProducts, type Traces } from "./produced.ts";
+import { findSecrets, type Product, type SecretRegister } from "./secrets.ts";
+
+const LONGEST_MS = 120_000;
+
+/**
+ * The end of every run: nothing that it produced shows a secret that it made. Rejects with what stands where; says how much was looked
+ * at, for nothing found in nothing proves nothing.
+ */
+export async function expectSecrecy(
+  traces: Omit<Traces, "kube"> & { readonly adminKubeconfig: string },
+  register: SecretRegister,
+): Promise<string> {
+  const products = await readAll(traces, register);
+  const secrets = register.all();
+  const found = findSecrets(secrets, products);
+  if (found.length > 0) throw new Error(`secrets were said:\n${found.join("\n")}`);
+  const characters = products.reduce((sum, { text }) => sum + text.length, 0);
+  return `none of ${secrets.length} secrets in ${products.length} products of ${(characters / 1e6).toFixed(1)} million characters`;
+}
+
+async function readAll(
+  { adminKubeconfig, ...traces }: Parameters<typeof expectSecrecy>[0],
+  register: SecretRegister,
+): Promise<readonly Product[]> {
+  const signal = AbortSignal.timeout(LONGEST_MS);
+  const kube = openKube(adminKubeconfig);
+  try {
+    await keepSecretsOf(kube, register, signal);
+    return await readProducts({ ...traces, kube }, signal);
+  } finally {
+    await kube.close();
+  }
+}

@@ -1,0 +1,16 @@
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import { expectSecrecy } from "./expect-secrecy.ts";
+import { createSecretRegister } from "./secrets.ts";
+
+/** What a run hands over on standard input. */
+export interface Question {
+  readonly traces: Parameters<typeof expectSecrecy>[0];
+  /** What tests registered, as name and value. */
+  readonly kept: readonly (readonly [what: string, value: string])[];
+}
+
+const { traces, kept } = JSON.parse(readFileSync(0, "utf8")) as Question;
+const register = createSecretRegister();
+for (const [what, value] of kept) register.keep(what, value);
+process.stdout.write(`${await expectSecrecy(traces, register)}\n`);

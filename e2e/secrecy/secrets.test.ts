@@ -1,0 +1,42 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createSecretRegister, findSecrets } from "./secrets.ts";
+
+const SECRET = "kx9-Qr7/very+secret";
+
+function found(text: string, value = SECRET): readonly string[] {
+  const register = createSecretRegister();
+  register.keep("a password", value);
+  return findSecrets(register.all(), [{ where: "a log", text }]);
+}
+
+describe("the secrets of a run", () => {
+  it("are found in what was produced, and named without their value", () => {
+    expect(found(`said ${SECRET}!`)).toEqual(["a password in a log"]);
+    expect(found("said nothing")).toEqual([]);
+  });
+
+  it.each([
+    ["a URL", encodeURIComponent(SECRET)],
+    ["bytes of a row", Buffer.from(`x${SECRET}`).toString("hex")],
+  ])("are found in %s", (_, text) => {
+    expect(found(text)).toHaveLength(1);
+  });
+
+  it("are found in base64 of anything they stand in", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (before, after) => {
+        expect(found(Buffer.from(before + SECRET + after).toString("base64"))).toHaveLength(1);
+      }),
+    );
+  });
+
+  it("are found by one line of a key", () => {
+    const line = "MHcCAQEEIBkg4LVWM9nuwNSk3yByxZpYRTBnVJk5GkMpGHmN0PJDoAoGCCqGSM49";
+    expect(found(`"${line}\\n"`, `-----BEGIN EC PRIVATE KEY-----\n${line}\n-----END EC PRIVATE KEY-----\n`)).toHaveLength(1);
+  });
+
+  it("are not taken where anything might be one", () => {
+    expect(() => found("", "first")).toThrow(/less than 12/);
+  });
+});
