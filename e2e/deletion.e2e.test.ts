@@ -3,14 +3,16 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ACCOUNTS_NAMESPACE, LABEL_MANAGED_BY, MANAGED_BY, USER_FINALIZER } from "../src/domain/names.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import { type SeenApplication, watchApplications } from "./application-watch.ts";
 import { lookAtEnvironments, playEnvironments } from "./environments.ts";
 import { callHarness } from "./harness-client.ts";
 import { startTargetCluster, TARGET_TYPES, type TargetCluster } from "./target-cluster.ts";
-import { conditionOf, configMapFile, openWorkspace, openWorld, TYPES, until, type World } from "./world.ts";
+import { conditionOf, configMapFile, IS_LONG, openWorkspace, openWorld, TYPES, until, type World } from "./world.ts";
 
 /** Longer than a deletion may take before it is called blocked. */
 const LONG_MS = 10 * 60_000;
 const HOLD = "example.com/hold";
+const EARLY = IS_LONG ? 60 : 16;
 const ROLES: ResourceType = { ...TYPES.roleBinding, plural: "roles", kind: "Role" };
 /** Tables in which a namespace leaves rows that have to go with it. */
 const RECORDED = [
@@ -102,6 +104,40 @@ describe("a deletion", () => {
         (resource) => resource === undefined,
       );
       expect(await objects[name]()).toBeUndefined();
+    }
+  });
+});
+
+describe("a deployment that is deleted while Argo CD is at work on it", () => {
+  it("leaves nothing behind, whether its first sync is about to begin, under way or just over (I2)", async () => {
+    const workspace = await openWorkspace(world, "end-early");
+    const names = Array.from({ length: EARLY }, (_, index) => `early-${index}`);
+    await world.git.commit("end-early", Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, {})])));
+    const watch = await watchApplications(world);
+    const moments: readonly ((application: SeenApplication) => boolean)[] = [
+      () => true,
+      ({ operation, status }) => operation !== undefined || status?.operationState !== undefined,
+      ({ status }) => status?.operationState !== undefined,
+      ({ status }) => status?.operationState?.phase === "Succeeded",
+    ];
+    try {
+      for (const [index, name] of names.entries()) {
+        await deploy(workspace, name, undefined, [USER_FINALIZER]);
+        await watch.first(
+          (application) => application.spec?.source?.path === name && moments[index % moments.length]?.(application) === true,
+        );
+        await workspace.remove(name);
+      }
+      for (const name of names)
+        await until(
+          `${name} gone`,
+          () => workspace.read(name),
+          (resource) => resource === undefined,
+        );
+      const left = await Promise.all(names.map((name) => workspace.configMap(name)));
+      expect(left.filter((found) => found !== undefined && found.metadata.deletionTimestamp === undefined)).toEqual([]);
+    } finally {
+      await watch.close();
     }
   });
 });

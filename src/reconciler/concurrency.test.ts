@@ -24,7 +24,10 @@ describe("a watch that is behind", () => {
     const second = await world.rows.addApplication("team-a", "second");
     const at = { namespace: seated.instance.namespace, name: second.argoName };
     world.engineServer.faults.silenceWatches();
-    await world.hands.engine.create(APPLICATIONS, { ...(await readApplication(seated)), metadata: { ...at } } as KubeObject, world.signal);
+    // Argo CD has looked at it: nothing is waited for but the watch.
+    const status = { reconciledAt: "2026-01-01T00:00:00Z" };
+    const made = { ...(await readApplication(seated)), metadata: { ...at }, status } as KubeObject;
+    await world.hands.engine.create(APPLICATIONS, made, world.signal);
     world.rows.mute(false);
     await world.rows.deleteApplication(second, "cascade");
     await eventually("it is on its way out", async () => {

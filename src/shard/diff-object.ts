@@ -27,6 +27,8 @@ export type ObjectAction<T extends ObservedObject> =
   | { readonly kind: "gone" }
   /** It is on its way out; nothing can be done before its end. */
   | { readonly kind: "await-end"; readonly observed: T }
+  /** Something is under way in it that has to end first. */
+  | { readonly kind: "await-rest"; readonly observed: T }
   /** It was written under newer rows than ours: we are late, and must read them. */
   | { readonly kind: "fenced"; readonly by: Fence };
 

@@ -3,6 +3,7 @@ import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
 import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_UNIT } from "../domain/names.ts";
 import type { EngineStatus } from "../domain/status.ts";
 import type { ObservedObject } from "./managed-object.ts";
+import { ANNOTATION_REFRESH } from "./names.ts";
 import { asArray, asObject, parseObject } from "./parse-object.ts";
 import { type ObservedSync, parseSync } from "./parse-sync.ts";
 import { parseTime, projectStatus } from "./project-status.ts";
@@ -15,6 +16,10 @@ export interface ObservedApplication extends ObservedObject {
   /** Absent until the controller has said something. */
   readonly report: { readonly status: EngineStatus; readonly hash: string; readonly reconciledAt: Millis | undefined } | undefined;
   readonly sync: ObservedSync;
+  /** It follows Git by itself. */
+  readonly isAutomated: boolean;
+  /** Argo CD was asked to look at it again and has not finished that. */
+  readonly isRefreshing: boolean;
 }
 
 export function parseApplication(raw: unknown): ObservedApplication | undefined {
@@ -27,6 +32,8 @@ export function parseApplication(raw: unknown): ObservedApplication | undefined 
     deletingSince: parseTime(meta["deletionTimestamp"]),
     report: projectStatus(asObject(raw)["status"]),
     sync: parseSync(raw),
+    isAutomated: asObject(asObject(asObject(raw)["spec"])["syncPolicy"])["automated"] !== undefined,
+    isRefreshing: asObject(meta["annotations"])[ANNOTATION_REFRESH] !== undefined,
   };
 }
 

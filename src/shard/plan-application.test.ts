@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { millis } from "../domain/clock.ts";
 import type { Deletion } from "../domain/workspace.ts";
 import { applyJsonPatch } from "../runtime/kube/testing/json-patch.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { parseApplication } from "./parse-application.ts";
-import type { ApplicationAction } from "./plan-application.ts";
+import type { ApplicationAction, ApplicationWish } from "./plan-application.ts";
 import { CASCADE_FINALIZER, deletionOf, planApplication, planRelease } from "./plan-application.ts";
 import { renderApplication } from "./render-application.ts";
 import type { Stored } from "./testing/builders.ts";
@@ -56,9 +57,12 @@ function createPlace(initial?: Stored) {
   };
 }
 
+/** Patience is over unless said otherwise: {@link restlessnessOf} has tests of its own. */
+const wished = (deletion: Deletion, isPatient = false): ApplicationWish => ({ deletion, now: millis(0), isPatient });
+
 function drive(place: ReturnType<typeof createPlace>, desired: DesiredObject, deletion: Deletion): ApplicationAction {
   for (let step = 0; step < 8; step += 1) {
-    const action = planApplication(desired, deletion, place.observed());
+    const action = planApplication(desired, wished(deletion), place.observed());
     if (["settled", "gone", "await-end", "fenced"].includes(action.kind)) return action;
     place.carryOut(action);
   }
@@ -127,13 +131,13 @@ describe("an Application that is wanted", () => {
   test("keeps finalizers that Argo CD put on for hooks", () => {
     const raw = stored(wish());
     raw.metadata["finalizers"] = [OTHER];
-    expect(planApplication(wish(), "none", parseApplication(raw)).kind).toBe("settled");
+    expect(planApplication(wish(), wished("none"), parseApplication(raw)).kind).toBe("settled");
   });
 
   test("is left alone by rows of an older epoch or revision, whatever they want (I7)", () => {
     for (const newer of [wish(1, 8), wish(4, 7)]) {
       for (const deletion of ["none", "cascade"] as const)
-        expect(planApplication(wish(2, 7, "other"), deletion, parseApplication(stored(newer))).kind).toBe("fenced");
+        expect(planApplication(wish(2, 7, "other"), wished(deletion), parseApplication(stored(newer))).kind).toBe("fenced");
     }
   });
 });
@@ -153,11 +157,11 @@ describe("an Application that was deleted by its user", () => {
 
   test("gets its finalizer before it is deleted, not after", () => {
     const place = createPlace(stored(wish()));
-    const first = planApplication(wish(), "cascade", place.observed());
+    const first = planApplication(wish(), wished("cascade"), place.observed());
     expect(first.kind).toBe("change");
     place.carryOut(first);
     expect(place.raw()?.metadata["finalizers"]).toEqual([CASCADE_FINALIZER]);
-    expect(planApplication(wish(), "cascade", place.observed())).toMatchObject({
+    expect(planApplication(wish(), wished("cascade"), place.observed())).toMatchObject({
       kind: "delete",
       preconditions: { uid: "object-1", resourceVersion: "101" },
     });
@@ -165,10 +169,10 @@ describe("an Application that was deleted by its user", () => {
 
   test("is not taken for a wanted one by somebody who read the row before it was marked", () => {
     const place = createPlace(stored(wish()));
-    place.carryOut(planApplication(wish(), "cascade", place.observed()));
-    expect(planApplication(wish(), "none", place.observed()).kind).toBe("fenced");
+    place.carryOut(planApplication(wish(), wished("cascade"), place.observed()));
+    expect(planApplication(wish(), wished("none"), place.observed()).kind).toBe("fenced");
     place.remove();
-    expect(planApplication(wish(), "none", place.observed()).kind).toBe("fenced");
+    expect(planApplication(wish(), wished("none"), place.observed()).kind).toBe("fenced");
   });
 
   test("leaves its workloads where they are to stay, even if a cascade had begun", () => {

@@ -1,3 +1,4 @@
+import type { Millis } from "../domain/clock.ts";
 import { ANNOTATION_EPOCH } from "../domain/names.ts";
 import type { Application, Deletion } from "../domain/workspace.ts";
 import type { ObjectAction, PatchOperation } from "./diff-object.ts";
@@ -5,6 +6,7 @@ import { diffObject, escapePointer, guards, mapChanges, newerFence, planRemoval 
 import type { DesiredObject, Fence } from "./managed-object.ts";
 import { ANNOTATION_POKE, ANNOTATION_REFRESH, ANNOTATION_REVISION } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
+import { calm, restlessnessOf } from "./restlessness.ts";
 
 /** Makes Argo CD delete what the application deployed, in the background, before its Application goes. */
 export const CASCADE_FINALIZER = "resources-finalizer.argocd.argoproj.io/background";
@@ -20,11 +22,25 @@ export type ApplicationAction = ObjectAction<ObservedApplication>;
  *
  * A wanted one is created, or patched under tests of uid, resourceVersion and epoch. One that is being deleted although it
  * is wanted was deleted by hand: it loses the cascade finalizer, so that the workloads stay, and is made anew once gone. An
- * unwanted one gets the cascade finalizer (unless its workloads are to stay) and only then is deleted, under
- * preconditions.
+ * unwanted one gets the cascade finalizer (unless its workloads are to stay), is brought to rest while there is patience for that, and
+ * only then is deleted, under preconditions.
  */
-export function planApplication(desired: DesiredObject, deletion: Deletion, observed: ObservedApplication | undefined): ApplicationAction {
-  return deletion === "none" ? planPresence(desired, observed) : planDeletion(desired, deletion === "cascade", observed);
+export function planApplication(
+  desired: DesiredObject,
+  wish: ApplicationWish,
+  observed: ObservedApplication | undefined,
+): ApplicationAction {
+  if (wish.deletion === "none") return planPresence(desired, observed);
+  // The finalizer cannot be added to what is already being deleted, but it can be taken off.
+  return wish.deletion === "cascade" ? planCascade(desired, wish, observed) : planOrphaning(desired, observed);
+}
+
+/** What is to become of an Application. */
+export interface ApplicationWish {
+  readonly deletion: Deletion;
+  readonly now: Millis;
+  /** Whether a cascade may still wait until nothing is under way in it. */
+  readonly isPatient: boolean;
 }
 
 /** What is to become of the application's deployed objects; `none` only where its row is not marked as deleted. */
@@ -67,15 +83,29 @@ function refresh(desired: DesiredObject, observed: ObservedApplication): readonl
   return [{ op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_REFRESH)}`, value: "normal" }];
 }
 
-function planDeletion(desired: DesiredObject, isCascade: boolean, observed: ObservedApplication | undefined): ApplicationAction {
-  const fence = markFence(desired.fence);
-  const newer = observed === undefined ? undefined : newerFence(fence, observed);
-  if (newer !== undefined) return { kind: "fenced", by: newer };
-  // The finalizer cannot be added to what is already being deleted, but it can be taken off.
-  if (!isCascade) return planRelease(observed);
+function planOrphaning(desired: DesiredObject, observed: ObservedApplication | undefined): ApplicationAction {
+  return fencedOff(desired, observed) ?? planRelease(observed);
+}
+
+function planCascade(
+  desired: DesiredObject,
+  { now, isPatient }: ApplicationWish,
+  observed: ObservedApplication | undefined,
+): ApplicationAction {
+  const fenced = fencedOff(desired, observed);
+  if (fenced !== undefined) return fenced;
   if (observed === undefined || observed.isDeleting) return planRemoval(observed);
-  const marks = [...setFinalizers(observed, withCascade(observed)), ...unpause(observed), ...mark(desired, fence, observed)];
-  return marks.length > 0 ? change(observed, marks) : planRemoval(observed);
+  const restlessness = isPatient ? restlessnessOf(observed, now) : undefined;
+  const calming = restlessness === undefined ? [] : calm(observed, restlessness);
+  const fence = markFence(desired.fence);
+  const marks = [...setFinalizers(observed, withCascade(observed)), ...unpause(observed), ...mark(desired, fence, observed), ...calming];
+  if (marks.length > 0) return change(observed, marks);
+  return restlessness === undefined ? planRemoval(observed) : { kind: "await-rest", observed };
+}
+
+function fencedOff(desired: DesiredObject, observed: ObservedApplication | undefined): ApplicationAction | undefined {
+  const newer = observed === undefined ? undefined : newerFence(markFence(desired.fence), observed);
+  return newer === undefined ? undefined : { kind: "fenced", by: newer };
 }
 
 /**

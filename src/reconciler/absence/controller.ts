@@ -7,7 +7,7 @@ import type { Carrier } from "../object/controller.ts";
 import type { Progress } from "../progress/controller.ts";
 import { waits } from "../progress/reasons.ts";
 import type { Rows } from "../rows/controller.ts";
-import type { Host } from "../seats/controller.ts";
+import type { Host, Hosts } from "../seats/controller.ts";
 
 export interface AbsenceDeps {
   readonly rows: Rows;
@@ -32,4 +32,14 @@ export async function takeOff(
   if (deletion === "none") return progress.waits(application, waits.environment(environment), signal);
   progress.done(application.id);
   if (end.kind === "gone") await rows.forget(application.id, signal);
+}
+
+/** The instance that holds the unit cannot be reached from here, or is somebody else's to write to. */
+export async function awaitHost(
+  { hosts, progress }: Pick<AbsenceDeps, "progress"> & { readonly hosts: Hosts },
+  { application, unit }: DesiredApplication,
+  signal: AbortSignal,
+): Promise<WorkResult | void> {
+  const what = unit.owner === undefined ? undefined : hosts.whyNot(unit.owner);
+  return what === undefined ? progress.done(application.id) : progress.waits(application, what, signal);
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId, UnitId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import { acknowledgementOf } from "../../shard/acknowledge.ts";
@@ -7,12 +8,13 @@ import { deletionOf, planApplication } from "../../shard/plan-application.ts";
 import { renderApplication, type Target, targetOf } from "../../shard/render-application.ts";
 import type { Destination } from "../../shard/seat.ts";
 import type { DesiredApplication } from "../../store/shard/port.ts";
-import { takeOff } from "../absence/controller.ts";
+import { awaitHost, takeOff } from "../absence/controller.ts";
 import type { Carrier } from "../object/controller.ts";
 import type { Progress } from "../progress/controller.ts";
 import { waits } from "../progress/reasons.ts";
 import type { Rows } from "../rows/controller.ts";
 import type { Host, Hosts } from "../seats/controller.ts";
+import { createRestPatience } from "./rest-patience.ts";
 import { createWaitingRows } from "./waiting-rows.ts";
 
 /** Makes one Argo CD Application equal to its row. */
@@ -30,6 +32,7 @@ export interface ApplicationControllerDeps {
   readonly carrier: Carrier;
   readonly progress: Progress;
   readonly destination: Destination;
+  readonly clock: Clock;
   /** Asks for the unit's objects, which must stand before the unit's Applications. */
   readonly requestUnit: (id: UnitId) => void;
   /** A manual application stands as its row wants it: syncs that waited for that may begin. */
@@ -37,19 +40,25 @@ export interface ApplicationControllerDeps {
 }
 
 const UNSYNCED_RETRY_MS = 250;
+/** Reports of Argo CD alone ask for no look at an Application. */
+const RESTLESS_RETRY_MS = 250;
 
 export function createApplicationController(deps: ApplicationControllerDeps): ApplicationController {
-  const { rows, hosts, progress } = deps;
+  const { rows, hosts, progress, clock } = deps;
   const primed = new Map<ApplicationId, DesiredApplication>();
   const waiting = createWaitingRows<DesiredApplication>();
+  const patience = createRestPatience(clock);
 
-  const bringAbout = async (row: DesiredApplication, host: Host, target: Target, signal: AbortSignal): Promise<void> => {
+  const bringAbout = async (row: DesiredApplication, host: Host, target: Target, signal: AbortSignal): Promise<WorkResult | void> => {
     const { application, unit, workspace, acknowledged } = row;
     const seat = { unit, workspace, instance: host.instance };
     const desired = renderApplication(seat, application, target);
     const deletion = deletionOf(application);
-    const plan = (observed: ObservedApplication | undefined) => planApplication(desired, deletion, observed);
+    const wish = { deletion, now: clock.now(), isPatient: deletion === "cascade" && patience.has(application.id) };
+    const plan = (observed: ObservedApplication | undefined) => planApplication(desired, wish, observed);
     const end = await deps.carrier.carryOut({ objects: host.engine.applications, at: desired.at, plan, name: "application" }, signal);
+    if (end.kind === "await-rest") return awaitRest(row, signal);
+    patience.forget(application.id);
     if (end.kind === "await-end") return progress.ends(row, end.observed, signal);
     progress.done(application.id);
     if (end.kind === "gone") await rows.forget(application.id, signal);
@@ -60,6 +69,9 @@ export function createApplicationController(deps: ApplicationControllerDeps): Ap
     await rows.acknowledge(news, signal);
     if (application.spec.type === "manual") deps.onApplied(application.id, unit.id);
   };
+
+  const awaitRest = (row: DesiredApplication, signal: AbortSignal): Promise<WorkResult> =>
+    progress.waits(row.application, waits.rest, signal).then(() => ({ requeueAfterMs: RESTLESS_RETRY_MS }));
 
   const awaitUnit = (row: DesiredApplication, signal: AbortSignal): Promise<WorkResult> => {
     waiting.add(row);
@@ -79,7 +91,7 @@ export function createApplicationController(deps: ApplicationControllerDeps): Ap
     const target = targetOf(row, application, { own: deps.destination, environment: row.environment });
     if (target === undefined) return takeOff(deps, { row, host }, signal);
     if (isWanted && row.unitAppliedRevision < unit.desiredRevision) return awaitUnit(row, signal);
-    await bringAbout(row, host, target, signal);
+    return bringAbout(row, host, target, signal);
   };
 
   return {
@@ -88,7 +100,7 @@ export function createApplicationController(deps: ApplicationControllerDeps): Ap
       const row = primed.get(id) ?? (await rows.readApplication(id, signal));
       primed.delete(id);
       waiting.remove(id);
-      if (row === undefined) return progress.done(id);
+      if (row === undefined) return void [patience.forget(id), progress.done(id)];
       try {
         return await reconcileRow(row, signal);
       } catch (error) {
@@ -104,15 +116,4 @@ export function createApplicationController(deps: ApplicationControllerDeps): Ap
       return released.map((row) => row.application.id);
     },
   };
-}
-
-type Waiting = Pick<ApplicationControllerDeps, "hosts" | "progress">;
-
-async function awaitHost(
-  { hosts, progress }: Waiting,
-  { application, unit }: DesiredApplication,
-  signal: AbortSignal,
-): Promise<WorkResult | void> {
-  const what = unit.owner === undefined ? undefined : hosts.whyNot(unit.owner);
-  return what === undefined ? progress.done(application.id) : progress.waits(application, what, signal);
 }

@@ -6,7 +6,7 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 import type { ManagedObjects } from "../port.ts";
 
 /** Where an object was brought to. */
-export type Settlement<T extends ObservedObject> = Extract<ObjectAction<T>, { kind: "settled" | "gone" | "await-end" }>;
+export type Settlement<T extends ObservedObject> = Extract<ObjectAction<T>, { kind: "settled" | "gone" | "await-end" | "await-rest" }>;
 
 interface Task<T extends ObservedObject> {
   readonly objects: ManagedObjects<T>;
@@ -59,7 +59,7 @@ export function createCarrier(deps: { readonly log: Log; readonly metrics: Metri
 
 /** Where this leaves the object; `undefined` when there is a step to take. `isFresh`: the cluster itself was asked. */
 function settlementOf<T extends ObservedObject>(task: Task<T>, action: ObjectAction<T>, isFresh: boolean): Settlement<T> | undefined {
-  if (action.kind === "settled" || action.kind === "await-end") return action;
+  if (action.kind === "settled" || action.kind === "await-end" || action.kind === "await-rest") return action;
   // The watch may be behind a creation; what is forgotten on its word would stay for ever.
   if (action.kind === "gone") return isFresh ? action : undefined;
   if (action.kind !== "fenced") return undefined;

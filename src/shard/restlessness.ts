@@ -1,0 +1,57 @@
+import type { Millis } from "../domain/clock.ts";
+import type { PatchOperation } from "./diff-object.ts";
+import { escapePointer } from "./diff-object.ts";
+import { ANNOTATION_REFRESH } from "./names.ts";
+import type { ObservedApplication } from "./parse-application.ts";
+
+/**
+ * Why an Application cannot be deleted yet with what it deployed. `requested`: a sync is asked for and not begun; `syncing`, `ending`:
+ * one is under way, or being stopped; `unlooked`: a first look at it, which may begin a sync, is not over; `unsettled`: a sync has
+ * just ended, and Argo CD may not have seen yet what it made.
+ */
+export type Restlessness = "requested" | "syncing" | "ending" | "unlooked" | "unsettled";
+
+/**
+ * How much later than the end of a sync Argo CD must have compared, in ms. Times have whole seconds, so it is one second at the least;
+ * events of a cluster enter its cache in batches every 100 ms.
+ */
+const SETTLED_AFTER_MS = 2000;
+/** A sync that ended longer ago than this, in ms, is settled even where Git keeps Argo CD from comparing. Wide, as clocks differ. */
+const LONG_AGO_MS = 30_000;
+
+/**
+ * Decides whether a cascade may begin. Argo CD ends a sync before it deletes, and then deletes what its cluster cache shows: what the
+ * sync made a moment ago is not in there yet, and would stay behind for ever (processAppOperationQueueItem and
+ * finalizeApplicationDeletion of its application controller). `undefined`: nothing is under way, and the last sync has settled.
+ */
+export function restlessnessOf(observed: ObservedApplication, now: Millis): Restlessness | undefined {
+  const { operation, state } = observed.sync;
+  const isUnderWay = state?.phase === "Running" || state?.phase === "Terminating";
+  if (operation !== undefined) return isUnderWay ? (state.phase === "Running" ? "syncing" : "ending") : "requested";
+  // Said to be under way although nothing is asked for: nobody goes on with it.
+  if (isUnderWay) return undefined;
+  return state === undefined ? restlessnessOfUnsynced(observed) : restlessnessOfSynced(observed, state.finishedAt, now);
+}
+
+function restlessnessOfUnsynced({ isAutomated, isRefreshing, report }: ObservedApplication): Restlessness | undefined {
+  return (isAutomated || isRefreshing) && report?.reconciledAt === undefined ? "unlooked" : undefined;
+}
+
+function restlessnessOfSynced({ report }: ObservedApplication, finishedAt: Millis | undefined, now: Millis): Restlessness | undefined {
+  if (finishedAt === undefined || now - finishedAt > LONG_AGO_MS) return undefined;
+  const comparedAt = report?.reconciledAt;
+  return comparedAt !== undefined && comparedAt - finishedAt >= SETTLED_AFTER_MS ? undefined : "unsettled";
+}
+
+/** What brings a restless Application to rest: no sync begins by itself any more, one under way is stopped, Argo CD looks once more. */
+export function calm(observed: ObservedApplication, restlessness: Restlessness): readonly PatchOperation[] {
+  return [
+    ...(observed.isAutomated ? [{ op: "remove", path: "/spec/syncPolicy/automated" } as const] : []),
+    ...(restlessness === "syncing" ? [{ op: "add", path: "/status/operationState/phase", value: "Terminating" } as const] : []),
+    ...(LOOKS.has(restlessness) && !observed.isRefreshing
+      ? [{ op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_REFRESH)}`, value: "normal" } as const]
+      : []),
+  ];
+}
+
+const LOOKS: ReadonlySet<Restlessness> = new Set(["unlooked", "unsettled"]);
