@@ -26,12 +26,22 @@ export const allReady = (world: World): Promise<unknown> =>
   );
 
 /** Sum of a metric's samples over all control planes whose labels fit, as Prometheus would read it now. */
-export async function sumOf({ harness }: World, metric: string, fits: (labels: string) => boolean = () => true): Promise<number> {
+export async function sumOf(world: World, metric: string, fits: (labels: string) => boolean = () => true): Promise<number> {
+  const samples = await samplesOf(world, metric);
+  return [...samples].reduce((sum, [labels, value]) => (fits(labels) ? sum + value : sum), 0);
+}
+
+/** A metric's samples by their labels, each summed over all control planes. */
+export async function samplesOf({ harness }: World, metric: string): Promise<ReadonlyMap<string, number>> {
   const texts = await Promise.all(harness.argosyUrls.map((url) => fetch(`${url}/metrics`).then((response) => response.text())));
-  const samples = texts
-    .flatMap((text) => text.split("\n"))
-    .filter((line) => line.startsWith(`${metric}{`) || line.startsWith(`${metric} `));
-  return samples.filter(fits).reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
+  const samples = new Map<string, number>();
+  for (const line of texts.flatMap((text) => text.split("\n"))) {
+    if (!line.startsWith(`${metric}{`) && !line.startsWith(`${metric} `)) continue;
+    const end = line.lastIndexOf(" ");
+    const labels = line.slice(metric.length, end);
+    samples.set(labels, (samples.get(labels) ?? 0) + Number(line.slice(end + 1)));
+  }
+  return samples;
 }
 
 /** Runs something while a way is disturbed, and lets the way be as it was whatever happens. */
