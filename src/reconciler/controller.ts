@@ -18,6 +18,7 @@ import { createCarrier } from "./object/controller.ts";
 import type { ApiCluster, EngineShard, Engines } from "./port.ts";
 import { createProgress } from "./progress/controller.ts";
 import { createQueues } from "./queues/controller.ts";
+import { createRegisterKeeper } from "./register/controller.ts";
 import { createRepositoriesController } from "./repositories/controller.ts";
 import { createRows } from "./rows/controller.ts";
 import { createHosts } from "./seats/controller.ts";
@@ -29,7 +30,7 @@ import { createTriggers } from "./triggers/controller.ts";
 import { createUnitController, type UnitControllerDeps } from "./unit/controller.ts";
 
 export interface ReconcilerDeps {
-  readonly store: Pick<Store, "shards" | "statuses" | "syncRuns" | "fleet" | "credentials" | "changes">;
+  readonly store: Pick<Store, "shards" | "statuses" | "syncRuns" | "fleet" | "credentials" | "decisions" | "changes">;
   readonly apiCluster: ApiCluster;
   readonly engines: Engines;
   /** By instance id. */
@@ -77,7 +78,8 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const base = { ...deps, ...store, rows: createRows(store), hosts, carrier: createCarrier(deps), requestUnit, requestInstance };
   const progress = createProgress({ ...base, blockages: createBlockageWatch({ ...deps, held: apiCluster.held }) });
   const repositories = createRepositoriesController(base);
-  const parts = { ...base, progress, repositories, impersonation: createImpersonationController(base) };
+  const register = createRegisterKeeper(base);
+  const parts = { ...base, progress, repositories, register, impersonation: createImpersonationController(base) };
   const watched = new Map<string, EngineShard>();
   const events = createEvents({ requests: queues, partition });
   const applications = createApplicationController({ ...parts, onApplied: requestSync });
@@ -100,14 +102,14 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     triggers.stop();
     survey.end();
     unfollow();
-    await queues.stop();
+    await Promise.all([queues.stop(), register.stop()]);
   };
 
   return {
     start(signal) {
       signal.addEventListener("abort", () => void stop(), { once: true });
       unfollow = events.followApiCluster(apiCluster);
-      queues.start();
+      [queues, register].forEach((each) => each.start());
       queues.requestDeployer();
       triggers.start();
     },

@@ -4,7 +4,7 @@ import type { Discovery, PolicyRule } from "../shard/deployer-rules.ts";
 import type { PatchOperation, Preconditions } from "../shard/diff-object.ts";
 import type { Manifest, ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-object.ts";
 import type { ObservedApplication } from "../shard/parse-application.ts";
-import type { ObservedRole, ObservedToken } from "../shard/parse-rights.ts";
+import type { ObservedBinding, ObservedRole, ObservedToken } from "../shard/parse-rights.ts";
 
 /**
  * The objects of one kind that carry our label, kept by a watch, and conditional writes to them. Errors are those of the
@@ -49,7 +49,7 @@ export interface ApiCluster {
   /** Who may impersonate whom. */
   readonly roles: ManagedObjects<ObservedRole>;
   /** Registers in users' namespaces, and the bindings of `roles`. */
-  readonly bindings: ManagedObjects<ObservedObject>;
+  readonly bindings: ManagedObjects<ObservedBinding>;
   readonly readers: ManagedObjects<ObservedObject>;
   readonly deployer: DeployerRole;
   readonly held: HeldObjects;

@@ -4,6 +4,7 @@ import type { Instance } from "../domain/instance.ts";
 import type { Application, PlacementUnit } from "../domain/workspace.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
+import { createSeededRng } from "../runtime/rng.ts";
 import { projectName } from "../shard/names.ts";
 import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
 import { silentLog } from "../telemetry/log.ts";
@@ -17,6 +18,7 @@ import { createInstanceController } from "./instance/controller.ts";
 import { createCarrier } from "./object/controller.ts";
 import type { ApiCluster, EngineShard } from "./port.ts";
 import { createProgress } from "./progress/controller.ts";
+import { createRegisterKeeper } from "./register/controller.ts";
 import { createRepositoriesController } from "./repositories/controller.ts";
 import { createRows } from "./rows/controller.ts";
 import { createHosts } from "./seats/controller.ts";
@@ -69,8 +71,10 @@ function build(plainApi: ApiCluster, plainEngine: EngineShard) {
   const progress = createProgress({ ...common, rows, blockages: createBlockageWatch({ ...common, held: plainApi.held }) });
   const entries = createEnvironmentEntries({ ...common, credentials: wrap(store.credentials), shards, rows, carrier });
   const sweep = { sweep: async () => undefined, distrust: () => undefined };
+  const register = createRegisterKeeper({ ...common, shards, carrier, apiCluster, decisions: store.decisions, rng: createSeededRng("r") });
   return {
     engine,
+    bindings: plainApi.bindings,
     instances: createInstanceController({ ...common, hosts, carrier, apiCluster, impersonation, sweep }),
     applications: createApplicationController({
       ...common,
@@ -90,6 +94,7 @@ function build(plainApi: ApiCluster, plainEngine: EngineShard) {
       apiCluster,
       impersonation,
       entries,
+      register,
       repositories: createRepositoriesController({ ...common, carrier, credentials: wrap(store.credentials) }),
       progress,
       requestInstance: () => undefined,
@@ -281,6 +286,25 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
       return { run: () => work.units.reconcile(seated.unit.id, world.signal), check: () => isStanding(seated) };
     });
     expect(broken).toContain("delete");
+  });
+
+  test("while a register with a forged epoch and foreign subjects is put back", async () => {
+    const broken = await breakEach(mode, async () => {
+      const seated = await seat(true);
+      const annotations = { "argosy.dev/epoch": "999999999" };
+      const at = { namespace: `team-${count}`, name: "argosy-deployer" };
+      await world.hands.api.mergePatch(ROLE_BINDINGS, at, { metadata: { annotations }, subjects: [] }, world.signal);
+      await eventually("the edit is seen", () => work.bindings.get(at)?.epoch === 999_999_999);
+      const check = async () => {
+        await isStanding(seated);
+        expect((await readRegister(seated)).raw).toMatchObject({
+          metadata: { annotations: { "argosy.dev/epoch": String(seated.unit.epoch) } },
+          subjects: [{ kind: "ServiceAccount" }],
+        });
+      };
+      return { run: () => work.units.reconcile(seated.unit.id, world.signal), check };
+    });
+    expect(broken).toEqual(expect.arrayContaining(["readUnit", "patch"]));
   });
 
   test("while it is taken down", async () => {

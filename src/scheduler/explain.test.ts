@@ -49,6 +49,17 @@ function explained(seats: readonly Seat[], owner?: string) {
 }
 
 describe("explaining a placement", () => {
+  it("says that somebody changed the register, beside why the unit lives there", () => {
+    const { stored } = explained([aSeat("a", 2_000)], "a");
+    const reason = "the register was edited and put back";
+    const repair = { ...stored, kind: "register", verdict: "REPAIRED", rule: "EDITED", details: { reason } } as const;
+    const unit = { id: "u-1", workspaceId: "w-1", bucket: 0, class: "c", owner: "a", epoch: 7, phase: "IDLE" } as unknown as PlacementUnit;
+    const about = { unit, namespace: "anna", directive: NO_DIRECTIVE, instanceName: (id: string) => id };
+    const lines = explainUnit({ ...about, decisions: [repair, stored] });
+    expect(lines[1]).toBe(`  2023-11-14T22:13:20Z ${reason}`);
+    expect(lines[2]).toContain("a was chosen");
+  });
+
   it("names the preferred instance, who was refused with numbers, and what would move the unit", () => {
     const { lines } = explained([aSeat("a", 2_000), aSeat("b", 2_000), aSeat("c", 89_500)], "a");
     expect(lines).toEqual([

@@ -23,7 +23,9 @@ export function explainUnit({ unit, namespace, directive, decisions, instanceNam
   const where =
     unit.owner === undefined ? "waits for capacity" : `lives on ${instanceName(unit.owner)} (epoch ${unit.epoch}, ${unit.phase})`;
   const last = decisions.find((decision) => decision.kind === "placement");
-  const head = [`workspace ${namespace} ${where}, class ${unit.class}`, ...explainDirective(directive, instanceName)];
+  const repaired = decisions.find((decision) => decision.kind === "register");
+  const orders = [...explainDirective(directive, instanceName), ...(repaired === undefined ? [] : explainRepair(repaired))];
+  const head = [`workspace ${namespace} ${where}, class ${unit.class}`, ...orders];
   if (last === undefined) return [...head, "  nothing was decided about it yet"];
   return [...head, ...(last.verdict === "MOVED" ? explainMove : explainPlacement)(last, instanceName)];
 }
@@ -34,6 +36,11 @@ function explainDirective({ pin, hold }: Directive, instanceName: (id: string) =
     pin === undefined ? [] : [`pinned to ${pin.kind === "pool" ? `pool ${pin.pool}` : instanceName(pin.instance)}${said(pin)}`];
   const held = hold === undefined ? [] : [`not moved until ${rfc3339(hold.until)} unless it must be${said(hold)}`];
   return [...pinned, ...held].map((line) => `  ${line}`);
+}
+
+/** That somebody else changed what gives the owner its right to write, and that it was put back. */
+function explainRepair({ at, details }: Decision): readonly string[] {
+  return typeof details["reason"] === "string" ? [`  ${rfc3339(at)} ${details["reason"]}`] : [];
 }
 
 function said({ actor, reason, at }: Said): string {

@@ -1,3 +1,4 @@
+import { FIELD_MANAGER } from "../domain/names.ts";
 import type { PolicyRule } from "./deployer-rules.ts";
 import type { ObservedObject } from "./managed-object.ts";
 import { asArray, asObject, asString, parseObject } from "./parse-object.ts";
@@ -10,6 +11,42 @@ export interface ObservedRole extends ObservedObject {
 /** A Secret that the cluster fills with a ServiceAccount's token; no token yet is `undefined`. */
 export interface ObservedToken extends ObservedObject {
   readonly token: string | undefined;
+}
+
+/** Who wrote to an object last beside us, in the words of the API server; the name is the writer's own choice. */
+export interface LastWrite {
+  readonly manager: string;
+  readonly operation: string;
+  /** RFC 3339; empty where it is not given. */
+  readonly at: string;
+}
+
+/** A RoleBinding, and who else wrote to it. */
+export interface ObservedBinding extends ObservedObject {
+  readonly lastWrite: LastWrite | undefined;
+}
+
+export function parseBinding(raw: unknown): ObservedBinding | undefined {
+  const object = parseObject("binding", raw);
+  return object === undefined ? undefined : { ...object, lastWrite: parseLastWrite(asObject(asObject(raw)["metadata"])["managedFields"]) };
+}
+
+/** Longer names are cut: whoever writes may choose them. */
+const LONGEST_NAME = 100;
+
+function parseLastWrite(raw: unknown): LastWrite | undefined {
+  const writes = asArray(raw)
+    .map(asObject)
+    .map((entry) => ({ manager: plain(entry["manager"]), operation: plain(entry["operation"]), at: plain(entry["time"]) }))
+    .filter(({ manager }) => manager !== FIELD_MANAGER);
+  return writes.reduce<LastWrite | undefined>((last, write) => (last === undefined || write.at >= last.at ? write : last), undefined);
+}
+
+/** Printable ASCII of bounded length: it goes to people's terminals. */
+function plain(raw: unknown): string {
+  return asString(raw)
+    .slice(0, LONGEST_NAME)
+    .replaceAll(/[^ -~]|"/g, "?");
 }
 
 export function parseRole(raw: unknown): ObservedRole | undefined {

@@ -96,6 +96,11 @@ async function explainUnit(
   deps: ApiDeps,
   { unit, workspace, directive, nameOf }: UnitWithWorkspace & { readonly nameOf: (id: string) => string },
 ) {
-  const decisions = await deps.store.decisions.list({ subject: unit.id }, DECISIONS_SHOWN, deadline());
+  // Asked for apart: a register that is changed all the time must not crowd out why the unit lives where it does.
+  const kinds = ["placement", "register"] as const;
+  const found = await Promise.all(
+    kinds.map((kind) => deps.store.decisions.list({ subject: unit.id, kind }, DECISIONS_SHOWN / kinds.length, deadline())),
+  );
+  const decisions = found.flat().toSorted((a, b) => b.at - a.at);
   return { text: [...deps.explain({ unit, workspace, directive }, decisions, nameOf)], decisions: decisions.map(views.decisionView) };
 }

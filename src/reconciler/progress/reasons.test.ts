@@ -6,6 +6,7 @@ describe("what work is put off for", () => {
   test.each([
     waits.unlisted(name),
     waits.entry,
+    waits.repair,
     waits.unit,
     waits.going("the former project"),
     waits.going(waits.environmentEntry(name)),

@@ -16,7 +16,7 @@ import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import type { Store } from "../../store/port.ts";
 import type { RunIntent } from "../../store/sync-run/port.ts";
 
-export type ReconcilerStore = Pick<Store, "shards" | "statuses" | "syncRuns" | "fleet" | "credentials" | "changes">;
+export type ReconcilerStore = Pick<Store, "shards" | "statuses" | "syncRuns" | "fleet" | "credentials" | "decisions" | "changes">;
 
 /** Rows, and what others do to them. Each namespace is a workspace with one unit. */
 type CredentialOver = { readonly url?: string; readonly secret?: RepositorySecret; readonly createdAt?: string };
@@ -122,6 +122,7 @@ export function createTestRows(): TestRows {
       syncRuns: counted(memory.syncRuns),
       fleet: counted(memory.fleet),
       credentials: counted(memory.credentials),
+      decisions: counted(memory.decisions),
       changes: {
         ...memory.changes,
         subscribe(listener) {

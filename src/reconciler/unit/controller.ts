@@ -16,6 +16,7 @@ import type { ApiCluster } from "../port.ts";
 import type { Progress, UnitResult } from "../progress/controller.ts";
 import { waits } from "../progress/reasons.ts";
 import { createRazing, type UnitPart } from "../razing/controller.ts";
+import type { RegisterKeeper } from "../register/controller.ts";
 import type { RepositoriesController } from "../repositories/controller.ts";
 import type { Rows } from "../rows/controller.ts";
 import type { Host, Hosts } from "../seats/controller.ts";
@@ -34,6 +35,7 @@ export interface UnitControllerDeps {
   readonly impersonation: ImpersonationController;
   readonly entries: EnvironmentEntries;
   readonly repositories: RepositoriesController;
+  readonly register: Pick<RegisterKeeper, "put" | "waitMs">;
   readonly progress: Pick<Progress, "followUnit">;
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
@@ -59,7 +61,9 @@ export function createUnitController(deps: UnitControllerDeps): UnitController {
   const raise = async (row: DesiredUnit, host: Host, parts: readonly UnitPart[], signal: AbortSignal): Promise<UnitResult> => {
     const { unit } = row;
     const put = ({ kind, desired, objects }: UnitPart) =>
-      carrier.carryOut({ objects, at: desired.at, plan: (observed) => diffObject(desired, observed), name: kind }, signal);
+      kind === "register"
+        ? deps.register.put(row, desired, signal)
+        : carrier.carryOut({ objects, at: desired.at, plan: (observed) => diffObject(desired, observed), name: kind }, signal);
     const seat = { unit, workspace: row.workspace, instance: host.instance };
     const [ends, credentials, environments] = await allOrFirstFailure([
       allOrFirstFailure(parts.map(put)),
@@ -91,6 +95,8 @@ export function createUnitController(deps: UnitControllerDeps): UnitController {
     const unlisted = [host.engine, apiCluster].find((cluster) => !cluster.isSynced());
     if (unlisted !== undefined) return { requeueAfterMs: UNSYNCED_RETRY_MS, waits: [waits.unlisted(unlisted.cluster)] };
     const seat = { unit: row.unit, workspace: row.workspace, instance: host.instance };
+    const waitMs = deps.register.waitMs(id);
+    if (waitMs > 0) return { requeueAfterMs: waitMs, waits: [waits.repair] };
     const parts = partsOf(renderUnit(seat, { destination, namespaces, repoUrls: row.repoUrls, environments: row.environments }), host);
     if (row.workspace.state === "deleting" && row.applications === 0) return razing.raze(row, host, parts, signal).then(() => ({}));
     const entry = host.engine.entries.get({ namespace: host.instance.namespace, name: clusterEntryName(destination.server) });

@@ -4,7 +4,7 @@ import type { Rng } from "../../../domain/rng.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { parseApplication } from "../../../shard/parse-application.ts";
 import { parseObject } from "../../../shard/parse-object.ts";
-import { parseRole, parseToken } from "../../../shard/parse-rights.ts";
+import { parseBinding, parseRole, parseToken } from "../../../shard/parse-rights.ts";
 import type { OwnNamespaces } from "../../../shard/seat.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
@@ -57,7 +57,7 @@ export function createApiCluster(options: ClusterOptions & { readonly namespaces
     accounts: createManagedObjects({ ...accounts, type: SERVICE_ACCOUNTS, parse: (raw) => parseObject("account", raw) }),
     tokens: createManagedObjects({ ...accounts, type: SECRETS, parse: parseToken }),
     roles: createManagedObjects({ ...accounts, type: ROLES, parse: parseRole }),
-    bindings: createManagedObjects({ ...common, type: ROLE_BINDINGS, parse: (raw) => parseObject("binding", raw) }),
+    bindings: createManagedObjects({ ...common, type: ROLE_BINDINGS, parse: parseBinding }),
     readers: createManagedObjects({ ...common, type: CLUSTER_ROLE_BINDINGS, parse: (raw) => parseObject("reader", raw) }),
   };
   const deployer = createDeployerRole(client);

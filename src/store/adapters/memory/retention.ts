@@ -44,7 +44,7 @@ export function createRetentionStore(transact: Transact): RetentionStore {
 /** Whether it is the newest of its kind about something that is still there. Later entries of the array are newer at the same time. */
 function restsOn(tables: Tables, decision: Decision): boolean {
   const { subject, kind, at } = decision;
-  if (kind === "placement" && tables.units.get(subject as UnitId) === undefined) return false;
+  if ((kind === "placement" || kind === "register") && tables.units.get(subject as UnitId) === undefined) return false;
   if (kind === "instance" && !tables.instances.has(subject as InstanceId)) return false;
   if (kind === "directive" && !isDirected(tables, subject)) return false;
   if (kind === "plan" && !tables.plans.has(subject as PlanId)) return false;

@@ -11,6 +11,7 @@ import { hotStatuses } from "./009-hot-statuses.ts";
 import { directives } from "./012-directives.ts";
 import { loads } from "./013-loads.ts";
 import { plans } from "./014-plans.ts";
+import { repairs } from "./015-repairs.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -32,6 +33,7 @@ export const MIGRATIONS: readonly Migration[] = [
   directives,
   loads,
   plans,
+  repairs,
 ];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */

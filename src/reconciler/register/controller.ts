@@ -1,0 +1,66 @@
+import { StaleError } from "../../domain/errors.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
+import { diffObject } from "../../shard/diff-object.ts";
+import type { DesiredObject } from "../../shard/managed-object.ts";
+import type { ObservedBinding } from "../../shard/parse-rights.ts";
+import { judgeTampering, type Look } from "../../shard/tampering.ts";
+import type { DesiredUnit, ShardStore } from "../../store/shard/port.ts";
+import type { Carrier, Settlement } from "../object/controller.ts";
+import type { ApiCluster } from "../port.ts";
+import { createRepairJournal, type RepairJournal, type RepairJournalDeps } from "../repairs/controller.ts";
+
+/** Keeps registers as they should be. Unlike all else that is ours they stand where others may write. */
+export interface RegisterKeeper extends Pick<RepairJournal, "waitMs" | "start" | "stop" | "idle"> {
+  /** Makes the unit's register equal to `desired`; what somebody else did to it is told of. */
+  put(row: DesiredUnit, desired: DesiredObject, signal: AbortSignal): Promise<Settlement<ObservedBinding>>;
+}
+
+export interface RegisterDeps extends RepairJournalDeps {
+  readonly shards: Pick<ShardStore, "readUnit">;
+  readonly carrier: Carrier;
+  readonly apiCluster: Pick<ApiCluster, "bindings">;
+}
+
+/** Whoever forges the fence again and again is answered with the key's back-off. */
+const FORGERIES_AT_ONCE = 3;
+
+export function createRegisterKeeper(deps: RegisterDeps): RegisterKeeper {
+  const { shards, carrier, apiCluster } = deps;
+  const repairs = createRepairJournal(deps);
+  /** A fence is written after the row it stands for: read after it was seen, rows that are not newer than ours prove it forged. */
+  const areWeLate = async ({ id, epoch, desiredRevision }: PlacementUnit, signal: AbortSignal): Promise<boolean> => {
+    const now = (await shards.readUnit(id, signal))?.unit;
+    return now === undefined || now.epoch > epoch || now.desiredRevision > desiredRevision;
+  };
+
+  return {
+    ...repairs,
+    async put(row, desired, signal) {
+      const looks: Look[] = [];
+      const forged = new Set<string>();
+      const plan = (observed: ObservedBinding | undefined) => {
+        const isForged = observed !== undefined && forged.has(observed.resourceVersion);
+        const action = diffObject(desired, isForged ? { ...observed, epoch: undefined, revision: undefined } : observed);
+        looks.push({ observed, step: action.kind });
+        return action;
+      };
+      const carry = async (): Promise<Settlement<ObservedBinding>> => {
+        try {
+          return await carrier.carryOut({ objects: apiCluster.bindings, at: desired.at, plan, name: "register" }, signal);
+        } catch (error) {
+          const claimed = looks.at(-1);
+          if (!(error instanceof StaleError) || claimed?.step !== "fenced" || claimed.observed === undefined) throw error;
+          if (forged.size === FORGERIES_AT_ONCE || (await areWeLate(row.unit, signal))) throw error;
+          forged.add(claimed.observed.resourceVersion);
+          return carry();
+        }
+      };
+      const end = await carry();
+      if (end.kind !== "settled") return end;
+      const known = row.acknowledged.find(({ kind }) => kind === "register");
+      const tampering = judgeTampering(looks, { desired, settled: end.observed, known });
+      if (tampering !== undefined) repairs.tell(row, tampering);
+      return end;
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { accountName } from "../../shard/names.ts";
+import { ROLE_BINDINGS } from "../adapters/kubernetes/types.ts";
+import { type Seated, seating } from "../testing/seat.ts";
+import { eventually, passes } from "../testing/until.ts";
+import { startWorld, type World } from "../testing/world.ts";
+
+let world: World;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+const { seat, readRegister, isAcknowledged } = seating(() => world);
+const AT = { namespace: "team-a", name: "argosy-deployer" };
+const NOBODY = { subjects: [] };
+
+const told = (seated: Seated) => world.rows.store.decisions.list({ subject: seated.unit.id, kind: "register" }, 10, world.signal);
+const edit = (patch: object) => world.hands.api.mergePatch(ROLE_BINDINGS, AT, patch, world.signal);
+const isBack = (seated: Seated) => async () =>
+  JSON.stringify((await readRegister())?.subjects ?? null).includes(accountName(seated.unit.id, seated.instance.id));
+
+async function standing(...args: Parameters<World["startReconciler"]>) {
+  const seated = await seat();
+  const reconciler = await world.startReconciler(...args);
+  await eventually("it is acknowledged", () => isAcknowledged(seated));
+  await reconciler.idle();
+  return { seated, reconciler };
+}
+
+describe("a register that somebody changes is put back, and SREs are told", () => {
+  test.each([
+    ["EDITED", () => edit({ ...NOBODY, metadata: { managedFields: [aWrite("kubectl-edit", "2026-01-01T00:00:00Z")] } }), /kubectl-edit/],
+    ["DELETED", () => world.hands.api.delete(ROLE_BINDINGS, AT, {}, world.signal), /does not say by whom/],
+    // A higher epoch than any row has would make every writer of ours believe that it is late.
+    ["EDITED", () => edit({ ...NOBODY, metadata: { annotations: { "argosy.dev/epoch": "999999999" } } }), /was edited and put back/],
+    ["EDITED", () => edit({ ...NOBODY, metadata: { labels: { "app.kubernetes.io/managed-by": null } } }), /was edited and put back/],
+  ] as const)("%s", async (rule, attack, reason) => {
+    const { seated } = await standing();
+    await attack();
+    await eventually("it is told of", async () => (await told(seated)).length === 1);
+    expect(await isBack(seated)()).toBe(true);
+    expect(await told(seated)).toMatchObject([
+      { verdict: "REPAIRED", rule, details: { namespace: "team-a", count: 1, reason: expect.stringMatching(reason) } },
+    ]);
+    expect((await readRegister())?.metadata.annotations?.["argosy.dev/epoch"]).toBe(String(seated.unit.epoch));
+  });
+
+  test("REPLACED, by one that binds another role", async () => {
+    const { seated } = await standing();
+    const raw = await readRegister();
+    const { uid: _uid, resourceVersion: _version, ...metadata } = raw?.metadata ?? { name: "" };
+    await world.hands.api.delete(ROLE_BINDINGS, AT, {}, world.signal);
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" };
+    await world.hands.api.create(ROLE_BINDINGS, { ...raw, metadata, roleRef } as never, world.signal).catch(() => undefined);
+    await eventually("it is told of", async () => (await told(seated)).length === 1);
+    expect((await told(seated))[0]?.rule).toMatch(/^(REPLACED|DELETED)$/);
+    expect(await readRegister()).toMatchObject({ roleRef: { name: "argosy-deployer" } });
+  });
+
+  test("nothing is told of what the reconciler itself makes or changes", async () => {
+    const { seated, reconciler } = await standing();
+    await world.rows.addCredential(seated.application, "a");
+    await eventually("the new revision stands", async () => {
+      const { desiredRevision } = (await world.rows.unit(seated.unit.id)) ?? seated.unit;
+      return (
+        desiredRevision > seated.unit.desiredRevision &&
+        (await world.rows.acknowledged("project", seated.unit.id))?.appliedRevision === desiredRevision
+      );
+    });
+    await reconciler.idle();
+    expect(await told(seated)).toEqual([]);
+  });
+
+  test("again and again: counted within the hour, and with a write of ours for few of theirs", async () => {
+    const clock = createVirtualClock();
+    const { seated } = await standing(undefined, { clock });
+    const repairs = () =>
+      world.apiServer.requests().filter(({ method, url }) => method === "PATCH" && url.includes("argosy-deployer")).length;
+    const before = repairs();
+    for (let times = 0; times < 12; times += 1) {
+      await edit(NOBODY);
+      if (times < 10) await eventually("it is put back", isBack(seated));
+    }
+    await edit({ ...NOBODY, metadata: { labels: { "example.com/a": "b" } } });
+    expect(repairs() - before).toBe(10 + 13);
+    await passes({ clock, withinMs: 11_000 }, "the last is put back too", isBack(seated));
+    await eventually("it is told of", async () => (await told(seated)).length === 1);
+    await clock.advance(50 * 60_000);
+    expect(await told(seated)).toMatchObject([{ details: { count: 1 } }]);
+    await passes({ clock, withinMs: 15 * 60_000 }, "the rest is told of", async () => (await told(seated)).length === 2);
+    expect((await told(seated))[0]).toMatchObject({
+      details: { count: 10, reason: expect.stringContaining("changed 10 times, last edited,") },
+    });
+  });
+});
+
+function aWrite(manager: string, time: string) {
+  return { manager, operation: "Update", apiVersion: "rbac.authorization.k8s.io/v1", time, fieldsType: "FieldsV1", fieldsV1: {} };
+}
