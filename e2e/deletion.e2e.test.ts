@@ -158,7 +158,7 @@ describe("a namespace that is deleted", () => {
     );
     return new Map(all);
   };
-  it("takes along what was deployed into it, and leaves nothing in the database, on instances or of accounts", async () => {
+  it("takes along what was deployed into it and elsewhere, and leaves nothing in the database, on instances or of accounts", async () => {
     const before = await ours();
     const workspace = await openWorkspace(world, "end-all");
     await putSecret("end-all", { token: await target.account("all-1") });
@@ -195,6 +195,11 @@ describe("a namespace that is deleted", () => {
       "nothing of it on instances, and no account that anything names",
       async () => [...(await ours())].filter(isOfIt).map(([name]) => name),
       (left) => left.length === 0,
+    );
+    await until(
+      "what it deployed there gone",
+      () => deployed("all-away"),
+      (found) => found === undefined,
     );
     await until("nothing of ours on its cluster", oursOnTarget, (left) => left.length === 0);
     await until(

@@ -274,6 +274,17 @@ describe("a deletion", () => {
     });
   });
 
+  it("of a whole namespace still deletes what stands on other clusters", async () => {
+    world.openDoor();
+    await world.apply("away", { spec: { ...at("first"), destination: { environment: "prod", namespace: "web" } } });
+    await eventually("it is recorded", hasRow("away"));
+    await world.answer("away");
+    const uid = (await world.row("away"))?.application.uid ?? "";
+    await world.hands.delete(NAMESPACES, { namespace: "", name: "jane" }, {}, world.signal);
+    await world.remove("away");
+    await eventually("its objects are being deleted", isMarked(uid, "cascade"));
+  });
+
   it("while no door was open is found when one opens", async () => {
     const first = world.openDoor();
     const gone = await deployed("gone");

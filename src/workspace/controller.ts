@@ -18,7 +18,7 @@ import { createStatusController } from "./status/controller.ts";
 import { createUpkeep, UPKEEP_TASKS, type Upkeep } from "./upkeep/controller.ts";
 
 export interface WorkspaceDoorDeps {
-  readonly store: Pick<Store, "intents" | "fleet" | "changes">;
+  readonly store: Pick<Store, "intents" | "decisions" | "fleet" | "changes">;
   readonly resources: UserResources;
   /** Name of the cluster the resources are of. */
   readonly apiCluster: string;
@@ -40,7 +40,7 @@ export interface WorkspaceDoor {
 export function createWorkspaceDoor(deps: WorkspaceDoorDeps): WorkspaceDoor {
   const { store, resources, apiCluster, partition } = deps;
   const rows = createRowIndex();
-  const common = { ...deps, intents: store.intents, rows };
+  const common = { ...deps, intents: store.intents, decisions: store.decisions, rows };
   const abort = new AbortController();
   const endings: (() => void)[] = [];
 

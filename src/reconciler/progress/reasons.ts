@@ -6,7 +6,7 @@ import type { Lack } from "../../shard/lack.ts";
  */
 export const waits = {
   unlisted: (cluster: string) => `for the objects of cluster ${named(cluster)}, which are not listed yet`,
-  repair: "for the register, which somebody changes all the time and which is put back a little later",
+  repair: "for the register, which is changed by somebody all the time and put back a little later",
   entry: "for its instance's entry for the API cluster, which is not there yet",
   unit: "for the workspace's account, register and project, which do not stand yet",
   rest: "for the sync under way, which is being stopped",

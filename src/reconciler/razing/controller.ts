@@ -1,6 +1,7 @@
 import type { ShardKind } from "../../domain/shard-object.ts";
 import { planRemoval } from "../../shard/diff-object.ts";
 import type { DesiredObject, ObservedObject } from "../../shard/managed-object.ts";
+import { unitOf } from "../../shard/parse-application.ts";
 import type { DesiredUnit, ShardStore } from "../../store/shard/port.ts";
 import type { EnvironmentEntries } from "../environments/controller.ts";
 import type { ImpersonationController } from "../impersonation/controller.ts";
@@ -37,8 +38,11 @@ export interface RazingDeps {
 export function createRazing({ shards, carrier, impersonation, entries, repositories }: RazingDeps): Razing {
   return {
     async raze(row, host, parts, signal) {
+      // In a namespace of the same name that was made since stands the register of another unit.
+      const isOther = (observed: ObservedObject) => ![undefined, row.unit.id].includes(unitOf(observed));
+      const own = (observed: ObservedObject | undefined) => (observed === undefined || isOther(observed) ? undefined : observed);
       const take = ({ kind, desired, objects }: UnitPart) =>
-        carrier.carryOut({ objects, at: desired.at, plan: (observed) => planRemoval(observed, desired.fence), name: kind }, signal);
+        carrier.carryOut({ objects, at: desired.at, plan: (observed) => planRemoval(own(observed), desired.fence), name: kind }, signal);
       const seat = { unit: row.unit, workspace: row.workspace, instance: host.instance };
       const none = { ...row, environments: [] };
       const left = row.hasAccountsElsewhere ? parts.filter(({ objects, desired }) => objects.get(desired.at) !== undefined) : parts;

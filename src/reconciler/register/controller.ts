@@ -2,6 +2,7 @@ import { StaleError } from "../../domain/errors.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import { diffObject } from "../../shard/diff-object.ts";
 import type { DesiredObject } from "../../shard/managed-object.ts";
+import { unitOf } from "../../shard/parse-application.ts";
 import type { ObservedBinding } from "../../shard/parse-rights.ts";
 import { judgeTampering, type Look } from "../../shard/tampering.ts";
 import type { DesiredUnit, ShardStore } from "../../store/shard/port.ts";
@@ -28,9 +29,13 @@ export function createRegisterKeeper(deps: RegisterDeps): RegisterKeeper {
   const { shards, carrier, apiCluster } = deps;
   const repairs = createRepairJournal(deps);
   /** A fence is written after the row it stands for: read after it was seen, rows that are not newer than ours prove it forged. */
-  const areWeLate = async ({ id, epoch, desiredRevision }: PlacementUnit, signal: AbortSignal): Promise<boolean> => {
+  const areWeLate = async ({ id, epoch, desiredRevision }: PlacementUnit, seen: ObservedBinding, signal: AbortSignal): Promise<boolean> => {
     const now = (await shards.readUnit(id, signal))?.unit;
-    return now === undefined || now.epoch > epoch || now.desiredRevision > desiredRevision;
+    if (now === undefined || now.epoch > epoch || now.desiredRevision > desiredRevision) return true;
+    // A namespace that was made anew is another workspace, and its unit's register has the name that ours had.
+    const claimed = unitOf(seen);
+    const other = claimed === undefined || claimed === id ? undefined : await shards.readUnit(claimed, signal);
+    return other !== undefined && other.workspace.namespace === seen.at.namespace && other.unit.epoch >= (seen.epoch ?? 0);
   };
 
   return {
@@ -50,7 +55,7 @@ export function createRegisterKeeper(deps: RegisterDeps): RegisterKeeper {
         } catch (error) {
           const claimed = looks.at(-1);
           if (!(error instanceof StaleError) || claimed?.step !== "fenced" || claimed.observed === undefined) throw error;
-          if (forged.size === FORGERIES_AT_ONCE || (await areWeLate(row.unit, signal))) throw error;
+          if (forged.size === FORGERIES_AT_ONCE || (await areWeLate(row.unit, claimed.observed, signal))) throw error;
           forged.add(claimed.observed.resourceVersion);
           return carry();
         }

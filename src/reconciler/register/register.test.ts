@@ -73,6 +73,27 @@ describe("a register that somebody changes is put back, and SREs are told", () =
     expect(await told(seated)).toEqual([]);
   });
 
+  test("but not the one of another workspace, whose namespace has the name of one that is gone", async () => {
+    const { seated, reconciler } = await standing();
+    await world.hands.api.delete(ROLE_BINDINGS, AT, {}, world.signal);
+    const anew = await world.rows.addApplication("team-a", "anew", {}, "uid-of-another-team-a");
+    const unit = await world.rows.place(anew, seated.instance.id);
+    const isTheirs = async () =>
+      JSON.stringify((await readRegister())?.subjects ?? null).includes(accountName(unit.id, seated.instance.id));
+    await eventually("it is the new one's", isTheirs);
+    const reads = () => world.rows.statements()["readUnit"] ?? 0;
+    const before = reads();
+    await world.rows.addCredential(seated.application, "a");
+    await eventually("the old one was looked at", () => reads() > before + 1);
+    await reconciler.idle();
+    expect(await isTheirs()).toBe(true);
+    await world.rows.deleteApplication(seated.application, "orphan");
+    await world.rows.endWorkspace(seated.application);
+    await eventually("nothing is left of the old one", async () => (await world.rows.unit(seated.unit.id)) === undefined);
+    expect(await isTheirs()).toBe(true);
+    expect(await world.rows.store.decisions.list({ subject: unit.id, kind: "register" }, 10, world.signal)).toEqual([]);
+  });
+
   test("again and again: counted within the hour, and with a write of ours for few of theirs", async () => {
     const clock = createVirtualClock();
     const { seated } = await standing(undefined, { clock });

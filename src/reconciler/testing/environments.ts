@@ -43,7 +43,7 @@ export async function addEnvironment(world: World, uid = "environment-uid-1", na
       await environments.connect({ id, generation: 1, apiUrl: PROD, namespaces: ["web"], fingerprint, ...flags, ...over }, signal);
     },
     withdraw: () => environments.withdraw(uid, signal),
-    end: async () => (await environments.recordEnd(uid, signal)) === "gone",
+    end: async () => (await environments.recordEnd(uid, "at-once", signal)) === "gone",
     async entry(instanceNamespace) {
       const at = { namespace: instanceNamespace, name: environmentEntryName(id) };
       const secret = await world.hands.engine.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(SECRETS, at, signal);

@@ -26,7 +26,8 @@ export interface TestRows {
   readonly store: ReconcilerStore;
   addInstance(name: string, over?: Partial<Instance>): Promise<Instance>;
   retire(instance: Instance): Promise<void>;
-  addApplication(namespace: string, name: string, over?: Partial<ApplicationSpec>): Promise<Application>;
+  /** `namespaceUid`: of another namespace than the one that had the name first. */
+  addApplication(namespace: string, name: string, over?: Partial<ApplicationSpec>, namespaceUid?: string): Promise<Application>;
   place(application: Application, instanceId: InstanceId): Promise<PlacementUnit>;
   changeSpec(application: Application, over: Partial<ApplicationSpec>): Promise<void>;
   deleteApplication(application: Application, deletion: Exclude<Deletion, "none">): Promise<void>;
@@ -94,7 +95,8 @@ export function createTestRows(): TestRows {
     return `${what}-${count}`;
   };
 
-  const record = async (namespace: string, application: Pick<Application, "name" | "uid" | "generation" | "spec" | "argoName">) => {
+  type Wish = Pick<Application, "name" | "uid" | "generation" | "spec" | "argoName">;
+  const record = async (namespace: string, application: Wish, namespaceUid = `uid-of-${namespace}`) => {
     const ids = {
       workspaceId: next("workspace"),
       unitId: next("unit"),
@@ -105,7 +107,7 @@ export function createTestRows(): TestRows {
       [
         {
           ...application,
-          workspace: { plane: "kubernetes", apiCluster: "api", namespace, namespaceUid: `uid-of-${namespace}`, trustClass: "public" },
+          workspace: { plane: "kubernetes", apiCluster: "api", namespace, namespaceUid, trustClass: "public" },
           newIds: ids as never,
           class: "eu/shared/public",
         },
@@ -146,9 +148,10 @@ export function createTestRows(): TestRows {
     async retire({ id, revision }) {
       await memory.fleet.changeInstance({ id, revision, state: "RETIRED", reason: "test", attempt: 0, decision: undefined }, never);
     },
-    async addApplication(namespace, name, over = {}) {
+    async addApplication(namespace, name, over = {}, namespaceUid) {
       const unique = next(`${namespace}-${name}`);
-      const id = await record(namespace, { name, uid: `uid-${unique}`, generation: 1, spec: { ...SPEC, ...over }, argoName: unique });
+      const wish = { name, uid: `uid-${unique}`, generation: 1, spec: { ...SPEC, ...over }, argoName: unique };
+      const id = await record(namespace, wish, namespaceUid);
       return need(await rows.application(id));
     },
     async place({ unitId }, instanceId) {

@@ -58,6 +58,10 @@ export function createUnitController(deps: UnitControllerDeps): UnitController {
     { kind: "project", desired: objects.project, objects: host.engine.projects },
   ];
 
+  /** In a namespace that is gone nothing can be made, and in another one of its name nothing may be. */
+  const standingOf = ({ workspace }: DesiredUnit, parts: readonly UnitPart[]): readonly UnitPart[] =>
+    workspace.state === "deleting" ? parts.filter(({ kind }) => kind !== "register") : parts;
+
   const raise = async (row: DesiredUnit, host: Host, parts: readonly UnitPart[], signal: AbortSignal): Promise<UnitResult> => {
     const { unit } = row;
     const put = ({ kind, desired, objects }: UnitPart) =>
@@ -100,7 +104,7 @@ export function createUnitController(deps: UnitControllerDeps): UnitController {
     const parts = partsOf(renderUnit(seat, { destination, namespaces, repoUrls: row.repoUrls, environments: row.environments }), host);
     if (row.workspace.state === "deleting" && row.applications === 0) return razing.raze(row, host, parts, signal).then(() => ({}));
     const entry = host.engine.entries.get({ namespace: host.instance.namespace, name: clusterEntryName(destination.server) });
-    if (entry !== undefined) return raise(row, host, parts, signal);
+    if (entry !== undefined) return raise(row, host, standingOf(row, parts), signal);
     deps.requestInstance(host.instance.id);
     return { waits: [waits.entry] };
   };

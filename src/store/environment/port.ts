@@ -49,9 +49,10 @@ export interface EnvironmentStore {
   /**
    * Its resource is gone. The row and its credentials go at once unless something stands for it on an instance, the cascade of
    * an application has to go through it (`in-use`), or it has an account on its cluster: then it is leaving, and this is to be
-   * asked again.
+   * asked again. `after-deployments`: while applications that use it are still wanted, nothing is changed, and it is in use: their
+   * deletions come first, for these are to cascade through it.
    */
-  recordEnd(uid: string, signal: AbortSignal): Promise<EnvironmentEnd>;
+  recordEnd(uid: string, when: "at-once" | "after-deployments", signal: AbortSignal): Promise<EnvironmentEnd>;
   /**
    * Says, before anything is made on the cluster, that there may be an account of ours; or that there is none any more, for which a
    * workspace that is being deleted may have waited: that notifies its units.

@@ -31,7 +31,11 @@ export type IntentOutcome =
 
 export interface DeletionIntent {
   readonly uid: string;
-  readonly deletion: Exclude<Deletion, "none">;
+  /**
+   * `with-namespace`: its namespace goes too, and takes along what was deployed into it and the right to delete it; what was deployed
+   * elsewhere is still deleted. That is an orphan or a cascade, as the row says where it is deployed to.
+   */
+  readonly deletion: Exclude<Deletion, "none"> | "with-namespace";
   readonly operationId: OperationId;
 }
 
@@ -77,6 +81,16 @@ export interface KnownApplication {
   readonly deletedAt: Millis | undefined;
 }
 
+/** A cascade that goes on although its namespace is gone. */
+export interface OverdueCascade {
+  readonly uid: string;
+  readonly name: string;
+  readonly workspaceId: WorkspaceId;
+  readonly namespace: string;
+  /** Where it is deployed to; absent: to the namespace that is gone. */
+  readonly environment: string | undefined;
+}
+
 /** Written by the users' door only: what users want, with the outbox rows and hints that follow from it. */
 export interface IntentStore {
   /**
@@ -92,6 +106,11 @@ export interface IntentStore {
    * which notifies `status`.
    */
   recordDeletions(deletions: readonly DeletionIntent[], signal: AbortSignal): Promise<void>;
+  /** Cascades of workspaces that are being deleted that were asked for before, at most `limit` of them, by uid. */
+  listOverdue(
+    page: { readonly apiCluster: string; readonly before: Millis; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<readonly OverdueCascade[]>;
   readByUids(uids: readonly string[], signal: AbortSignal): Promise<readonly UserView[]>;
   readByIds(ids: readonly ApplicationId[], signal: AbortSignal): Promise<readonly UserView[]>;
   /** Every application row of one API cluster, for the sweep that compares them with the resources that exist. */

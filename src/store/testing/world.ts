@@ -3,7 +3,7 @@ import type { Change } from "../../domain/change.ts";
 import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { Application, PlacementUnit } from "../../domain/workspace.ts";
-import type { DeploymentIntent } from "../intent/port.ts";
+import type { DeletionIntent, DeploymentIntent } from "../intent/port.ts";
 import type { Store } from "../port.ts";
 import { UNIT_OBJECT_KINDS } from "../shard/unit-object-kinds.ts";
 import { aDecision, anInstance, anIntent, anObject, WIDE } from "./builders.ts";
@@ -30,7 +30,7 @@ export interface World {
   record(over?: Parameters<typeof anIntent>[0]): Promise<DeploymentIntent & { readonly applicationId: ApplicationId }>;
   /** Records an intent again with something changed. */
   again(intent: DeploymentIntent, over: Partial<DeploymentIntent>): ReturnType<Store["intents"]["recordDeployments"]>;
-  remove(intent: DeploymentIntent, deletion?: "cascade" | "orphan"): Promise<void>;
+  remove(intent: DeploymentIntent, deletion?: DeletionIntent["deletion"]): Promise<void>;
   unit(applicationId: ApplicationId): Promise<PlacementUnit>;
   application(applicationId: ApplicationId): Promise<Application>;
   addInstance(over?: Partial<Instance>): Promise<Instance>;

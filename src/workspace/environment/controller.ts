@@ -54,7 +54,8 @@ export function createEnvironmentDoor(deps: EnvironmentDoorDeps): { start(signal
     const policy = upkeep.policy();
     return policy !== undefined && accounts.remove(environment, { egress: policy.egress }, signal);
   };
-  const ends = createEnds({ environments, resources, removeAccount, pace });
+  const isNamespaceGoing = (name: string): boolean => namespaces.namespace(name)?.isDeleting ?? true;
+  const ends = createEnds({ environments, resources, isNamespaceGoing, removeAccount, pace });
   const awaitOwner = (at: ResourceAt, workspaceId: WorkspaceId): void => awaited.await(deploymentKey(apiCluster, at), workspaceId);
   const attend = createAttention({ ...parts, accounts, awaitOwner });
   const review = (keys: readonly string[]): void => {

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NAMESPACES } from "../adapters/kubernetes/user-resources.ts";
 import { aSpec } from "../testing/builders.ts";
 import { eventually } from "../testing/world.ts";
 import { type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";
 
+const JANE = { namespace: "", name: "jane" };
 let world: EnvironmentWorld;
 beforeEach(async () => {
   world = await startEnvironmentWorld();
@@ -205,6 +207,41 @@ describe("a deployment that names an environment", () => {
     expect((await world.row("guestbook"))?.environment).toMatchObject({ name: "prod", state: "connected" });
     await world.removeEnvironment();
     await eventually("its user knows again", async () => (await world.said("guestbook")).includes("Ready=False/EnvironmentUnavailable"));
+  });
+});
+
+describe("an environment of a namespace that is deleted", () => {
+  it("stays as it is until the deployments that use it are being deleted, whatever goes first", async () => {
+    let asked = 0;
+    world.openEnvironmentDoor(({ store, ...ports }) => {
+      const recordEnd: typeof store.environments.recordEnd = (...args) => {
+        asked += 1;
+        return store.environments.recordEnd(...args);
+      };
+      return { ...ports, store: { ...store, environments: { ...store.environments, recordEnd } } };
+    });
+    await world.hands.mergePatch(NAMESPACES, JANE, { metadata: { finalizers: ["example.com/hold"] } }, world.signal);
+    await connected();
+    const door = world.openDoor();
+    await world.apply("guestbook", { spec: aSpec({ destination: { environment: "prod", namespace: "web" } }) });
+    await eventually("the deployment is recorded", async () => (await world.row("guestbook")) !== undefined);
+    await world.answer("guestbook");
+    const uid = (await world.row("guestbook"))?.application.uid ?? "";
+    await door.stop();
+
+    await world.hands.delete(NAMESPACES, JANE, {}, world.signal);
+    await world.removeSecret();
+    await world.removeEnvironment();
+    await world.remove("guestbook");
+    await eventually("its end was asked for", () => asked > 1);
+    expect(await state()).toBe("connected");
+    expect((await world.rowOf(uid))?.application.deletion).toBe("none");
+
+    world.openDoor();
+    await eventually("the deployment is being deleted", async () => (await world.rowOf(uid))?.application.deletion === "cascade");
+    await eventually("then it is leaving", async () => (await state()) === "leaving");
+    await world.finishDeletion(uid);
+    await eventually("and gone", async () => (await state()) === "");
   });
 });
 

@@ -105,12 +105,12 @@ describe("what is done about a name", () => {
   it("lets everything go at once when the namespace goes: what was deployed goes with it", () => {
     const namespace = aNamespace({ isDeleting: true });
     expect(plan({ namespace, resource: aResource({ isDeleting: true, isHeld: true }) })).toMatchObject({
-      deletions: [{ uid: "uid-1", deletion: "orphan" }],
+      deletions: [{ uid: "uid-1", deletion: "with-namespace" }],
       release: "now",
     });
     expect(plan({ namespace })).toEqual(nothing);
     expect(plan({ namespace: undefined, resource: undefined, knownUids: ["uid-1"] }).deletions).toEqual([
-      { uid: "uid-1", deletion: "orphan" },
+      { uid: "uid-1", deletion: "with-namespace" },
     ]);
   });
 

@@ -1,5 +1,5 @@
 import type { ObservedDeployment, ObservedNamespace } from "../../domain/user-resource.ts";
-import type { ApplicationSpec, Deletion } from "../../domain/workspace.ts";
+import type { ApplicationSpec } from "../../domain/workspace.ts";
 import { argoName } from "../argo-name.ts";
 import { type DoorPolicy, isWorkspace } from "../door-policy.ts";
 import { parseDeployment } from "../parse-deployment.ts";
@@ -21,7 +21,7 @@ export interface IntentFacts {
 
 export interface IntentPlan {
   /** Rows of resources that are gone or going. */
-  readonly deletions: readonly { readonly uid: string; readonly deletion: Exclude<Deletion, "none"> }[];
+  readonly deletions: readonly { readonly uid: string; readonly deletion: "cascade" | "with-namespace" }[];
   /** What the resource asks for, to be recorded. */
   readonly record: RecordedIntent | undefined;
   /** When the user's finalizer may be taken away. */
@@ -44,8 +44,8 @@ export interface RecordedIntent {
 
 /**
  * What to do about one name in a namespace. Rows of other uids than the present one's go. A resource that is being deleted
- * keeps the user's finalizer until its row is gone, unless the whole namespace is going: the account that deploys goes with
- * it, as does everything that was deployed into it, so that there is nothing left to wait for. A valid resource is recorded; an
+ * keeps the user's finalizer until its row is gone, unless the whole namespace is going: the right to deploy into it goes with
+ * it, as does everything that was deployed there, and for what stands on environments' clusters no namespace is held up. A valid resource is recorded; an
  * invalid, paused or superfluous one is left as it was, and one in a namespace that is no workspace is not ours.
  */
 export function planIntent(facts: IntentFacts): IntentPlan {
@@ -54,7 +54,7 @@ export function planIntent(facts: IntentFacts): IntentPlan {
   // Where there is a resource there is a namespace: the news of it comes by another way and is still on it.
   if (resource !== undefined && namespace === undefined) return nothing;
   const isNamespaceGoing = namespace?.isDeleting ?? true;
-  const deletion = isNamespaceGoing ? "orphan" : "cascade";
+  const deletion = isNamespaceGoing ? "with-namespace" : "cascade";
   const gone = new Set(knownUids.filter((uid) => uid !== resource?.uid));
   if (resource?.isDeleting === true) gone.add(resource.uid);
   const plan = { ...nothing, deletions: [...gone].sort().map((uid) => ({ uid, deletion }) as const) };

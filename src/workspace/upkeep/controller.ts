@@ -1,41 +1,33 @@
-import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
-import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
 import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
 import { every } from "../../runtime/timer/every.ts";
 import type { FleetStore } from "../../store/fleet/port.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
-import type { Log } from "../../telemetry/log.ts";
-import type { Metrics } from "../../telemetry/metrics.ts";
 import { admitsTheSame, closedDoor, type DoorPolicy } from "../door-policy.ts";
 import { deploymentKey } from "../keys.ts";
+import { createOverdueSweep, type OverdueDeps } from "../overdue/controller.ts";
 import { readDoorPolicy } from "../policy/controller.ts";
 import type { UserResources } from "../port.ts";
 import type { RowIndex } from "../row-index.ts";
 import { createPublicationSweep, createSweep, createWorkspaceSweep } from "../sweep/controller.ts";
 
-export interface UpkeepDeps {
-  readonly apiCluster: string;
+export interface UpkeepDeps extends OverdueDeps {
   readonly intents: IntentStore;
   readonly fleet: FleetStore;
   readonly resources: UserResources;
   readonly rows: RowIndex;
-  readonly partition: Partition;
   /** Resources to look at again. */
   readonly review: (keys: readonly string[]) => void;
   /** An application whose user may have to hear something. */
   readonly announce: (applicationId: ApplicationId, when: "now" | "soon") => void;
   /** Called once when policy and rows are known: nothing may be decided before. */
   readonly onReady: () => void;
-  readonly clock: Clock;
   readonly rng: Rng;
-  readonly log: Log;
-  readonly metrics: Metrics;
 }
 
 /** What is compared even when nothing says that something changed, and how often, in ms. */
-const EVERY_MS = { policy: 60_000, rows: 60_000, workspaces: 60_000, unpublished: 15_000 } as const;
+const EVERY_MS = { policy: 60_000, rows: 60_000, workspaces: 60_000, overdue: 60_000, unpublished: 15_000 } as const;
 export type UpkeepTask = keyof typeof EVERY_MS;
 export const UPKEEP_TASKS = Object.keys(EVERY_MS) as readonly UpkeepTask[];
 
@@ -80,6 +72,7 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     policy: readPolicy,
     rows: compareRows,
     workspaces: createWorkspaceSweep(deps),
+    overdue: createOverdueSweep(deps),
     unpublished: async (signal) => (stage === "ready" ? findUnpublished(signal) : undefined),
   };
   const queue = createKeyedQueue({

@@ -23,10 +23,12 @@ export function createEnvironmentStore(transact: Transact): EnvironmentStore {
         for (const environment of transaction.tables.environments.where("uid", uid))
           if (environment.state === "connected") put(transaction, { ...environment, state: "withdrawn" });
       }),
-    recordEnd: (uid, signal) =>
+    recordEnd: (uid, when, signal) =>
       transact(signal, (transaction) => {
         const [environment] = transaction.tables.environments.where("uid", uid);
-        return environment === undefined ? "gone" : end(transaction, environment);
+        if (environment === undefined) return "gone";
+        const isAwaited = usersOf(transaction.tables, environment).some(({ application }) => application.deletion === "none");
+        return when === "after-deployments" && isAwaited ? "in-use" : end(transaction, environment);
       }),
     noteAccount: (id, hasAccount, signal) =>
       transact(signal, ({ tables, notify }) => {

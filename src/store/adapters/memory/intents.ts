@@ -132,9 +132,11 @@ function recordDeletions(transaction: Transaction, deletions: readonly DeletionI
   );
 }
 
-function markDeleted(transaction: Transaction, row: ApplicationRow, { deletion, operationId }: DeletionIntent): void {
+function markDeleted(transaction: Transaction, row: ApplicationRow, { deletion: asked, operationId }: DeletionIntent): void {
   const { tables, notify, now } = transaction;
   const { application } = row;
+  const isElsewhere = application.spec.destination.environment !== undefined;
+  const deletion = asked !== "with-namespace" ? asked : isElsewhere ? "cascade" : "orphan";
   const isFirst = application.deletedAt === undefined;
   if (!isFirst && (application.deletion === "orphan" || application.deletion === deletion)) return;
   const after: Application = { ...application, deletion, deletedAt: application.deletedAt ?? now() };

@@ -47,6 +47,7 @@ function restsOn(tables: Tables, decision: Decision): boolean {
   if ((kind === "placement" || kind === "register") && tables.units.get(subject as UnitId) === undefined) return false;
   if (kind === "instance" && !tables.instances.has(subject as InstanceId)) return false;
   if (kind === "directive" && !isDirected(tables, subject)) return false;
+  if (kind === "deletion" && tables.workspaces.get(subject as WorkspaceId) === undefined) return false;
   if (kind === "plan" && !tables.plans.has(subject as PlanId)) return false;
   const index = tables.decisions.indexOf(decision);
   return !tables.decisions.some(

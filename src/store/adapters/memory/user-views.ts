@@ -5,7 +5,10 @@ import { unitRow, workspaceOf } from "./applications.ts";
 import { environmentNamed } from "./environments.ts";
 import type { ApplicationRow, Tables, Transact } from "./tables.ts";
 
-type Views = Pick<IntentStore, "readByUids" | "readByIds" | "listKnown" | "listUnpublished" | "recordPublished" | "listKnownWorkspaces">;
+type Views = Pick<
+  IntentStore,
+  "readByUids" | "readByIds" | "listKnown" | "listOverdue" | "listUnpublished" | "recordPublished" | "listKnownWorkspaces"
+>;
 
 /** What the users' door reads, and its notes of what it has told users. */
 export function createUserViews(transact: Transact): Views {
@@ -15,6 +18,18 @@ export function createUserViews(transact: Transact): Views {
     readByIds: (ids, signal) =>
       transact(signal, ({ tables }) => ids.flatMap((id) => tables.applications.get(id) ?? []).map((row) => view(tables, row))),
     listKnown: (apiCluster, signal) => transact(signal, ({ tables }) => rowsOf(tables, apiCluster).map((row) => known(tables, row))),
+    listOverdue: ({ apiCluster, before, limit }, signal) =>
+      transact(signal, ({ tables }) => {
+        const overdue = rowsOf(tables, apiCluster)
+          .map(({ application }) => ({ application, workspace: workspaceOf(tables, application.workspaceId) }))
+          .filter(({ application, workspace }) => workspace.state === "deleting" && application.deletion === "cascade")
+          .filter(({ application: { deletedAt } }) => deletedAt !== undefined && deletedAt < before)
+          .toSorted((a, b) => (a.application.uid < b.application.uid ? -1 : 1));
+        return overdue.slice(0, limit).map(({ application: { uid, name, spec }, workspace }) => ({
+          ...{ uid, name, workspaceId: workspace.id, namespace: workspace.namespace },
+          environment: spec.destination.environment,
+        }));
+      }),
     listUnpublished: (apiCluster, { limit, after }, signal) =>
       transact(signal, ({ tables }) => {
         const unpublished = rowsOf(tables, apiCluster).filter((row) => row.viewRevision > row.publishedRevision);

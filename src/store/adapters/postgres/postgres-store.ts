@@ -16,7 +16,7 @@ import { createDirectiveStore } from "./directives/directives.ts";
 import { createEnvironmentStore } from "./environments/environments.ts";
 import { createDeclaredFleet } from "./fleet/declared-fleet.ts";
 import { createInstances } from "./fleet/instances.ts";
-import { listKnown, listKnownWorkspaces } from "./intents/known.ts";
+import { listKnown, listKnownWorkspaces, listOverdue } from "./intents/known.ts";
 import { listUnpublished, recordPublished } from "./intents/publications.ts";
 import { readByIds, readByUids } from "./intents/read-views.ts";
 import { recordDeletions } from "./intents/record-deletions.ts";
@@ -151,6 +151,7 @@ function intentsOn(database: Database, clock: Clock): IntentStore {
     listKnown: (apiCluster, signal) => listKnown(database, apiCluster, signal),
     listUnpublished: (apiCluster, page, signal) => listUnpublished(database, apiCluster, page, signal),
     recordPublished: (entries, signal) => recordPublished(database, entries, signal),
+    listOverdue: (page, signal) => listOverdue(database, page, signal),
     listKnownWorkspaces: (apiCluster, signal) => listKnownWorkspaces(database, apiCluster, signal),
     recordWorkspaceEnds: (ids, signal) => recordWorkspaceEnds(database, ids, signal),
   };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { anIntent, anObject, aSpec, aStatus } from "../builders.ts";
+import { millis } from "../../../domain/clock.ts";
+import { AT, anIntent, anObject, aSpec, aStatus } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
 export function describeDeletions(world: () => World): void {
@@ -57,6 +58,42 @@ export function describeDeletions(world: () => World): void {
       expect(await hintsOf(() => remove(intent))).toContain(`status:${intent.applicationId}`);
       expect(await store.intents.readByIds([intent.applicationId], soon())).toEqual([]);
       expect((await store.placements.readUnit(unitId, soon()))?.unit.load.applications).toBe(0);
+    });
+
+    it("with its namespace is an orphan there, and a cascade elsewhere", async () => {
+      const { seat, remove, application, hintsOf } = world();
+      const [home, away] = [
+        await seat(),
+        await seat({ namespace: "other", spec: { ...aSpec(), destination: { environment: "prod", namespace: "web" } } }),
+      ];
+      for (const { intent } of [home, away]) await remove(intent, "with-namespace");
+      expect(await application(home.applicationId)).toMatchObject({ deletion: "orphan", deletedAt: expect.any(Number) });
+      expect(await application(away.applicationId)).toMatchObject({ deletion: "cascade", deletedAt: expect.any(Number) });
+      for (const { intent } of [home, away]) expect(await hintsOf(() => remove(intent, "with-namespace"))).toEqual([]);
+      const late = await seat({ namespace: "late" });
+      await remove(late.intent, "cascade");
+      await remove(late.intent, "with-namespace");
+      expect(await application(late.applicationId)).toMatchObject({ deletion: "orphan" });
+    });
+
+    it("lists cascades that outlast their namespace, and no others", async () => {
+      const { store, seat, remove, application } = world();
+      const away = { spec: { ...aSpec(), destination: { environment: "prod", namespace: "web" } } };
+      const { intent, applicationId, workspaceId } = await seat(away);
+      const living = await seat({ namespace: "living" });
+      await remove(intent, "with-namespace");
+      await remove(living.intent);
+      const since = (await application(applicationId)).deletedAt ?? AT;
+      const overdue = (before: number, apiCluster = "main") =>
+        store.intents.listOverdue({ apiCluster, before: millis(before), limit: 10 }, soon());
+      expect(await overdue(since + 1)).toEqual([]);
+      await store.intents.recordWorkspaceEnds([workspaceId], soon());
+      const { name, uid, workspace } = intent;
+      expect(await overdue(since + 1)).toEqual([{ uid, name, workspaceId, namespace: workspace.namespace, environment: "prod" }]);
+      expect(await overdue(since)).toEqual([]);
+      expect(await overdue(since + 1, "other")).toEqual([]);
+      await remove(intent, "orphan");
+      expect(await overdue(since + 1)).toEqual([]);
     });
 
     it("takes an empty batch", async () => {

@@ -135,12 +135,12 @@ export function describeEnvironments(world: () => World): void {
       const { id, seated, uid, workspaceId } = await inUse();
       const key = { id: id as string as CredentialId, owner: workspaceId, purpose: ENVIRONMENT_PURPOSE };
       await world().store.credentials.put(key, "secret", soon());
-      const hints = await world().hintsOf(() => world().store.environments.recordEnd(uid, soon()));
+      const hints = await world().hintsOf(() => world().store.environments.recordEnd(uid, "at-once", soon()));
       expect(hints).toEqual([`application:${seated.applicationId}`, `unit:${seated.unitId}`]);
       expect((await readApplication(seated.applicationId)).environment).toBeUndefined();
       expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
       expect(await world().store.credentials.read(key, soon())).toBeUndefined();
-      expect(await world().store.environments.recordEnd(uid, soon())).toBe("gone");
+      expect(await world().store.environments.recordEnd(uid, "at-once", soon())).toBe("gone");
     });
 
     it("leave only when nothing stands for them any more", async () => {
@@ -149,23 +149,23 @@ export function describeEnvironments(world: () => World): void {
       const entry = anObject({ instanceId, epoch, subject: id }, { kind: "cluster-entry" });
       await world().store.shards.acknowledge([entry], soon());
       expect((await readUnit(seated.applicationId)).acknowledged).toContainEqual(entry);
-      expect(await world().store.environments.recordEnd(uid, soon())).toBe("in-use");
+      expect(await world().store.environments.recordEnd(uid, "at-once", soon())).toBe("in-use");
       expect((await readApplication(seated.applicationId)).environment?.state).toBe("leaving");
       expect(await connect(id)).toBe(false);
       await world().store.shards.forgetObjects([entry], soon());
-      expect(await world().hintsOf(() => world().store.environments.recordEnd(uid, soon()))).toEqual([]);
+      expect(await world().hintsOf(() => world().store.environments.recordEnd(uid, "at-once", soon()))).toEqual([]);
       expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
     });
 
     it("stay for the cascade of an application that is being deleted", async () => {
       const { id, seated, uid } = await inUse();
       await world().remove(seated.intent);
-      await world().store.environments.recordEnd(uid, soon());
+      await world().store.environments.recordEnd(uid, "at-once", soon());
       expect((await readApplication(seated.applicationId)).environment).toMatchObject({ id, state: "leaving" });
       expect((await readUnit(seated.applicationId)).environments.map((each) => each.id)).toEqual([id]);
       await world().remove(seated.intent, "orphan");
       expect((await readUnit(seated.applicationId)).environments).toEqual([]);
-      expect(await world().store.environments.recordEnd(uid, soon())).toBe("gone");
+      expect(await world().store.environments.recordEnd(uid, "at-once", soon())).toBe("gone");
       expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
     });
 
@@ -180,10 +180,10 @@ export function describeEnvironments(world: () => World): void {
       await store.credentials.put(owner, "secret", soon());
       await store.intents.recordWorkspaceEnds([workspaceId], soon());
       expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(false);
-      expect(await store.environments.recordEnd(wish.uid, soon())).toBe("account-left");
+      expect(await store.environments.recordEnd(wish.uid, "at-once", soon())).toBe("account-left");
       expect(await store.environments.read(wish.uid, soon())).toMatchObject({ id, state: "leaving", hasAccount: true });
       await store.environments.noteAccount(id, false, soon());
-      expect(await store.environments.recordEnd(wish.uid, soon())).toBe("gone");
+      expect(await store.environments.recordEnd(wish.uid, "at-once", soon())).toBe("gone");
       expect(await store.environments.read(wish.uid, soon())).toBeUndefined();
       expect(await store.credentials.read(owner, soon())).toBeUndefined();
       expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(true);
@@ -242,11 +242,24 @@ export function describeEnvironments(world: () => World): void {
       for (const secret of secrets) await store.environments.putCredential(secret, soon());
       const key = environmentCredentialKey(id, workspaceId, ENVIRONMENT_PURPOSE);
       expect(await store.credentials.read(key, soon())).toBe("secret");
-      if (what === "environment") await store.environments.recordEnd(wish.uid, soon());
+      if (what === "environment") await store.environments.recordEnd(wish.uid, "at-once", soon());
       else await store.intents.recordWorkspaceEnds([workspaceId], soon());
       for (const secret of secrets) await expect(store.environments.putCredential(secret, soon())).rejects.toThrow(GoneError);
       expect(await store.credentials.read(key, soon())).toBeUndefined();
       expect(await store.retention.forgetCredentials(10, soon())).toBe(0);
+    });
+
+    it("end after the deployments that use them, where these come first", async () => {
+      const { store, remove } = world();
+      const { uid, seated } = await inUse();
+      const state = async () => (await store.environments.read(uid, soon()))?.state;
+      expect(await world().hintsOf(() => store.environments.recordEnd(uid, "after-deployments", soon()))).toEqual([]);
+      expect(await state()).toBe("connected");
+      await remove(seated.intent, "with-namespace");
+      expect(await store.environments.recordEnd(uid, "after-deployments", soon())).toBe("in-use");
+      expect(await state()).toBe("leaving");
+      await store.shards.forgetApplications([seated.applicationId], soon());
+      expect(await store.environments.recordEnd(uid, "after-deployments", soon())).toBe("gone");
     });
 
     it("go with their workspace", async () => {

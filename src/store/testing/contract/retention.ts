@@ -128,6 +128,15 @@ export function describeRetention(world: () => World): void {
       expect(await forgetAll(FUTURE, 10)).toBe(1);
     });
 
+    it("forgets a deletion that was given up once its workspace is gone", async () => {
+      const { store, seat } = world();
+      const { workspaceId } = await seat();
+      const entries = [workspaceId, "workspace-that-went"].map((subject) => aDecision({ subject, kind: "deletion" }));
+      await store.decisions.append(entries, soon());
+      expect(await forgetAll(FUTURE, 10)).toBe(1);
+      expect(await journal(workspaceId, "deletion")).toHaveLength(1);
+    });
+
     it("forgets orders about a workspace or a freeze that is gone", async () => {
       const { store, seat } = world();
       const { workspaceId } = await seat();

@@ -16,6 +16,8 @@ export interface Ends {
 export interface EndsDeps {
   readonly environments: EnvironmentStore;
   readonly resources: Pick<UserKindResources, "readUid">;
+  /** Whether the namespace goes, or is gone: deployments are deleted before what they are deployed through. */
+  readonly isNamespaceGoing: (namespace: string) => boolean;
   /** Removes what an environment has on its cluster; `false`: not yet. */
   readonly removeAccount: (environment: Environment, signal: AbortSignal) => Promise<boolean>;
   /** A cluster that is away may be so for long. */
@@ -32,18 +34,21 @@ interface Ending {
 }
 
 /** Lost on a restart, and found again by the sweep. */
-export function createEnds({ environments, resources, removeAccount, pace }: EndsDeps): Ends {
+export function createEnds({ environments, resources, isNamespaceGoing, removeAccount, pace }: EndsDeps): Ends {
   const uids = new Map<string, Set<string>>();
 
   /** A cache may be behind, and an end takes Applications off their instances: only the API server is believed. */
   const isGone = async (key: string, uid: string, present: ObservedResource | undefined, signal: AbortSignal): Promise<boolean> =>
     present?.uid === uid ? present.isDeleting : (await resources.readUid(parseKey(key), signal)) !== uid;
 
+  const recordEnd = (key: string, uid: string, signal: AbortSignal): Promise<EnvironmentEnd> =>
+    environments.recordEnd(uid, isNamespaceGoing(parseKey(key).namespace) ? "after-deployments" : "at-once", signal);
+
   /** At most one visit: it may take its whole deadline. */
-  const visit = async (uid: string, signal: AbortSignal): Promise<EnvironmentEnd> => {
+  const visit = async (key: string, uid: string, signal: AbortSignal): Promise<EnvironmentEnd> => {
     const environment = await environments.read(uid, signal);
     const isRemoved = environment === undefined || (await removeAccount(environment, signal));
-    return isRemoved ? environments.recordEnd(uid, signal) : "account-left";
+    return isRemoved ? recordEnd(key, uid, signal) : "account-left";
   };
 
   /** Returns whose cluster is to be visited. */
@@ -51,7 +56,7 @@ export function createEnds({ environments, resources, removeAccount, pace }: End
     const toVisit: string[] = [];
     for (const uid of known) {
       if (!(await isGone(ending.key, uid, ending.present, signal))) continue;
-      const end = await environments.recordEnd(uid, signal);
+      const end = await recordEnd(ending.key, uid, signal);
       if (end === "account-left") toVisit.push(uid);
       else ending.note(uid, end);
     }
@@ -77,7 +82,7 @@ export function createEnds({ environments, resources, removeAccount, pace }: End
         // Behind the others, whose turn is next.
         known.delete(next);
         known.add(next);
-        note(next, await visit(next, signal));
+        note(next, await visit(key, next, signal));
         if (toVisit.length > 1 && delays.length === 0) delays.push(0);
       }
       if (known.size === 0) uids.delete(key);

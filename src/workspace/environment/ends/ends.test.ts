@@ -14,6 +14,7 @@ function aWorld(end: EnvironmentEnd) {
       recordEnd: async () => end,
       read: async (uid: string) => ({ uid }) as Environment,
     } as unknown as Parameters<typeof createEnds>[0]["environments"],
+    isNamespaceGoing: () => false,
     resources: { readUid: async () => undefined },
     removeAccount: async ({ uid }) => visited.push(uid) === 0,
     pace: createVisitPace(),

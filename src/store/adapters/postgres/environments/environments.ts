@@ -63,6 +63,11 @@ select exists (select from shard_object where subject = $1)
        or exists (select from application where workspace = $2 and environment = $3 and deletion = 'cascade') as is_needed`,
 };
 
+const FIND_WANTED: Statement = {
+  name: "find_wanted_of_environment",
+  text: "select id from application where workspace = $1 and environment = $2 and deletion = 'none' limit 1",
+};
+
 const LEAVE: Statement = {
   name: "leave_environment",
   text: "update environment set state = 'leaving' where id = $1 and state <> 'leaving' returning id",
@@ -129,12 +134,12 @@ export function createEnvironmentStore(database: Database, ring: KeyRing | undef
         },
         signal,
       ),
-    recordEnd: (uid, signal) =>
+    recordEnd: (uid, when, signal) =>
       database.transaction(
         "end_environment",
         async (run) => {
           const row = await lock(run, FIND_BY_UID, uid);
-          return row === undefined ? "gone" : end(run, row);
+          return row === undefined ? "gone" : end(run, row, when);
         },
         signal,
       ),
@@ -188,7 +193,12 @@ async function connect(run: Run, row: Found, connection: Connection): Promise<bo
   return true;
 }
 
-async function end(run: Run, { id, workspace, name, state, has_account }: Found): Promise<EnvironmentEnd> {
+async function end(
+  run: Run,
+  { id, workspace, name, state, has_account }: Found,
+  when: "at-once" | "after-deployments",
+): Promise<EnvironmentEnd> {
+  if (when === "after-deployments" && (await run(FIND_WANTED, [workspace, name])).length > 0) return "in-use";
   const [need] = await run<{ readonly is_needed: boolean }>(IS_NEEDED, [id, workspace, name]);
   if (need?.is_needed === true || has_account) {
     if ((await run(LEAVE, [id])).length > 0) await raiseUsers(run, workspace, name);

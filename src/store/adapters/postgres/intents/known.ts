@@ -1,6 +1,7 @@
 import type { Millis } from "../../../../domain/clock.ts";
-import type { KnownApplication, KnownWorkspace } from "../../../intent/port.ts";
+import type { IntentStore, KnownApplication, KnownWorkspace, OverdueCascade } from "../../../intent/port.ts";
 import type { Database, Statement } from "../database.ts";
+import { instant } from "../sql-values.ts";
 
 const APPLICATIONS: Statement = {
   name: "list_known_applications",
@@ -14,6 +15,16 @@ select a.id, a.uid, w.namespace, a.name, a.deleted_at
 const WORKSPACES: Statement = {
   name: "list_known_workspaces",
   text: `select id as "workspaceId", namespace, namespace_uid as "namespaceUid", state from workspace where api_cluster = $1 order by id`,
+};
+
+const OVERDUE: Statement = {
+  name: "list_overdue_cascades",
+  text: `
+select a.uid, a.name, w.id as "workspaceId", w.namespace, a.environment
+  from workspace w join application a on a.workspace = w.id
+ where w.api_cluster = $1 and w.state = 'deleting' and a.deletion = 'cascade' and a.deleted_at < $2
+ order by a.uid
+ limit $3`,
 };
 
 type Row = Omit<KnownApplication, "applicationId" | "deletedAt"> & {
@@ -30,6 +41,16 @@ export async function listKnown(database: Database, apiCluster: string, signal: 
     name,
     deletedAt: deleted_at ?? undefined,
   }));
+}
+
+export async function listOverdue(
+  database: Database,
+  { apiCluster, before, limit }: Parameters<IntentStore["listOverdue"]>[0],
+  signal: AbortSignal,
+): Promise<readonly OverdueCascade[]> {
+  type Found = Omit<OverdueCascade, "environment"> & { readonly environment: string | null };
+  const rows = await database.run<Found>(OVERDUE, [apiCluster, instant(before), limit], signal);
+  return rows.map((row) => ({ ...row, environment: row.environment ?? undefined }));
 }
 
 export function listKnownWorkspaces(database: Database, apiCluster: string, signal: AbortSignal): Promise<readonly KnownWorkspace[]> {

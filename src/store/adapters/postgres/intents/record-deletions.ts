@@ -21,8 +21,9 @@ const MARK: Statement = {
 with known as materialized (
   select a.id, a.workspace, a.unit, a.desired_revision, i.deletion, i.operation, u.owner, u.epoch, a.deleted_at is null as is_first,
          a.deleted_at is null or (a.deletion = 'cascade' and i.deletion = 'orphan') as is_news
-    from unnest($1::text[], $2::text[], $3::text[]) as i (uid, deletion, operation)
-   cross join lateral (select id, workspace, unit, desired_revision, deletion, deleted_at from application where uid = i.uid offset 0) as a
+    from unnest($1::text[], $2::text[], $3::text[]) as n (uid, deletion, operation)
+   cross join lateral (select id, workspace, unit, desired_revision, deletion, deleted_at, environment from application where uid = n.uid offset 0) as a
+   cross join lateral (select n.operation, case when n.deletion <> 'with-namespace' then n.deletion when a.environment is null then 'orphan' else 'cascade' end as deletion) as i
    cross join lateral (select owner, epoch from placement_unit where id = a.unit offset 0) as u
 ), marked as (
   update application a set deletion = k.deletion, deleted_at = coalesce(a.deleted_at, $4) from known k where a.id = k.id and k.is_news

@@ -41,6 +41,7 @@ with seen as materialized (
       or (s.kind = 'instance' and not exists (select from instance where id = s.subject))
       or (s.kind = 'directive' and not exists (select from workspace where id = s.subject)
           and not exists (select from freeze_window where 'freeze/' || name = s.subject))
+      or (s.kind = 'deletion' and not exists (select from workspace where id = s.subject))
       or (s.kind = 'plan' and not exists (select from plan where id = s.subject))
     ) for update skip locked) as d
 ), gone as (

@@ -1,0 +1,48 @@
+import { type Clock, millis } from "../../domain/clock.ts";
+import type { Ids } from "../../domain/ids.ts";
+import type { Partition } from "../../domain/partition.ts";
+import type { DecisionStore } from "../../store/decision/port.ts";
+import type { IntentStore } from "../../store/intent/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import { givenUp, PATIENCE_MS } from "./give-up.ts";
+
+export interface OverdueDeps {
+  readonly apiCluster: string;
+  readonly intents: Pick<IntentStore, "listOverdue" | "recordDeletions">;
+  readonly decisions: Pick<DecisionStore, "append">;
+  readonly partition: Partition;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Taken at once; there is another look soon. */
+const LIMIT = 500;
+
+/**
+ * Gives up what namespaces that are gone had deployed elsewhere and what does not go: it stays there, and SREs are told. Told first: after
+ * a crash in between they hear of it twice, and never not at all.
+ */
+export function createOverdueSweep(deps: OverdueDeps): (signal: AbortSignal) => Promise<void> {
+  const { apiCluster, intents, decisions, partition, clock, ids, log } = deps;
+  const orphaned = deps.metrics.counter(
+    "argosy_workspace_orphaned_applications_total",
+    "Applications of namespaces that are gone whose objects were left where they are because they did not go in time.",
+  );
+  return async (signal) => {
+    const now = clock.now();
+    const found = await intents.listOverdue({ apiCluster, before: millis(now - PATIENCE_MS), limit: LIMIT }, signal);
+    const overdue = found.filter(({ namespace }) => partition.isMine(namespace));
+    if (overdue.length === 0) return;
+    const told = givenUp(overdue, now);
+    for (const { details } of told) log.warn(details, "Leaving what a namespace that is gone had deployed");
+    await decisions.append(told, signal);
+    await intents.recordDeletions(
+      overdue.map(({ uid }) => ({ uid, deletion: "orphan", operationId: ids.next<never>() })),
+      signal,
+    );
+    orphaned.add(overdue.length);
+  };
+}

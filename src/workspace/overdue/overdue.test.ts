@@ -1,0 +1,103 @@
+import { expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { Partition } from "../../domain/partition.ts";
+import { createCountingIds } from "../../runtime/ids.ts";
+import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
+import { aDecision, anInstance, anIntent, aSpec, WIDE } from "../../store/testing/builders.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import { noMetrics } from "../../telemetry/metrics.ts";
+import { createOverdueSweep } from "./controller.ts";
+import { givenUp, PATIENCE_MS } from "./give-up.ts";
+
+const { signal } = new AbortController();
+const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
+
+/** A namespace that goes, with one deployment at home and two on the cluster of an environment. */
+async function aWorld(partition = EVERYTHING) {
+  const clock = createVirtualClock(1_000_000_000);
+  const store = createMemoryStore({ clock });
+  const ids = createCountingIds();
+  const elsewhere = { ...aSpec(), destination: { environment: "prod", namespace: "web" } };
+  const wishes = [anIntent({ name: "home" }), anIntent({ name: "b", spec: elsewhere }), anIntent({ name: "a", spec: elsewhere })];
+  const [first] = await store.intents.recordDeployments(wishes, signal);
+  const [row] = await store.shards.readApplications([first?.applicationId ?? ("" as never)], signal);
+  const instance = anInstance();
+  await store.fleet.insertInstance(instance, aDecision(), signal);
+  const place = { unitId: row?.unit.id ?? ("" as never), rowVersion: row?.unit.rowVersion ?? 0, instanceId: instance.id };
+  await store.placements.commitFirstPlacement({ ...place, ceiling: WIDE, decision: aDecision() }, signal);
+  const deletions = wishes.map(({ uid }) => ({ uid, deletion: "with-namespace", operationId: ids.next<never>() }) as const);
+  await store.intents.recordDeletions(deletions, signal);
+  const sweep = createOverdueSweep({ ...store, apiCluster: "main", partition, clock, ids, log: silentLog, metrics: noMetrics });
+  const endWorkspace = () => store.intents.recordWorkspaceEnds([row?.workspace.id ?? ("" as never)], signal);
+  const ends = async () =>
+    (
+      await store.intents.readByUids(
+        wishes.map(({ uid }) => uid),
+        signal,
+      )
+    ).map(({ application }) => `${application.name} ${application.deletion}`);
+  const told = () => store.decisions.list({ kind: "deletion" }, 10, signal);
+  return { clock, store, sweep, endWorkspace, ends, told };
+}
+const CASCADING = ["home orphan", "b cascade", "a cascade"];
+
+it("what does not go in time once its namespace is gone stays, and SREs are told once", async () => {
+  const { clock, sweep, endWorkspace, ends, told } = await aWorld();
+  await endWorkspace();
+  await clock.advance(PATIENCE_MS);
+  await sweep(signal);
+  expect([await ends(), await told()]).toEqual([CASCADING, []]);
+  await clock.advance(1);
+  await sweep(signal);
+  await sweep(signal);
+  expect(await ends()).toEqual(["home orphan", "b orphan", "a orphan"]);
+  expect(await told()).toMatchObject([
+    {
+      verdict: "ORPHANED",
+      details: {
+        deployments: ["a", "b"],
+        reason:
+          "namespace team is gone, and what 2 of its deployments put on the cluster of its environment prod could not be deleted in 30 minutes: it stays there",
+      },
+    },
+  ]);
+});
+
+it("nothing is given up while the namespace is there, nor in another process's share", async () => {
+  const there = await aWorld();
+  await there.clock.advance(2 * PATIENCE_MS);
+  await there.sweep(signal);
+  expect(await there.ends()).toEqual(CASCADING);
+  const others = await aWorld({ ...EVERYTHING, isMine: () => false });
+  await others.endWorkspace();
+  await others.clock.advance(2 * PATIENCE_MS);
+  await others.sweep(signal);
+  expect(await others.ends()).toEqual(CASCADING);
+});
+
+it("whoever dies between telling and giving up does both again", async () => {
+  const { clock, store, sweep, endWorkspace, ends, told } = await aWorld();
+  await endWorkspace();
+  await clock.advance(2 * PATIENCE_MS);
+  const { recordDeletions } = store.intents;
+  Object.assign(store.intents, { recordDeletions: () => Promise.reject(new Error("killed")) });
+  await expect(sweep(signal)).rejects.toThrow("killed");
+  Object.assign(store.intents, { recordDeletions });
+  expect([await ends(), (await told()).length]).toEqual([CASCADING, 1]);
+  await sweep(signal);
+  expect([await ends(), (await told()).length]).toEqual([["home orphan", "b orphan", "a orphan"], 2]);
+});
+
+it("an entry names few of many deployments, and one environment of one namespace", () => {
+  const overdue = Array.from({ length: 50 }, (_, index) => ({
+    ...{ name: `d-${index}`, workspaceId: "w" as never, namespace: "team" },
+    environment: index % 2 === 0 ? "prod" : undefined,
+  }));
+  const told = givenUp(overdue, millis(0));
+  expect(told.map(({ details }) => [details["environment"], details["count"]])).toEqual([
+    [null, 25],
+    ["prod", 25],
+  ]);
+  expect(told.every(({ details }) => (details["deployments"] as unknown[]).length === 20)).toBe(true);
+});
