@@ -11,7 +11,13 @@ const operation = {
 
 test("reads whose an operation is, and what is said of it", () => {
   const operationState = {
-    ...{ phase: "Failed", message: "m".repeat(5000), operation, startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:09Z" },
+    ...{
+      phase: "Failed",
+      message: "one or more tasks failed",
+      operation,
+      startedAt: "2026-01-01T00:00:00Z",
+      finishedAt: "2026-01-01T00:00:09Z",
+    },
     syncResult: {
       revision: "0123",
       resources: [
@@ -23,7 +29,12 @@ test("reads whose an operation is, and what is said of it", () => {
   expect(parseSync({ operation, status: { operationState } })).toEqual({
     operation: { run: "run-1" },
     state: {
-      ...{ run: "run-1", phase: "Failed", message: `${"m".repeat(4095)}…`, revision: "0123" },
+      ...{
+        run: "run-1",
+        phase: "Failed",
+        message: "one or more tasks failed: PreSync hook Job migrate in namespace team: exit 1",
+        revision: "0123",
+      },
       ...{ startedAt: Date.UTC(2026, 0, 1), finishedAt: Date.UTC(2026, 0, 1, 0, 0, 9) },
       hooks: [{ kind: "Job", namespace: "team", name: "migrate", type: "PreSync", phase: "Failed", message: "exit 1" }],
     },
@@ -41,6 +52,14 @@ test.each([
     { operation: { run: undefined }, state: undefined },
   ],
 ])("takes %s as it is", (_what, raw, expected) => expect(parseSync(raw)).toEqual(expected));
+
+test("bounds what is said, and names nothing that failed where nothing did", () => {
+  const resources = [{ kind: "Job", name: "migrate", hookType: "PreSync", hookPhase: "Failed" }];
+  const messageOf = (state: object) => parseSync({ status: { operationState: { syncResult: { resources }, ...state } } }).state?.message;
+  expect(messageOf({ phase: "Error", message: "m".repeat(5000) })).toHaveLength(4096);
+  expect(messageOf({ phase: "Running", message: "waiting" })).toBe("waiting");
+  expect(messageOf({ phase: "Running", message: "failed", finishedAt: "2026-01-01T00:00:09Z" })).toBe("failed: PreSync hook Job migrate");
+});
 
 test("takes an unknown phase for one under way, and the revision asked for while none is reported", () => {
   const parsed = parseSync({ status: { operationState: { phase: 7, operation } } });

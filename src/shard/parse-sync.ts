@@ -1,4 +1,5 @@
 import type { Millis } from "../domain/clock.ts";
+import { withCulprits } from "../domain/sync-failure.ts";
 import { HOOK_LIMIT, type HookResult } from "../domain/sync-run.ts";
 import { INFO_RUN } from "./names.ts";
 import { asArray, asObject, asString } from "./parse-object.ts";
@@ -53,10 +54,13 @@ function parseState(state: Readonly<Record<string, unknown>>): SyncState {
   const result = asObject(state["syncResult"]);
   const operation = asObject(state["operation"]);
   const revision = asString(result["revision"]) || asString(asObject(operation["sync"])["revision"]);
+  const message = cut(asString(state["message"]), MESSAGE_LIMIT);
+  // One that runs and has an end failed, and is tried again.
+  const isFailure = ["Failed", "Error"].includes(asString(state["phase"])) || asString(state["finishedAt"]) !== "";
   return {
     run: runOf(operation),
     phase: STATE_PHASES.find((phase) => phase === state["phase"]) ?? "Running",
-    message: cut(asString(state["message"]), MESSAGE_LIMIT),
+    message: cut(isFailure ? withCulprits(message, result["resources"]) : message, MESSAGE_LIMIT),
     revision: cut(revision, NAME_LIMIT),
     startedAt: parseTime(state["startedAt"]),
     finishedAt: parseTime(state["finishedAt"]),

@@ -429,6 +429,24 @@ describe("what no user is told", () => {
     ).toBe("sync of guestbook failed: one or more objects");
   });
 
+  it("hides what a sync failed of: the hook or object is named, in words its user may read", () => {
+    const resources = [
+      { kind: "Job", name: "migrate", namespace: "jane", hookType: "PreSync", hookPhase: "Failed", message: `exit 1 at ${ARGO_NAME}` },
+      { kind: "ConfigMap", name: "web", status: "SyncFailed", message: "PUT https://jane:s3cr3t@10.1.2.3/x refused\n" },
+      { kind: "ConfigMap", name: "fine", status: "Synced" },
+    ];
+    const culprits = "PreSync hook Job migrate in namespace jane: exit 1 at guestbook; ConfigMap web: PUT https://…/x refused";
+    const conditions = [{ type: "SyncError", message: "Failed sync attempt" }];
+    const failed = (phase: string) => ({ phase, finishedAt: "2026-01-01T00:00:00Z", message: "it failed", syncResult: { resources } });
+    const stopped = withEngine({ conditions, operationState: failed("Failed") });
+    expect(messageOf(stopped)).toBe(`Failed sync attempt: ${culprits}`);
+    expect(messageOf(withEngine({ conditions, operationState: { phase: "Succeeded", syncResult: { resources } } }))).toBe(
+      "Failed sync attempt",
+    );
+    const again = withEngine({ sync: { status: "OutOfSync", revision: "" }, operationState: failed("Running") });
+    expect(messageOf(again)).toBe(`Deploying what Git says, which failed and is tried again: it failed: ${culprits}`);
+  });
+
   it("has credentials in it, or anything that is more than a line of text", () => {
     const message = "fetching https://jane:s3cr3t@git.example/x\r\nAuthorization: Bearer s3cr3ts3cr3t\u001b[2J \u202egnorw \ud800";
     const composed = withEngine({ health: { status: "Degraded", message } });

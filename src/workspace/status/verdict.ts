@@ -1,6 +1,7 @@
 import { BLOCKED_AFTER_MS, heldText } from "../../domain/blockage.ts";
 import type { Millis } from "../../domain/clock.ts";
 import type { EngineStatus } from "../../domain/status.ts";
+import { withCulprits } from "../../domain/sync-failure.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
 import type { ApplicationSpec } from "../../domain/workspace.ts";
 import * as say from "../api/messages.ts";
@@ -149,7 +150,8 @@ function isAbout({ comparedTo }: EngineStatus, { application: { spec }, environm
 function judgeEngine(status: EngineStatus, spec: ApplicationSpec): Said {
   for (const type of STOPPING) {
     const complaint = status.conditions.find((condition) => condition.type === type);
-    if (complaint !== undefined) return { kind: "stuck", reason: type, message: complaint.message };
+    if (complaint === undefined) continue;
+    return { kind: "stuck", reason: type, message: type === "SyncError" ? failureText(complaint.message, status) : complaint.message };
   }
   return judgeSync(status, spec) ?? judgeHealth(status);
 }
@@ -165,12 +167,20 @@ function judgeSync({ sync, operationState }: EngineStatus, spec: ApplicationSpec
   };
 }
 
+/** What Argo CD says of a sync that failed, with what it failed of; the results it has are those of the last sync. */
+function failureText(message: string, { operationState }: Pick<EngineStatus, "operationState">): string {
+  const { phase, finishedAt, syncResult } = operationState ?? {};
+  const isOver = phase === "Failed" || phase === "Error" || (phase === "Running" && finishedAt !== undefined);
+  return isOver ? withCulprits(message, (syncResult as { readonly resources?: unknown } | undefined)?.resources) : message;
+}
+
 /** A sync that is to be tried again runs on, with the end and the words of the attempt that failed. */
 function attemptText(operationState: EngineStatus["operationState"]): string {
   const { phase, finishedAt, message } = operationState ?? {};
   if (phase !== "Running" || finishedAt === undefined || typeof message !== "string") return "Deploying what Git says";
   // When the next attempt is due changes with each, and is nothing to act on.
-  return `Deploying what Git says, which failed and is tried again: ${message.replace(/ Retrying attempt #\d+ at [^ ]+$/, "")}`;
+  const said = failureText(message.replace(/ Retrying attempt #\d+ at [^ ]+$/, ""), { operationState });
+  return `Deploying what Git says, which failed and is tried again: ${said}`;
 }
 
 function judgeHealth({ health }: EngineStatus): Said {
