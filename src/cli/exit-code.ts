@@ -5,6 +5,7 @@ import { InputError } from "../domain/errors.ts";
 const USAGE: readonly string[] = [
   "cli.no-connection",
   "cli.no-database",
+  "cli.no-keys",
   "cli.no-state",
   "cli.option",
   "cli.resource",

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { addChangingCommands } from "./changing-commands.ts";
 import { addDirectingCommands } from "./directing-commands.ts";
+import { addKeyCommands } from "./key-commands.ts";
 import { addLookingCommands } from "./looking-commands.ts";
 import { addRunningCommands } from "./running-commands.ts";
 import type { Terminal } from "./terminal.ts";
@@ -17,6 +18,7 @@ export function createProgram(terminal: Terminal): Command {
   addLookingCommands(program, terminal);
   addChangingCommands(program, terminal);
   addDirectingCommands(program, terminal);
+  addKeyCommands(program, terminal);
   addRunningCommands(program, terminal);
   return program;
 }

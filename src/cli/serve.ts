@@ -52,7 +52,8 @@ export async function runServe(options: ServeOptions, terminal: Terminal): Promi
   }
 }
 
-function readConfig({ text, config: file, roles }: ServeOptions, env: Terminal["env"]): Config {
+/** The configuration of a file, with the roles that were typed. Throws `InputError` with everything that is wrong with it. */
+export function readConfig({ text, config: file, roles }: ServeOptions, env: Terminal["env"]): Config {
   const document = parseYaml(text, file);
   const merged = roles === undefined ? document : { ...(document as object), roles: roles === "all" ? "all" : roles.split(",") };
   const parsed = parseConfig(merged, env);

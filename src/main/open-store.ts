@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { decodeEncryptionKey } from "../config/encryption-key.ts";
+import type { Encryption } from "../config.ts";
 import { InputError } from "../domain/errors.ts";
 import { startEmbeddedPostgres } from "../runtime/embedded-postgres/embedded-postgres.ts";
 import { createKeyRing } from "../store/adapters/postgres/credentials/key-ring.ts";
@@ -28,10 +29,13 @@ async function startDatabase({ config, log, shutdown }: Context): Promise<string
 /** Keys as configured; with the embedded database one is kept beside it. */
 function openKeyRing({ config, env }: Context): KeyRing {
   if (config.encryption === undefined) return createKeyRing("local", new Map([["local", keyBeside(config.stateDir)]]));
-  const keys = config.encryption.keys.map(
-    ({ id, from }) => [id, keyOf("file" in from ? readKeyFile(from.file) : (env[from.env] ?? ""), id)] as const,
-  );
-  return createKeyRing(config.encryption.current, new Map(keys));
+  return readKeyRing(config.encryption, env);
+}
+
+/** The keys a configuration names. */
+export function readKeyRing({ keys, current }: Encryption, env: Context["env"]): KeyRing {
+  const read = keys.map(({ id, from }) => [id, keyOf("file" in from ? readKeyFile(from.file) : (env[from.env] ?? ""), id)] as const);
+  return createKeyRing(current, new Map(read));
 }
 
 function keyOf(text: string, id: string): Uint8Array {

@@ -16,8 +16,26 @@ export interface CredentialStore {
   putIfAbsent(key: CredentialKey, plaintext: string, signal: AbortSignal): Promise<string>;
   read(key: CredentialKey, signal: AbortSignal): Promise<string | undefined>;
   remove(key: CredentialKey, signal: AbortSignal): Promise<void>;
-  /** Re-wraps every data key that is not wrapped by the current key; returns how many. */
-  rewrap(signal: AbortSignal): Promise<number>;
+  /**
+   * Looks at the next `limit` credentials after `after`, by id, whose data key is not wrapped by the current key, and wraps it anew. One
+   * that was replaced or wrapped anew meanwhile is left alone, so any number may do so at once, and stop at any moment.
+   */
+  rewrap(step: { readonly after: CredentialId | ""; readonly limit: number }, signal: AbortSignal): Promise<Rewrapping>;
+  /** How many credentials each key wraps, by the key's name. */
+  countByKey(signal: AbortSignal): Promise<readonly KeyUse[]>;
+}
+
+export interface Rewrapping {
+  readonly rewrapped: number;
+  /** Those that could not be opened: their key was not given, or they are not what was sealed. They stay as they are. */
+  readonly unreadable: readonly { readonly id: CredentialId; readonly keyId: string; readonly why: string }[];
+  /** Where to go on; absent: there are no more. */
+  readonly next: CredentialId | undefined;
+}
+
+export interface KeyUse {
+  readonly keyId: string;
+  readonly credentials: number;
 }
 
 /** Named keys of 32 bytes from outside the database. A name is never given to another key. */

@@ -4,6 +4,9 @@ import type { CredentialKey, CredentialStore } from "../../credential/port.ts";
 import type { CredentialRow, Tables, Transact } from "./tables.ts";
 
 /** Secrets of a process's own memory: nothing is at rest, so nothing is encrypted and there is nothing to re-wrap. */
+/** What stands in for the name of a key. */
+const MEMORY = "memory";
+
 export function createCredentialStore(transact: Transact): CredentialStore {
   return {
     put: (key, plaintext, signal) => transact(signal, ({ tables }) => putCredential(tables, key, plaintext)),
@@ -14,7 +17,9 @@ export function createCredentialStore(transact: Transact): CredentialStore {
       }),
     read: (key, signal) => transact(signal, ({ tables }) => rowOf(tables, key)?.plaintext),
     remove: (key, signal) => transact(signal, ({ tables }) => void (rowOf(tables, key) !== undefined && tables.credentials.delete(key.id))),
-    rewrap: (signal) => transact(signal, () => 0),
+    rewrap: (_step, signal) => transact(signal, () => ({ rewrapped: 0, unreadable: [], next: undefined })),
+    countByKey: (signal) =>
+      transact(signal, ({ tables }) => (tables.credentials.size === 0 ? [] : [{ keyId: MEMORY, credentials: tables.credentials.size }])),
   };
 }
 

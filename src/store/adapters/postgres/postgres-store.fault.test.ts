@@ -276,8 +276,18 @@ describe("secrets at rest", () => {
     for (let index = 0; index < 150; index += 1)
       await before.credentials.put({ ...KEY, id: `credential-${index}` as CredentialKey["id"] }, `secret-${index}`, soon());
     const { credentials } = await openStore({ keyRing: createKeyRing("second", both) });
-    expect(await credentials.rewrap(soon())).toBe(150);
-    expect(await credentials.rewrap(soon())).toBe(0);
+    const first = await credentials.rewrap({ after: "", limit: 100 }, soon());
+    expect(first).toMatchObject({ rewrapped: 100, unreadable: [] });
+    expect(await credentials.countByKey(soon())).toEqual([
+      { keyId: "first", credentials: 50 },
+      { keyId: "second", credentials: 100 },
+    ]);
+    expect(await credentials.rewrap({ after: first.next ?? "", limit: 100 }, soon())).toEqual({
+      rewrapped: 50,
+      unreadable: [],
+      next: undefined,
+    });
+    expect(await credentials.rewrap({ after: "", limit: 100 }, soon())).toMatchObject({ rewrapped: 0 });
     expect(new Set((await dump()).map((row) => row.key_id))).toEqual(new Set(["second"]));
     const after = await openStore({ keyRing: createKeyRing("second", new Map([["second", second]])) });
     expect(await after.credentials.read({ ...KEY, id: "credential-149" as CredentialKey["id"] }, soon())).toBe("secret-149");

@@ -51,10 +51,12 @@ export function describeCredentials(world: () => World): void {
     it("are gone when they were removed, and need no new wrapping under the current key", async () => {
       const { credentials } = world().store;
       await credentials.put(KEY, "secret", soon());
-      expect(await credentials.rewrap(soon())).toBe(0);
+      expect(await credentials.rewrap({ after: "", limit: 10 }, soon())).toEqual({ rewrapped: 0, unreadable: [], next: undefined });
+      expect(await credentials.countByKey(soon())).toEqual([{ keyId: expect.any(String), credentials: 1 }]);
       await credentials.remove(KEY, soon());
       await credentials.remove(KEY, soon());
       expect(await credentials.read(KEY, soon())).toBeUndefined();
+      expect(await credentials.countByKey(soon())).toEqual([]);
     });
   });
 }

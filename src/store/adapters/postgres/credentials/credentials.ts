@@ -1,6 +1,5 @@
 import { DefectError, InputError } from "../../../../domain/errors.ts";
-import type { CredentialId } from "../../../../domain/ids.ts";
-import type { CredentialKey, CredentialStore, KeyRing } from "../../../credential/port.ts";
+import type { CredentialKey, CredentialStore, KeyRing, KeyUse, Rewrapping } from "../../../credential/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { createEnvelope, type Envelope, type Sealed } from "./envelope.ts";
 
@@ -35,7 +34,10 @@ const REWRAP: Statement = {
   text: "update credential set key_id = $3, data_key = $4, fingerprint = $5 where id = $1 and data_key = $2 returning id",
 };
 
-const REWRAP_BATCH = 100;
+const COUNT: Statement = {
+  name: "count_credentials_by_key",
+  text: 'select key_id as "keyId", count(*) as credentials from credential group by key_id order by key_id',
+};
 
 type CredentialRow = CredentialKey & Sealed;
 
@@ -68,7 +70,8 @@ export function createCredentialStore(database: Database, ring: KeyRing | undefi
     async remove(key, signal) {
       if ((await rowOf(key, signal)) !== undefined) await database.run(REMOVE, [key.id], signal);
     },
-    rewrap: (signal) => rewrap(database, { envelope: envelope(), current: (ring ?? noRing()).current }, signal),
+    rewrap: (step, signal) => rewrap(database, { envelope: envelope(), current: (ring ?? noRing()).current }, step, signal),
+    countByKey: (signal) => database.run<KeyUse>(COUNT, [], signal),
   };
 }
 
@@ -89,19 +92,27 @@ function values(key: CredentialKey, sealed: Sealed): readonly unknown[] {
 async function rewrap(
   database: Database,
   { envelope, current }: { readonly envelope: Envelope; readonly current: string },
+  { after, limit }: Parameters<CredentialStore["rewrap"]>[0],
   signal: AbortSignal,
-): Promise<number> {
-  let count = 0;
-  let after = "" as CredentialId;
-  for (;;) {
-    const rows = await database.run<CredentialRow>(LIST_OLD, [current, after, REWRAP_BATCH], signal);
-    for (const row of rows) {
-      const { keyId, dataKey, fingerprint } = envelope.rewrap(row, row);
-      count += (await database.run(REWRAP, [row.id, row.dataKey, keyId, dataKey, fingerprint], signal)).length;
-    }
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < REWRAP_BATCH) return count;
-    after = last.id;
+): Promise<Rewrapping> {
+  const rows = await database.run<CredentialRow>(LIST_OLD, [current, after, limit], signal);
+  const unreadable: Rewrapping["unreadable"][number][] = [];
+  let rewrapped = 0;
+  for (const row of rows) {
+    const anew = tryToRewrap(envelope, row);
+    if ("why" in anew) unreadable.push({ id: row.id, keyId: row.keyId, why: anew.why });
+    else rewrapped += (await database.run(REWRAP, [row.id, row.dataKey, anew.keyId, anew.dataKey, anew.fingerprint], signal)).length;
+  }
+  return { rewrapped, unreadable, next: rows.length < limit ? undefined : rows.at(-1)?.id };
+}
+
+/** One that cannot be opened must not keep the others from the new key. */
+function tryToRewrap(envelope: Envelope, row: CredentialRow): Sealed | { readonly why: string } {
+  try {
+    return envelope.rewrap(row, row);
+  } catch (error) {
+    if (error instanceof InputError || error instanceof DefectError) return { why: error.message };
+    throw error;
   }
 }
 
