@@ -121,6 +121,14 @@ export const sections = {
         .describe(
           "Looks at users' repositories at once, each a child process of git with up to 384 MiB of addresses; one workspace has two of them at most.",
         ),
+      unfinishedApplications: z
+        .int()
+        .min(1)
+        .max(100_000)
+        .default(16)
+        .describe(
+          "Applications of one workspace that an instance is given work with at once; further ones wait until it has done some, so that a neighbour's single change is not behind a whole burst in Argo CD's queues. One that takes longer than 30 s no longer counts.",
+        ),
       databaseConnections: z.int().min(2).max(200).default(20).describe("Connections to PostgreSQL of one process."),
       writeConnections: z.int().min(1).max(128).default(16).describe("Connections for writes to one Kubernetes cluster."),
       writesPerSecond: z

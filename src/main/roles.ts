@@ -135,6 +135,7 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
     apiCluster,
     engines,
     partition: membership.partition("reconciler"),
+    unfinishedPerUnit: context.config.limits.unfinishedApplications,
     destination: clusters.destination,
     namespaces: { accounts: ACCOUNTS_NAMESPACE },
   });

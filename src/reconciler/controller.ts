@@ -15,6 +15,7 @@ import { createInstanceController } from "./instance/controller.ts";
 import { createIntake } from "./intake/controller.ts";
 import { createLeftoverSweep } from "./leftovers/controller.ts";
 import { createCarrier } from "./object/controller.ts";
+import { createPacing } from "./pacing/controller.ts";
 import type { ApiCluster, EngineShard, Engines } from "./port.ts";
 import { createProgress } from "./progress/controller.ts";
 import { createQueues } from "./queues/controller.ts";
@@ -38,6 +39,8 @@ export interface ReconcilerDeps {
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
   readonly blockedAfterMs?: number;
+  /** Applications of one unit that an instance is given work with at once. */
+  readonly unfinishedPerUnit: number;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -64,9 +67,9 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const queues = createQueues({
     ...deps,
     works: {
-      application: (id, signal) => applications.reconcile(id, signal),
+      application: (id, signal) => pacing.during("application", id, applications.reconcile(id, signal)),
       unit: (id, signal) => units.reconcile(id, signal),
-      sync: (id, signal) => syncs.reconcile(id, signal),
+      sync: (id, signal) => pacing.during("sync", id, syncs.reconcile(id, signal)),
       instance: (id, signal) => instances.reconcile(id, signal),
       status: (key, signal) => statuses.reconcile(key, signal),
       fleet: (signal) => survey.survey(signal),
@@ -75,7 +78,8 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   });
   const { requestApplication, requestUnit, requestInstance, requestStatus, requestSync } = queues;
   const hosts = createHosts({ fleet: store.fleet, engines: deps.engines, partition });
-  const base = { ...deps, ...store, rows: createRows(store), hosts, carrier: createCarrier(deps), requestUnit, requestInstance };
+  const pacing = createPacing({ ...deps, requests: queues });
+  const base = { ...deps, ...store, pacing, rows: createRows(store), hosts, carrier: createCarrier(deps), requestUnit, requestInstance };
   const progress = createProgress({ ...base, blockages: createBlockageWatch({ ...deps, held: apiCluster.held }) });
   const repositories = createRepositoriesController(base);
   const register = createRegisterKeeper(base);
@@ -92,16 +96,12 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const statuses = createStatusController({ ...parts, engines: watched });
   const syncs = createSyncController(parts);
   const deployer = createDeployerController({ ...deps, fleet: store.fleet, deployer: apiCluster.deployer });
-  const resync = (): void => [sweep.distrust, queues.requestFleet].forEach((each) => each());
   const survey = createSurvey({ ...deps, hosts, events, watched, requestInstance, requestStatus, signal: abort.signal });
-  const triggers = createTriggers({ ...parts, intake, queues, resync, recheckStatuses: survey.recheckStatuses });
+  const triggers = createTriggers({ ...parts, intake, queues, sweep, survey });
   let unfollow = (): void => undefined;
-
   const stop = async (): Promise<void> => {
     abort.abort(new Error("the reconciler stops"));
-    triggers.stop();
-    survey.end();
-    unfollow();
+    for (const end of [triggers.stop, survey.end, pacing.stop, unfollow]) end();
     await Promise.all([queues.stop(), register.stop()]);
   };
 

@@ -16,6 +16,7 @@ import { createEnvironmentEntries } from "./environments/controller.ts";
 import { createImpersonationController } from "./impersonation/controller.ts";
 import { createInstanceController } from "./instance/controller.ts";
 import { createCarrier } from "./object/controller.ts";
+import { createPacing } from "./pacing/controller.ts";
 import type { ApiCluster, EngineShard } from "./port.ts";
 import { createProgress } from "./progress/controller.ts";
 import { createRegisterKeeper } from "./register/controller.ts";
@@ -82,6 +83,11 @@ function build(plainApi: ApiCluster, plainEngine: EngineShard) {
       hosts,
       carrier,
       progress,
+      pacing: createPacing({
+        ...common,
+        requests: { requestApplication: () => undefined, requestSync: () => undefined },
+        unfinishedPerUnit: 1,
+      }),
       requestUnit: () => undefined,
       onApplied: () => undefined,
     }),

@@ -3,6 +3,8 @@ import { StaleError, UnavailableError } from "../domain/errors.ts";
 import type { Application } from "../domain/workspace.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { silentLog } from "../telemetry/log.ts";
+import { noMetrics } from "../telemetry/metrics.ts";
+import { createPacing } from "./pacing/controller.ts";
 import type { EngineShard } from "./port.ts";
 import { createRows } from "./rows/controller.ts";
 import { createHosts } from "./seats/controller.ts";
@@ -32,6 +34,13 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+/** Of one process; its instance may have work with one Application of a unit at once. */
+function common() {
+  const surroundings = { clock: systemClock, log: silentLog, metrics: noMetrics };
+  const requests = { requestApplication: () => undefined, requestSync: () => undefined };
+  return { ...surroundings, pacing: createPacing({ ...surroundings, requests, unfinishedPerUnit: 1 }) };
+}
+
 /** The controller of a process of its own, over ports of which any call may break. */
 function open() {
   const { wrap } = faults;
@@ -39,7 +48,7 @@ function open() {
   const broken = { ...engine, applications: wrap(engine.applications) };
   const rows = createRows({ ...store, shards: wrap(store.shards), syncRuns: wrap(store.syncRuns) });
   const hosts = createHosts({ fleet: store.fleet, engines: { get: async () => broken }, partition: EVERYTHING_IS_MINE });
-  return createSyncController({ rows, hosts, clock: systemClock, log: silentLog });
+  return createSyncController({ ...common(), rows, hosts });
 }
 
 async function isSeen(): Promise<void> {
@@ -138,7 +147,7 @@ test("of two processes that want to begin at once, one does", async () => {
   await isSeen();
   const other = await world.watch();
   const hosts = createHosts({ fleet: world.rows.store.fleet, engines: { get: async () => other.engine }, partition: EVERYTHING_IS_MINE });
-  const late = createSyncController({ rows: createRows(world.rows.store), hosts, clock: systemClock, log: silentLog });
+  const late = createSyncController({ ...common(), rows: createRows(world.rows.store), hosts });
   await Promise.allSettled([open(), late].map((controller) => controller.reconcile(seated.application.id, world.signal)));
   for (let step = 0; step < 3; step += 1) {
     await argo.step();

@@ -6,6 +6,7 @@ import type { ObservedObject } from "./managed-object.ts";
 import { ANNOTATION_REFRESH } from "./names.ts";
 import { asArray, asObject, parseObject } from "./parse-object.ts";
 import { type ObservedSync, parseSync } from "./parse-sync.ts";
+import { parseUnfinished } from "./parse-unfinished.ts";
 import { parseTime, projectStatus } from "./project-status.ts";
 
 /** What is kept of an Argo CD Application: what it was told, and what it says. */
@@ -20,20 +21,23 @@ export interface ObservedApplication extends ObservedObject {
   readonly isAutomated: boolean;
   /** Argo CD was asked to look at it again and has not finished that. */
   readonly isRefreshing: boolean;
+  /** Whether the instance's controller has work with it. */
+  readonly isUnfinished: boolean;
 }
 
 export function parseApplication(raw: unknown): ObservedApplication | undefined {
   const object = parseObject("application", raw);
   if (object === undefined) return undefined;
   const meta = asObject(asObject(raw)["metadata"]);
+  const said = { report: projectStatus(asObject(raw)["status"]), sync: parseSync(raw) };
   return {
     ...object,
+    ...said,
     finalizers: asArray(meta["finalizers"]).filter((entry) => typeof entry === "string"),
     deletingSince: parseTime(meta["deletionTimestamp"]),
-    report: projectStatus(asObject(raw)["status"]),
-    sync: parseSync(raw),
     isAutomated: asObject(asObject(asObject(raw)["spec"])["syncPolicy"])["automated"] !== undefined,
     isRefreshing: asObject(meta["annotations"])[ANNOTATION_REFRESH] !== undefined,
+    isUnfinished: parseUnfinished(raw, said),
   };
 }
 

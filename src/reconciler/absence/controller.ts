@@ -13,11 +13,12 @@ export interface AbsenceDeps {
   readonly rows: Rows;
   readonly carrier: Carrier;
   readonly progress: Progress;
+  readonly hosts: Pick<Hosts, "whyNot">;
 }
 
 /** There is nowhere an application could deploy to: its Application goes, and what it deployed stays. */
 export async function takeOff(
-  { rows, carrier, progress }: AbsenceDeps,
+  { rows, carrier, progress }: Omit<AbsenceDeps, "hosts">,
   { row, host }: { readonly row: DesiredApplication; readonly host: Host },
   signal: AbortSignal,
 ): Promise<WorkResult | void> {
@@ -34,9 +35,9 @@ export async function takeOff(
   if (end.kind === "gone") await rows.forget(application.id, signal);
 }
 
-/** The instance that holds the unit cannot be reached from here, or is somebody else's to write to. */
+/** The instance that owns it cannot be filled, or is not ours to fill. */
 export async function awaitHost(
-  { hosts, progress }: Pick<AbsenceDeps, "progress"> & { readonly hosts: Hosts },
+  { hosts, progress }: Pick<AbsenceDeps, "hosts" | "progress">,
   { application, unit }: DesiredApplication,
   signal: AbortSignal,
 ): Promise<WorkResult | void> {

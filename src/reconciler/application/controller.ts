@@ -3,6 +3,7 @@ import type { ApplicationId, UnitId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import { acknowledgementOf } from "../../shard/acknowledge.ts";
 import { type Lack, lackOf } from "../../shard/lack.ts";
+import { mayWait } from "../../shard/may-wait.ts";
 import type { ObservedApplication } from "../../shard/parse-application.ts";
 import { deletionOf, planApplication } from "../../shard/plan-application.ts";
 import { renderApplication, type Target, targetOf } from "../../shard/render-application.ts";
@@ -10,12 +11,13 @@ import type { Destination } from "../../shard/seat.ts";
 import type { DesiredApplication } from "../../store/shard/port.ts";
 import { awaitHost, takeOff } from "../absence/controller.ts";
 import type { Carrier } from "../object/controller.ts";
+import type { Pacing } from "../pacing/controller.ts";
 import type { Progress } from "../progress/controller.ts";
 import { waits } from "../progress/reasons.ts";
 import type { Rows } from "../rows/controller.ts";
 import type { Host, Hosts } from "../seats/controller.ts";
-import { createRestPatience } from "./rest-patience.ts";
 import { createWaitingRows } from "./waiting-rows.ts";
+import { createApplicationWishes } from "./wishes.ts";
 
 /** Makes one Argo CD Application equal to its row. */
 export interface ApplicationController {
@@ -33,32 +35,34 @@ export interface ApplicationControllerDeps {
   readonly progress: Progress;
   readonly destination: Destination;
   readonly clock: Clock;
+  readonly pacing: Pick<Pacing, "admits">;
   /** Asks for the unit's objects, which must stand before the unit's Applications. */
   readonly requestUnit: (id: UnitId) => void;
   /** A manual application stands as its row wants it: syncs that waited for that may begin. */
   readonly onApplied: (id: ApplicationId, unit: UnitId) => void;
 }
 
-const UNSYNCED_RETRY_MS = 250;
-/** Reports of Argo CD alone ask for no look at an Application. */
-const RESTLESS_RETRY_MS = 250;
+/** What Argo CD reports, or that a list has come, asks for no look at an Application. */
+const RETRY_MS = 250;
 
 export function createApplicationController(deps: ApplicationControllerDeps): ApplicationController {
-  const { rows, hosts, progress, clock } = deps;
+  const { rows, hosts, progress } = deps;
   const primed = new Map<ApplicationId, DesiredApplication>();
   const waiting = createWaitingRows<DesiredApplication>();
-  const patience = createRestPatience(clock);
+  const wishes = createApplicationWishes(deps.clock);
 
   const bringAbout = async (row: DesiredApplication, host: Host, target: Target, signal: AbortSignal): Promise<WorkResult | void> => {
     const { application, unit, workspace, acknowledged } = row;
     const seat = { unit, workspace, instance: host.instance };
     const desired = renderApplication(seat, application, target);
-    const deletion = deletionOf(application);
-    const wish = { deletion, now: clock.now(), isPatient: deletion === "cascade" && patience.has(application.id) };
+    const wish = wishes.of(application);
     const plan = (observed: ObservedApplication | undefined) => planApplication(desired, wish, observed);
+    const seen = host.engine.applications.get(desired.at);
+    const turn = { kind: "application", id: application.id, unit: unit.id, at: desired.at } as const;
+    if (wish.deletion === "none" && mayWait(plan(seen), seen) && !deps.pacing.admits(turn, host)) return progress.waits(application, waits.turn, signal);
     const end = await deps.carrier.carryOut({ objects: host.engine.applications, at: desired.at, plan, name: "application" }, signal);
-    if (end.kind === "await-rest") return awaitRest(row, signal);
-    patience.forget(application.id);
+    if (end.kind === "await-rest") return { ...(await progress.waits(application, waits.rest, signal)), requeueAfterMs: RETRY_MS };
+    wishes.forget(application.id);
     if (end.kind === "await-end") return progress.ends(row, end.observed, signal);
     progress.done(application.id);
     if (end.kind === "gone") await rows.forget(application.id, signal);
@@ -69,9 +73,6 @@ export function createApplicationController(deps: ApplicationControllerDeps): Ap
     await rows.acknowledge(news, signal);
     if (application.spec.type === "manual") deps.onApplied(application.id, unit.id);
   };
-
-  const awaitRest = (row: DesiredApplication, signal: AbortSignal): Promise<WorkResult> =>
-    progress.waits(row.application, waits.rest, signal).then(() => ({ requeueAfterMs: RESTLESS_RETRY_MS }));
 
   const awaitUnit = (row: DesiredApplication, signal: AbortSignal): Promise<WorkResult> => {
     waiting.add(row);
@@ -87,7 +88,7 @@ export function createApplicationController(deps: ApplicationControllerDeps): Ap
     const host = await hosts.find(unit.owner, signal);
     if (host === undefined) return awaitHost(deps, row, signal);
     if (!host.engine.isSynced())
-      return progress.waits(application, waits.unlisted(host.engine.cluster), signal).then(() => ({ requeueAfterMs: UNSYNCED_RETRY_MS }));
+      return progress.waits(application, waits.unlisted(host.engine.cluster), signal).then(() => ({ requeueAfterMs: RETRY_MS }));
     const target = targetOf(row, application, { own: deps.destination, environment: row.environment });
     if (target === undefined) return takeOff(deps, { row, host }, signal);
     if (isWanted && row.unitAppliedRevision < unit.desiredRevision) return awaitUnit(row, signal);
@@ -100,7 +101,7 @@ export function createApplicationController(deps: ApplicationControllerDeps): Ap
       const row = primed.get(id) ?? (await rows.readApplication(id, signal));
       primed.delete(id);
       waiting.remove(id);
-      if (row === undefined) return void [patience.forget(id), progress.done(id)];
+      if (row === undefined) return void [wishes.forget(id), progress.done(id)];
       try {
         return await reconcileRow(row, signal);
       } catch (error) {

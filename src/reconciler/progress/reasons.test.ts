@@ -8,6 +8,7 @@ describe("what work is put off for", () => {
     waits.entry,
     waits.repair,
     waits.unit,
+    waits.turn,
     waits.going("the former project"),
     waits.going(waits.environmentEntry(name)),
     waits.environment(name),

@@ -8,6 +8,7 @@ import type { ObservedApplication } from "../../shard/parse-application.ts";
 import { planSync, runsToCarry, type SyncAction } from "../../shard/plan-sync.ts";
 import type { DesiredApplication } from "../../store/shard/port.ts";
 import type { Log } from "../../telemetry/log.ts";
+import type { Pacing } from "../pacing/controller.ts";
 import type { Rows } from "../rows/controller.ts";
 import type { Host, Hosts } from "../seats/controller.ts";
 
@@ -19,6 +20,7 @@ export interface SyncController {
 export interface SyncControllerDeps {
   readonly rows: Pick<Rows, "readQueue" | "readApplication" | "recordReport">;
   readonly hosts: Pick<Hosts, "find">;
+  readonly pacing: Pick<Pacing, "admits">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -38,18 +40,25 @@ interface Sight {
   readonly isFresh: boolean;
 }
 
-export function createSyncController({ rows, hosts, clock, log }: SyncControllerDeps): SyncController {
+export function createSyncController({ rows, hosts, pacing, clock, log }: SyncControllerDeps): SyncController {
   const carry = async (task: Task, signal: AbortSignal): Promise<void> => {
     const { row, host, run } = task;
     let sight: Sight = { observed: host.engine.applications.get(placeOf(task)), isFresh: false };
     for (let step = 0; step < STEP_LIMIT; step += 1) {
       const appliedRevision = row.acknowledged?.appliedRevision ?? 0;
       const action = planSync({ ...row, appliedRevision, run, ...sight }, clock.now());
-      if (action.kind === "wait") return;
+      if (action.kind === "wait" || !mayBegin(task, action)) return;
       if (action.kind === "record") return record(task, action, signal);
       sight = { observed: (await steer(task, action, signal)) ?? (await look(task, signal)), isFresh: true };
     }
     throw new StaleError("carrying out a run", { code: "reconciler.contested", context: { object: "sync", ...placeOf(task) } });
+  };
+
+  /** Only what has not begun can wait for its turn. */
+  const mayBegin = (task: Task, action: SyncAction): boolean => {
+    const { application, unit } = task.row;
+    if (action.kind !== "patch" || action.step !== "request") return true;
+    return pacing.admits({ kind: "sync", id: application.id, unit: unit.id, at: placeOf(task) }, task.host);
   };
 
   const look = (task: Task, signal: AbortSignal) => task.host.engine.applications.read(placeOf(task), signal);

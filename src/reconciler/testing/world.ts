@@ -22,7 +22,7 @@ export const NAMESPACES = { accounts: "argosy-accounts" };
 export const EVERYTHING_IS_MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
 
 /** What a reconciler may find other than the world's own. */
-export interface Surroundings extends Pick<ReconcilerDeps, "blockedAfterMs"> {
+export interface Surroundings extends Partial<Pick<ReconcilerDeps, "blockedAfterMs" | "unfinishedPerUnit">> {
   /** What its queues and timers go by; default the machine's. */
   readonly clock?: Clock;
   /** Engine clusters beside `engine`, by name. */
@@ -73,6 +73,8 @@ export async function startWorld(): Promise<World> {
       const engines = { get: async (cluster: string) => (cluster === "engine" ? engine : others[cluster]) };
       const reconciler = createReconciler({
         ...common,
+        // Nothing plays a controller that says anything, so that nothing would ever be finished.
+        unfinishedPerUnit: 1_000,
         clock,
         ...rest,
         store: rows.store,

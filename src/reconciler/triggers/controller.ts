@@ -5,6 +5,8 @@ import type { Partition } from "../../domain/partition.ts";
 import type { ChangeFeed } from "../../store/port.ts";
 import type { Intake } from "../intake/controller.ts";
 import type { Queues } from "../queues/controller.ts";
+import type { Survey } from "../survey/controller.ts";
+import type { SweepController } from "../sweep/controller.ts";
 
 /** What makes the reconciler look: hints of changed rows, a new share of the instances, and the passing of time. */
 export interface Triggers {
@@ -17,9 +19,8 @@ export interface TriggersDeps {
   readonly partition: Partition;
   readonly intake: Intake;
   readonly queues: Pick<Queues, "requestFleet" | "requestUnit" | "requestSync">;
-  /** Looks at everything of ours, thoroughly. */
-  readonly resync: () => void;
-  readonly recheckStatuses: () => void;
+  readonly sweep: Pick<SweepController, "distrust">;
+  readonly survey: Pick<Survey, "recheckStatuses">;
   readonly clock: Clock;
 }
 
@@ -27,8 +28,13 @@ export interface TriggersDeps {
 const SWEEP_EVERY_MS = 15_000;
 
 export function createTriggers(deps: TriggersDeps): Triggers {
-  const { queues, resync, clock } = deps;
+  const { queues, clock } = deps;
   const ends: (() => void)[] = [];
+  /** Looks at everything of ours, thoroughly. */
+  const resync = (): void => {
+    deps.sweep.distrust();
+    queues.requestFleet();
+  };
 
   const onHints = (hints: readonly Change[] | "missed"): void => {
     if (hints === "missed") return resync();
@@ -41,7 +47,7 @@ export function createTriggers(deps: TriggersDeps): Triggers {
   };
   const onNewShare = (): void => {
     resync();
-    deps.recheckStatuses();
+    deps.survey.recheckStatuses();
   };
   let cancelTick = (): void => undefined;
   const tick = (): void => {
