@@ -123,11 +123,11 @@ export const sections = {
         ),
       unfinishedApplications: z
         .int()
-        .min(1)
+        .min(0)
         .max(100_000)
         .default(16)
         .describe(
-          "Applications of one workspace that an instance is given work with at once; further ones wait until it has done some, so that a neighbour's single change is not behind a whole burst in Argo CD's queues. One that takes longer than 30 s no longer counts.",
+          "Applications of one workspace that an instance is given work with at once, at most; fewer while it takes longer over several than over one, so that a neighbour's single change is not behind a whole burst in Argo CD's queues. Further ones wait until it has done some. One that takes longer than 30 s no longer counts. 0: nothing waits.",
         ),
       databaseConnections: z.int().min(2).max(200).default(20).describe("Connections to PostgreSQL of one process."),
       writeConnections: z.int().min(1).max(128).default(16).describe("Connections for writes to one Kubernetes cluster."),

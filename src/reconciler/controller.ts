@@ -39,7 +39,7 @@ export interface ReconcilerDeps {
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
   readonly blockedAfterMs?: number;
-  /** Applications of one unit that an instance is given work with at once. */
+  /** Applications of one unit that an instance is given work with at once, at most; 0: all. */
   readonly unfinishedPerUnit: number;
   readonly clock: Clock;
   readonly rng: Rng;

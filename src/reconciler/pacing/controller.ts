@@ -21,7 +21,7 @@ export interface Pacing {
 export interface PacingDeps {
   /** Where keys go whose turn has come. */
   readonly requests: Pick<Queues, "requestApplication" | "requestSync">;
-  /** Applications of a unit that an instance may have work with before further ones wait. */
+  /** Applications of a unit that an instance is given work with at once, at most; 0: nothing ever waits. */
   readonly unfinishedPerUnit: number;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -58,18 +58,17 @@ export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: Pa
     for (const { wish } of lane.next(clock.monotonicMs()).flatMap((name) => wishes.get(name) ?? []))
       (wish.kind === "sync" ? requests.requestSync : requests.requestApplication)(wish.id, wish.unit);
     const dueMs = lane.dueMs();
-    if (dueMs !== undefined && !armed.has(key)) {
-      armed.add(key);
-      alarms.add(dueMs, key);
-    }
+    if (dueMs !== undefined && !armed.has(key)) void [armed.add(key), alarms.add(dueMs, key)];
     if (lane.size().working + lane.size().held === 0) lanes.delete(key);
   };
 
-  /** Whether the controller has work with an Application is taken from the watch, and from what was written since. */
-  const recount = (engine: EngineShard, key: LaneKey, at: ObjectAt): void => {
+  /** Whether the controller has work with an Application is taken from the watch, and from what was written since. `isNews`: it has just changed. */
+  const recount = (engine: EngineShard, key: LaneKey, at: ObjectAt, isNews: boolean): void => {
     const seen = engine.applications.get(at);
-    if (seen?.isUnfinished === true && laneOfObject(seen) === key) laneAt(key).begin(placeOf(at), clock.monotonicMs());
-    else lanes.get(key)?.end(placeOf(at));
+    const isHere = seen !== undefined && laneOfObject(seen) === key;
+    if (isHere && seen.isUnfinished) laneAt(key).begin(placeOf(at), clock.monotonicMs());
+    else if (isHere && isNews) lanes.get(key)?.end(placeOf(at), clock.monotonicMs());
+    else lanes.get(key)?.drop(placeOf(at));
     advance(key);
   };
 
@@ -77,10 +76,10 @@ export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: Pa
   const follow = (engine: EngineShard): void => {
     if (follows.has(engine)) return;
     const end = engine.applications.subscribe((change) => {
-      for (const key of lanesOf(change)) recount(engine, key, change.at);
+      for (const key of lanesOf(change)) recount(engine, key, change.at, true);
     });
     follows.set(engine, end);
-    for (const now of engine.applications.list()) for (const key of lanesOf({ now })) recount(engine, key, now.at);
+    for (const now of engine.applications.list()) for (const key of lanesOf({ now })) recount(engine, key, now.at, false);
   };
 
   const withdraw = (name: string): Known | undefined => {
@@ -92,6 +91,7 @@ export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: Pa
 
   return {
     admits(wish, { instance, engine }) {
+      if (unfinishedPerUnit === 0) return true;
       follow(engine);
       instances.set(instance.id, instance.name);
       const [name, lane] = [nameOf(wish), laneOf(instance.id, wish.unit)];
@@ -106,9 +106,9 @@ export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: Pa
         return await run;
       } finally {
         const name = nameOf({ kind, id });
-        const known = wishes.get(name);
-        if (known?.isNews === true) known.isNews = false;
-        else if (withdraw(name) !== undefined && known !== undefined) recount(known.engine, known.lane, known.wish.at);
+        const known = wishes.get(name)?.isNews === false ? withdraw(name) : wishes.get(name);
+        if (known?.isNews === false) recount(known.engine, known.lane, known.wish.at, false);
+        else if (known !== undefined) known.isNews = false;
       }
     },
     stop() {

@@ -1,3 +1,5 @@
+import { FIRST_WINDOW, nextWindow } from "./window.ts";
+
 /**
  * The Applications of one unit on one instance that its controller has work with, and the wishes of the same unit that wait for it. Times
  * are in ms of one clock that only grows; `at` names an Application, `wish` what is wanted of it.
@@ -5,8 +7,10 @@
 export interface Lane {
   /** The controller has work with it from now on, whoever made that. One that counts already goes on counting from when it began. */
   begin(at: string, nowMs: number): void;
-  /** The controller has nothing to do about it any more. */
-  end(at: string): void;
+  /** The controller is done with it. */
+  end(at: string, nowMs: number): void;
+  /** The controller was never given it after all, or it is gone: what it took says nothing. */
+  drop(at: string): void;
   /**
    * Whether the wish may be carried out now; it then counts as begun. If not it is in line, where it keeps its place, until `next` names
    * it. Another wish for what the controller has work with never waits: it makes the queue no longer.
@@ -28,38 +32,55 @@ export interface Lane {
  */
 export const PATIENCE_MS = 30_000;
 
-/** Creates an empty lane; `unfinished`: Applications the controller may have work with before further ones wait. */
-export function createLane(unfinished: number): Lane {
-  /** Since when each has counted; in that order, because a `Map` keeps it and time only grows. */
-  const counting = new Map<string, number>();
+interface Counted {
+  readonly sinceMs: number;
+  /** Whether it was this lane that gave it to the controller, and so knows what it takes. */
+  readonly isOurs: boolean;
+}
+
+/** Creates an empty lane; `most`: Applications the controller may have work with before further ones wait, however fast it is. */
+export function createLane(most: number): Lane {
+  /** In the order in which they were begun, because a `Map` keeps it and time only grows. */
+  const counting = new Map<string, Counted>();
   /** Those that counted for too long: they are remembered, so that their next event does not make them count anew. */
   const slow = new Set<string>();
   const line = new Map<string, string>();
+  let window = { ...FIRST_WINDOW, size: Math.min(FIRST_WINDOW.size, most) };
 
+  const took = ({ sinceMs, isOurs }: Counted, nowMs: number): void => {
+    if (isOurs) window = nextWindow(window, nowMs - sinceMs, most);
+  };
   const expire = (nowMs: number): void => {
-    for (const [at, sinceMs] of counting) {
-      if (nowMs - sinceMs < PATIENCE_MS) return;
+    for (const [at, counted] of counting) {
+      if (nowMs - counted.sinceMs < PATIENCE_MS) return;
       counting.delete(at);
       slow.add(at);
+      took(counted, nowMs);
     }
   };
   const isWorkedOn = (at: string): boolean => counting.has(at) || slow.has(at);
-  const begin = (at: string, nowMs: number): void => {
-    if (!isWorkedOn(at)) counting.set(at, nowMs);
+  const begin = (at: string, sinceMs: number, isOurs: boolean): void => {
+    if (!isWorkedOn(at)) counting.set(at, { sinceMs, isOurs });
   };
 
   return {
-    begin,
-    end(at) {
+    begin: (at, nowMs) => begin(at, nowMs, false),
+    end(at, nowMs) {
+      const counted = counting.get(at);
+      if (counted !== undefined) took(counted, nowMs);
+      counting.delete(at);
+      slow.delete(at);
+    },
+    drop(at) {
       counting.delete(at);
       slow.delete(at);
     },
     admits(wish, at, nowMs) {
       expire(nowMs);
-      const isFree = line.size === 0 && counting.size < unfinished;
+      const isFree = line.size === 0 && counting.size < window.size;
       if (isWorkedOn(at) || isFree) {
         line.delete(wish);
-        begin(at, nowMs);
+        begin(at, nowMs, true);
         return true;
       }
       if (!line.has(wish)) line.set(wish, at);
@@ -69,9 +90,9 @@ export function createLane(unfinished: number): Lane {
       expire(nowMs);
       const named: string[] = [];
       for (const [wish, at] of line) {
-        if (counting.size >= unfinished && !isWorkedOn(at)) break;
+        if (counting.size >= window.size && !isWorkedOn(at)) break;
         line.delete(wish);
-        begin(at, nowMs);
+        begin(at, nowMs, true);
         named.push(wish);
       }
       return named;
@@ -79,7 +100,7 @@ export function createLane(unfinished: number): Lane {
     leave: (wish) => void line.delete(wish),
     dueMs() {
       const [first] = counting.values();
-      return line.size === 0 || first === undefined ? undefined : first + PATIENCE_MS;
+      return line.size === 0 || first === undefined ? undefined : first.sinceMs + PATIENCE_MS;
     },
     size: () => ({ working: counting.size + slow.size, held: line.size }),
   };

@@ -26,7 +26,7 @@ async function record(namespace: string, count: number): Promise<readonly Applic
   if (applications[0] !== undefined) await world.rows.place(applications[0], instance.id);
   return applications;
 }
-const start = () => world.startReconciler(undefined, { unfinishedPerUnit: SHARE });
+const start = (unfinishedPerUnit = SHARE) => world.startReconciler(undefined, { unfinishedPerUnit });
 const isThere = async ({ argoName }: Application) => (await controller.names()).includes(argoName);
 const standing = async (applications: readonly Application[]) => {
   const names = await controller.names();
@@ -69,6 +69,12 @@ describe("a workspace's burst", () => {
       await reconciler.idle();
       expect(await standing(noisy)).toHaveLength(SHARE + index + 1);
     }
+  });
+
+  test("is handed over as a whole where no limit is set", async () => {
+    const noisy = await record("noisy", 6);
+    await start(0);
+    await countIs(noisy, noisy.length);
   });
 
   test("of changes, of wishes to look at Git again and of syncs is too", async () => {

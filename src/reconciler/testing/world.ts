@@ -74,7 +74,7 @@ export async function startWorld(): Promise<World> {
       const reconciler = createReconciler({
         ...common,
         // Nothing plays a controller that says anything, so that nothing would ever be finished.
-        unfinishedPerUnit: 1_000,
+        unfinishedPerUnit: 0,
         clock,
         ...rest,
         store: rows.store,
