@@ -29,7 +29,8 @@ export interface HarnessCalls {
   /** A test made a secret: from now on nobody may say it. */
   readonly keepSecret: { readonly what: string; readonly value: string };
   readonly killArgosy: { readonly index: number };
-  readonly startArgosy: { readonly index: number };
+  /** With other limits than the default ones, if any are given, until it is started the next time. */
+  readonly startArgosy: { readonly index: number; readonly limits?: Readonly<Record<string, number>> };
   /** Id under which a control plane process is a member. */
   readonly memberOf: { readonly index: number };
   readonly disturb: { readonly way: Way; readonly fault: Fault };

@@ -66,7 +66,7 @@ function createHandlers({ fleet, git, privateGit, database, databaseProxy, api, 
       fleet.processes[index]?.kill("SIGKILL");
       await fleet.processes[index]?.exited;
     },
-    startArgosy: ({ index }) => fleet.restart(index, AbortSignal.timeout(60_000)),
+    startArgosy: ({ index, limits }) => fleet.restart(index, AbortSignal.timeout(60_000), limits === undefined ? {} : { limits }),
     memberOf: async ({ index }) => lastMember(readFileSync(fleet.processes[index]?.logFile ?? "", "utf8")),
     disturb: ({ way, fault }) => proxyOf(way).disturb(way, fault),
     restore: ({ way }) => proxyOf(way).restore(way),

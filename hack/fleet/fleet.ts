@@ -43,7 +43,8 @@ export interface Fleet {
   readonly urls: readonly string[];
   /** Processes by index; one that was killed stays in its place until it is started again. */
   readonly processes: ArgosyProcess[];
-  restart(index: number, signal: AbortSignal): Promise<void>;
+  /** Starts that process again; `config` replaces sections of the configuration until it is started the next time. */
+  restart(index: number, signal: AbortSignal, config?: Readonly<Record<string, unknown>>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -59,15 +60,16 @@ export async function startFleet(parts: FleetParts, signal: AbortSignal): Promis
     createToken({ name: "local-operator", role: "operator", database: parts.databaseUrl }),
   );
   const ports = await keptPorts(parts);
-  const start = (index: number): Promise<ArgosyProcess> => startProcess(parts, index, ports[index] ?? 0);
+  const start = (index: number, config: FleetParts["config"] = {}): Promise<ArgosyProcess> =>
+    startProcess({ ...parts, config: { ...parts.config, ...config } }, index, ports[index] ?? 0);
   const processes: ArgosyProcess[] = [];
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const rest = createRestClient({ url: urls[0] ?? "", token });
   const document = fleetDocument({ ...parts, ...parts.declared, engineClusters });
   const fleet: Fleet = {
     ...{ rest, token, document, databaseUrl: parts.databaseUrl, urls, processes },
-    async restart(index, abort) {
-      const process = await start(index);
+    async restart(index, abort, config) {
+      const process = await start(index, config);
       processes[index] = process;
       await process.ready(abort);
     },

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { allReady, sumOf } from "./control-plane.ts";
+import { callHarness } from "./harness-client.ts";
+import { openPools, type PoolsWorld } from "./pools-world.ts";
+import {
+  configMapFile,
+  type DeploymentResource,
+  IS_LONG,
+  openWorkspace,
+  openWorld,
+  report,
+  TYPES,
+  until,
+  type Workspace,
+} from "./world.ts";
+
+/** Deployments the noisy workspace sends at once. */
+const BURST = IS_LONG ? 300 : 60;
+/** Deployments the neighbour makes one after the other while nobody else does anything. */
+const QUIET = 3;
+const UNPACED = { unfinishedApplications: 0 };
+const CLEAR_MS = 600_000;
+
+const namesOf = (round: string): readonly string[] => Array.from({ length: BURST }, (_, index) => `${round}-${index}`);
+const filesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, {})]));
+
+describe("a workspace that sends very much at once", () => {
+  const world = openWorld();
+  const { kube, signal, harness } = world;
+  let pools: PoolsWorld;
+  let noisy: Workspace;
+  let neighbour: Workspace;
+
+  beforeAll(async () => {
+    pools = openPools(world);
+    const quiet = Array.from({ length: QUIET + 1 }, (_, index) => `quiet-${index}`);
+    await world.git.commit("noisy", filesOf(["first", ...namesOf("paced"), ...namesOf("unpaced")]));
+    await world.git.commit("neighbour", filesOf([...quiet, "paced", "unpaced"]));
+    const room = { workspaces: { quota: { deployments: 1_000 } } };
+    await pools.declare(pools.withPool({ name: "pace", instances: { min: 1, max: 1 } }, room));
+    await pools.instance("pace-1", "active", (found) => found?.state === "ACTIVE");
+    [noisy, neighbour] = [await openWorkspace(world, "pace-noisy"), await openWorkspace(world, "pace-neighbour")];
+    // What a workspace's first deployment needs beside itself is not what is asked about here.
+    await timeOf(noisy, "first", "noisy");
+    await timeOf(neighbour, "quiet-0", "neighbour");
+  });
+  afterAll(async () => {
+    await restart();
+    const names = [noisy, neighbour].map(({ namespace }) => ({ namespace: "", name: namespace }));
+    for (const name of names) await kube.delete(TYPES.namespace, name, {}, signal);
+    for (const name of names)
+      await until(
+        `${name.name} gone`,
+        () => kube.get(TYPES.namespace, name, signal),
+        (found) => found === undefined,
+        CLEAR_MS,
+      );
+    await pools.restore();
+  });
+
+  /** Every control plane process is started again, with other limits if any are given. */
+  async function restart(limits?: Readonly<Record<string, number>>): Promise<void> {
+    for (const index of harness.argosyUrls.keys()) {
+      await callHarness(harness, "killArgosy", { index });
+      await callHarness(harness, "startArgosy", { index, ...(limits === undefined ? {} : { limits }) });
+    }
+    await allReady(world);
+  }
+
+  /** Milliseconds from a user's wish until its user reads that it is Synced and Healthy. */
+  async function timeOf(workspace: Workspace, name: string, repository: string): Promise<number> {
+    const startedAt = performance.now();
+    await workspace.apply(name, { repository, path: name });
+    await workspace.settled(name);
+    return performance.now() - startedAt;
+  }
+
+  /** Deployments of the burst that are not Synced and Healthy yet. */
+  async function outstanding(round: string): Promise<number> {
+    const { items } = await kube.listPage<DeploymentResource>(TYPES.deployment, { namespace: noisy.namespace }, signal);
+    const settled = items.filter(({ status }) => status?.sync?.status === "Synced" && status.health?.status === "Healthy");
+    return BURST - settled.filter(({ metadata }) => metadata.name.startsWith(`${round}-`)).length;
+  }
+
+  /** The burst, and beside it one deployment of the neighbour's. */
+  async function besideBurst(round: string) {
+    const startedAt = performance.now();
+    await Promise.all(namesOf(round).map((name) => noisy.apply(name, { repository: "noisy", path: name })));
+    const ms = await timeOf(neighbour, round, "neighbour");
+    const left = await outstanding(round);
+    const held = await sumOf(world, "argosy_reconciler_paced_applications", (line) =>
+      /instance="pace-1".*held|held.*instance="pace-1"/.test(line),
+    );
+    await until(
+      "the whole burst deployed",
+      () => outstanding(round),
+      (count) => count === 0,
+      CLEAR_MS,
+    );
+    return { ms, left, held, burstMs: performance.now() - startedAt };
+  }
+
+  it("does not stand in front of its neighbour: one deployment is Synced while much of the burst is not", async () => {
+    const quiet: number[] = [];
+    for (let index = 1; index <= QUIET; index += 1) quiet.push(await timeOf(neighbour, `quiet-${index}`, "neighbour"));
+    const quietMs = quiet.sort((a, b) => a - b)[Math.floor(QUIET / 2)] ?? 0;
+    const tell = (what: string, { ms, left, held, burstMs }: Awaited<ReturnType<typeof besideBurst>>): void =>
+      report(
+        `neighbour: ${what}: ${seconds(ms)} s beside ${BURST}, ${(ms / quietMs).toFixed(1)} × its quiet ${seconds(quietMs)} s; ` +
+          `${left} of the burst outstanding then, ${held} of them held back, all deployed after ${seconds(burstMs)} s`,
+      );
+    const paced = await besideBurst("paced");
+    tell("paced", paced);
+    expect(paced.left).toBeGreaterThan(BURST / 4);
+    expect(paced.held).toBeGreaterThan(0);
+    await restart(UNPACED);
+    tell("without pacing", await besideBurst("unpaced"));
+  });
+});
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1);
+}
