@@ -139,6 +139,15 @@ export const sections = {
         .describe("Writes per second to one Kubernetes cluster; API priority and fairness does the finer work."),
     })
     .prefault({}),
+  sampling: z
+    .strictObject({
+      periodMs: milliseconds(15_000, 300_000)
+        .default(120_000)
+        .describe(
+          "Time between two looks at what an instance takes, in ms. A flood is seen within it; shorter ones cost instances with thousands of applications tens of megabytes a look.",
+        ),
+    })
+    .prefault({}),
   leases: z
     .strictObject({
       ttlMs: milliseconds(1_000, 600_000).default(15_000).describe("How long a silent process keeps its share of the work, in ms."),

@@ -11,6 +11,7 @@ import { createReconciler } from "../reconciler/controller.ts";
 import { createScheduler } from "../scheduler/controller.ts";
 import { createPlanCycle } from "../scheduler/plan-cycle/controller.ts";
 import { createSampler } from "../scheduler/sampling/controller.ts";
+import { environmentOfServer } from "../shard/environment-server.ts";
 import { projectName } from "../shard/names.ts";
 import type { Store } from "../store/port.ts";
 import { createGitLooker } from "../workspace/adapters/git/looker.ts";
@@ -119,7 +120,10 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
   const parts = { ...context, store, partition: membership.partition("scheduler") };
   return together([
     createScheduler(parts),
-    createSampler({ ...parts, readMetrics: controllerMetrics({ store, clusters }), projectOf: projectName }),
+    createSampler({
+      ...{ ...parts, ...context.config.sampling },
+      ...{ readMetrics: controllerMetrics({ store, clusters }), projectOf: projectName, environmentOf: environmentOfServer },
+    }),
     createPlanCycle(parts),
   ]);
 }

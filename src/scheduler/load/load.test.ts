@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
-import type { UnitId } from "../../domain/ids.ts";
+import type { EnvironmentId, UnitId } from "../../domain/ids.ts";
 import { LOAD_DIMENSIONS, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { NOON } from "../testing/snapshots.ts";
 import { apportion } from "./apportion.ts";
-import { attributeLoad, type UnitSignals } from "./attribute-load.ts";
+import { attributeLoad, type InstanceSignals, type UnitSignals } from "./attribute-load.ts";
 import { type CpuObservation, FIRST_WEIGHTS, nextCpuWeights } from "./cpu-weights.ts";
 import { defaultCapacity } from "./default-capacity.ts";
 import { ewma, firstLoad, nextLoad, presentLoad, type UnitLoad, wholeLoad } from "./planning-load.ts";
@@ -94,27 +94,38 @@ describe("dealing an instance's load to its units", () => {
   const unit = (name: string, more: Partial<UnitSignals> = {}): UnitSignals => ({
     unit: name as UnitId,
     project: `p-${name}`,
-    applications: 2,
-    resources: 30,
-    clusterEntries: 1,
+    destinations: [own()],
     repositories: {},
     ...more,
   });
+  const own = (applications = 2, resources = 30) => ({ isOwn: true, environments: [], applications, resources });
+  const through = (environment: string, applications = 2, resources = 30) => ({
+    ...{ isOwn: false, environments: [environment as EnvironmentId], applications, resources },
+  });
+  const UNTIMED = { shared: 0, environments: new Map<EnvironmentId, number>() };
+  const times = (shared: number, environments: Readonly<Record<string, number>>) => ({
+    ...{ shared, environments: new Map(Object.entries(environments) as [EnvironmentId, number][]) },
+  });
   const WEIGHTS = { base: 20, request: 1, resource: 0, application: 10 };
-  const SIGNALS = { milliCpu: 120, requestsPerMinute: { "p-a": 60, "p-b": 0 }, gitPerMinute: { x: 900, y: 500, stray: 70 } };
+  const SIGNALS = {
+    ...{ milliCpu: 120, requestsPerMinute: { "p-a": 60, "p-b": 0 }, reconcileMs: UNTIMED },
+    gitPerMinute: { x: 900, y: 500, stray: 70 },
+  };
+  const cpuOf = (units: readonly UnitSignals[], reconcileMs: InstanceSignals["reconcileMs"]): readonly (readonly [string, number])[] =>
+    [...attributeLoad(units, { ...SIGNALS, reconcileMs }, WEIGHTS)].map(([id, { milliCpu }]) => [id, milliCpu]);
 
   it("gives each its counts, CPU by what it causes, and Git requests by who reads the repository", () => {
     const dealt = attributeLoad([unit("b", { repositories: { x: 2 } }), unit("a", { repositories: { x: 1, y: 5 } })], SIGNALS, WEIGHTS);
     expect(dealt.get("a" as UnitId)).toEqual({
       applications: 2_000,
-      clusterEntries: 1,
+      clusterEntries: 0,
       cachedResources: 30,
       milliCpu: 80,
       gitPerMinute: 800,
     });
     expect(dealt.get("b" as UnitId)).toEqual({
       applications: 2_000,
-      clusterEntries: 1,
+      clusterEntries: 0,
       cachedResources: 30,
       milliCpu: 20,
       gitPerMinute: 600,
@@ -130,10 +141,43 @@ describe("dealing an instance's load to its units", () => {
   });
 
   it("takes what cannot be for not measured", () => {
-    const bad = { milliCpu: Number.NaN, requestsPerMinute: { "p-a": -5 }, gitPerMinute: { x: Number.POSITIVE_INFINITY } };
-    const dealt = attributeLoad([unit("a", { resources: -1, applications: Number.NaN, repositories: { x: 1 } })], bad, WEIGHTS);
-    expect(dealt.get("a" as UnitId)).toEqual({ ...ZERO_LOAD, clusterEntries: 1 });
+    const bad = {
+      ...{ milliCpu: Number.NaN, requestsPerMinute: { "p-a": -5 }, reconcileMs: times(Number.NaN, { e: -7 }) },
+      gitPerMinute: { x: Number.POSITIVE_INFINITY },
+    };
+    const dealt = attributeLoad([unit("a", { destinations: [own(Number.NaN, -1)], repositories: { x: 1 } })], bad, WEIGHTS);
+    expect(dealt.get("a" as UnitId)).toEqual(ZERO_LOAD);
     expect(attributeLoad([unit("a")], { ...SIGNALS, milliCpu: 5 }, WEIGHTS).get("a" as UnitId)?.milliCpu).toBe(0);
+  });
+
+  it("gives who deploys through an environment the time that was spent there, whatever else it has", () => {
+    const units = [unit("a", { destinations: [through("e", 1, 0)] }), unit("b"), unit("c")];
+    expect(cpuOf(units, times(300, { e: 700 }))).toEqual([
+      ["a", 70],
+      ["b", 15],
+      ["c", 15],
+    ]);
+  });
+
+  it("deals what went through the entry all share by what goes through that, and not by what goes elsewhere", () => {
+    const units = [unit("b"), unit("c", { destinations: [own(), through("e", 50, 900)] })];
+    expect(cpuOf(units, times(1_000, {}))).toEqual([
+      ["b", 50],
+      ["c", 50],
+    ]);
+    expect(attributeLoad(units, SIGNALS, WEIGHTS).get("c" as UnitId)).toMatchObject({ applications: 52_000, clusterEntries: 1 });
+  });
+
+  it("deals one environment's time to the parts of a workspace that share it", () => {
+    const units = [unit("b", { destinations: [through("e", 3, 0)] }), unit("c", { destinations: [through("e", 1, 0)] })];
+    expect(cpuOf(units, times(0, { e: 10 }))).toEqual([
+      ["b", 75],
+      ["c", 25],
+    ]);
+  });
+
+  it("makes nobody's what went through an entry that nobody here has any more", () => {
+    expect(cpuOf([unit("b")], times(250, { gone: 750 }))).toEqual([["b", 25]]);
   });
 });
 

@@ -16,6 +16,9 @@ const sumsOf = (lines: readonly string[]) => {
 const request = (project: string, value: string | number, more = "") =>
   `argocd_app_k8s_request_total{dry_run="false",name="m-1"${more},project="${project}",verb="List"} ${value}`;
 
+const reconciled = (server: string, value: string | number, more = "") =>
+  `argocd_app_reconcile_sum{dest_server="${server}"${more},namespace="n"} ${value}`;
+
 describe("a controller's metrics page", () => {
   it("is summed up by project, whatever else stands in it", () => {
     const sums = sumsOf([
@@ -25,6 +28,10 @@ describe("a controller's metrics page", () => {
       request("ws-a", 5),
       request("ws-b", 7),
       request("ws-a", 1, ',resource_kind="Pod"'),
+      reconciled("https://a", 4.5),
+      reconciled("https://b?managedEnvironment=e", 0.25),
+      reconciled("https://a", 1.5, ',le="4"'),
+      'argocd_app_reconcile_count{dest_server="https://a",namespace="n"} 9',
       'argocd_cluster_api_resource_objects{server="https://a"} 700',
       'argocd_cluster_api_resource_objects{server="https://b",} 9 1700000000000',
       "",
@@ -34,6 +41,10 @@ describe("a controller's metrics page", () => {
       requests: new Map([
         ["ws-a", 6],
         ["ws-b", 7],
+      ]),
+      reconcileSeconds: new Map([
+        ["https://a", 6],
+        ["https://b?managedEnvironment=e", 0.25],
       ]),
     });
   });
@@ -61,10 +72,12 @@ describe("a controller's metrics page", () => {
   it.each([
     ["TOO_LARGE", { ...PAGE_LIMITS, characters: 500 }],
     ["TOO_MANY_PROJECTS", { ...PAGE_LIMITS, projects: 5 }],
+    ["TOO_MANY_SERVERS", { ...PAGE_LIMITS, servers: 5 }],
   ] as const)("is refused as %s and read no further", (rule, limits) => {
     const page = readPage(limits);
     let taken = 0;
-    for (let index = 0; index < 1000 && page.take(request(`ws-${index}`, 1)); index += 1) taken = index + 1;
+    const line = (index: number): string => (rule === "TOO_MANY_SERVERS" ? reconciled : request)(`ws-${index}`, 1);
+    for (let index = 0; index < 1000 && page.take(line(index)); index += 1) taken = index + 1;
     expect(taken).toBeLessThan(10);
     expect(page.end()).toEqual({ kind: "refused", rule });
   });
@@ -94,23 +107,34 @@ describe("a controller's metrics page", () => {
 });
 
 describe("two pages of one controller", () => {
-  const page = (atMs: number, cpuSeconds: number | undefined, requests: Readonly<Record<string, number>>, startedAt = 5) => ({
+  const page = (
+    atMs: number,
+    cpuSeconds: number | undefined,
+    requests: Readonly<Record<string, number>>,
+    { startedAt = 5, seconds = 3 } = {},
+  ) => ({
     atMs,
-    sums: { startedAt, cpuSeconds, requests: new Map(Object.entries(requests)), cachedObjects: 1 },
+    sums: {
+      ...{ startedAt, cpuSeconds, cachedObjects: 1 },
+      ...{ requests: new Map(Object.entries(requests)), reconcileSeconds: new Map([["https://a", seconds]]) },
+    },
   });
   const before = page(0, 10, { a: 100, b: 5 });
 
-  it("tell CPU and calls of the time between them", () => {
-    expect(ratesOf(before, page(120_000, 13, { a: 160, b: 5, c: 4 }))).toEqual({ milliCpu: 25, requestsPerMinute: { a: 30, b: 0, c: 2 } });
+  it("tell CPU, calls and comparisons of the time between them", () => {
+    expect(ratesOf(before, page(120_000, 13, { a: 160, b: 5, c: 4 }, { seconds: 4.5 }))).toEqual({
+      ...{ milliCpu: 25, requestsPerMinute: { a: 30, b: 0, c: 2 }, reconcileMs: { "https://a": 750 } },
+    });
   });
 
   it.each([
     ["the first", undefined, page(120_000, 13, {})],
-    ["another process", before, page(120_000, 13, { a: 160 }, 6)],
+    ["another process", before, page(120_000, 13, { a: 160 }, { startedAt: 6 })],
     ["too near", before, page(5_000, 13, { a: 160 })],
     ["too far apart", before, page(3_600_000, 13, { a: 160 })],
     ["a CPU counter that went back", before, page(120_000, 9, { a: 160 })],
     ["a counter of calls that went back", before, page(120_000, 13, { a: 99 })],
+    ["a time that went back", before, page(120_000, 13, { a: 160 }, { seconds: 2 })],
     ["no CPU", before, page(120_000, undefined, { a: 160 })],
     ["a clock that went back", page(200_000, 10, {}), page(120_000, 13, {})],
   ])("tell nothing after %s", (_what, first, second) => expect(ratesOf(first, second)).toBeUndefined());

@@ -5,6 +5,8 @@ export interface PageSums {
   readonly cpuSeconds: number | undefined;
   /** Calls to Kubernetes, by project. */
   readonly requests: ReadonlyMap<string, number>;
+  /** Seconds spent on comparing applications, by the server of the cluster entry they deploy through. */
+  readonly reconcileSeconds: ReadonlyMap<string, number>;
   /** Objects in its caches; absent: it did not say. */
   readonly cachedObjects: number | undefined;
 }
@@ -12,7 +14,9 @@ export interface PageSums {
 export type Page =
   | { readonly kind: "page"; readonly sums: PageSums }
   /** It is not what a controller says of itself, or more than anybody can have. */
-  | { readonly kind: "refused"; readonly rule: "TOO_LARGE" | "TOO_MANY_PROJECTS" | "NOT_A_PAGE" };
+  | { readonly kind: "refused"; readonly rule: Refusal };
+
+type Refusal = "TOO_LARGE" | "TOO_MANY_PROJECTS" | "TOO_MANY_SERVERS" | "NOT_A_PAGE";
 
 export interface PageReader {
   /** Takes one line; false: the rest need not be read. */
@@ -25,34 +29,41 @@ export const PAGE_LIMITS = {
   characters: 64 * 2 ** 20,
   line: 65_536,
   projects: 20_000,
+  servers: 20_000,
   /** A name in a label; Kubernetes has none that is longer. */
   label: 253,
+  /** An address in a label, longer than any that is accepted of users. */
+  address: 2_048,
 };
 
 const CPU = "process_cpu_seconds_total";
 const STARTED = "process_start_time_seconds";
 const REQUESTS = "argocd_app_k8s_request_total";
+const RECONCILED = "argocd_app_reconcile_sum";
 const CACHED = "argocd_cluster_api_resource_objects";
-const NAMES: readonly string[] = [CPU, STARTED, REQUESTS, CACHED];
+const NAMES: readonly string[] = [CPU, STARTED, REQUESTS, RECONCILED, CACHED];
 
 /**
- * Sums up a page of the Prometheus text format while it comes, in memory that depends on the number of projects alone. What is
- * not one of four metrics is passed over; a value that cannot be one (not a number, negative, endless) is as if it were not there.
+ * Sums up a page of the Prometheus text format while it comes, in memory that depends on the number of projects and servers alone.
+ * What is not one of five metrics is passed over; a value that cannot be one (not a number, negative, endless) is as if it were not there.
  *
  * Source of the format: https://prometheus.io/docs/instrumenting/exposition_formats/, of the names: Argo CD 3.5 controller/metrics.
  */
 export function readPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
-  const requests = new Map<string, number>();
+  const requests = sumsBy("project", { longest: limits.label, most: limits.projects, rule: "TOO_MANY_PROJECTS" });
+  const reconciled = sumsBy("dest_server", { longest: limits.address, most: limits.servers, rule: "TOO_MANY_SERVERS" });
+  const summed: ReadonlyMap<string, SumsBy> = new Map([
+    [REQUESTS, requests],
+    [RECONCILED, reconciled],
+  ]);
   const gauges = new Map<string, number>();
   let characters = 0;
-  let refused: Extract<Page, { kind: "refused" }>["rule"] | undefined;
-  const add = (name: string, value: number): void => void gauges.set(name, (gauges.get(name) ?? 0) + value);
-  const count = ({ name, labels, value }: Sample): void => {
-    if (name !== REQUESTS) return name === CACHED ? add(name, value) : void gauges.set(name, value);
-    const project = labels.get("project");
-    if (project === undefined || project.length > limits.label) return;
-    if (!requests.has(project) && requests.size >= limits.projects) refused = "TOO_MANY_PROJECTS";
-    else requests.set(project, (requests.get(project) ?? 0) + value);
+  let refused: Refusal | undefined;
+  const count = (sample: Sample): void => {
+    const { name, value } = sample;
+    const sums = summed.get(name);
+    if (sums !== undefined) refused = sums.add(sample);
+    else gauges.set(name, name === CACHED ? (gauges.get(name) ?? 0) + value : value);
   };
   return {
     take(line) {
@@ -66,7 +77,28 @@ export function readPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
       if (refused === undefined && gauges.size === 0) refused = "NOT_A_PAGE";
       if (refused !== undefined) return { kind: "refused", rule: refused };
       const [startedAt, cpuSeconds, cachedObjects] = [gauges.get(STARTED), gauges.get(CPU), gauges.get(CACHED)];
-      return { kind: "page", sums: { startedAt, cpuSeconds, requests, cachedObjects } };
+      return { kind: "page", sums: { startedAt, cpuSeconds, requests: requests.sums, reconcileSeconds: reconciled.sums, cachedObjects } };
+    },
+  };
+}
+
+interface SumsBy {
+  readonly sums: ReadonlyMap<string, number>;
+  /** Returns why the page is not read on. */
+  add(sample: Sample): Refusal | undefined;
+}
+
+/** Sums of a metric by one of its labels; what has no such label, or one that cannot be, belongs to nobody. */
+function sumsBy(label: string, { longest, most, rule }: { longest: number; most: number; rule: Refusal }): SumsBy {
+  const sums = new Map<string, number>();
+  return {
+    sums,
+    add({ labels, value }) {
+      const key = labels.get(label);
+      if (key === undefined || key.length > longest) return undefined;
+      if (!sums.has(key) && sums.size >= most) return rule;
+      sums.set(key, (sums.get(key) ?? 0) + value);
+      return undefined;
     },
   };
 }

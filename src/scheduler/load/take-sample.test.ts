@@ -1,23 +1,26 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
-import type { UnitId } from "../../domain/ids.ts";
+import type { EnvironmentId, UnitId } from "../../domain/ids.ts";
 import { LOAD_DIMENSIONS, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { NOON } from "../testing/snapshots.ts";
 import { FIRST_WEIGHTS } from "./cpu-weights.ts";
 import { type Counted, takeSample } from "./take-sample.ts";
 
 const counted = (name: string, over: Partial<Counted> = {}): Counted => ({
-  ...{ unitId: name as UnitId, epoch: 1, project: `ws-${name}`, applications: 4, resources: 50, clusterEntries: 1, known: undefined },
+  ...{ unitId: name as UnitId, epoch: 1, project: `ws-${name}`, known: undefined },
+  destinations: [{ isOwn: false, environments: [`e-${name}` as EnvironmentId], applications: 4, resources: 50 }],
   ...over,
 });
 const take = (units: readonly Counted[], rates?: Parameters<typeof takeSample>[0]["rates"]) =>
-  takeSample({ at: NOON, units, rates, weights: FIRST_WEIGHTS });
+  takeSample({ at: NOON, units, rates, environmentOf, weights: FIRST_WEIGHTS });
+const environmentOf = (server: string) => (server === "https://shared" ? undefined : (`e-${server}` as EnvironmentId));
 
 describe("a sample of an instance", () => {
   it("counts, deals CPU by what units do, and guesses Git requests", () => {
     const { units, total, observation } = take([counted("a"), counted("b")], {
       milliCpu: 220,
       requestsPerMinute: { "ws-a": 3000, "ws-b": 0, "ws-gone": 100 },
+      reconcileMs: {},
     });
     expect(total).toEqual({ applications: 8000, clusterEntries: 2, cachedResources: 100, milliCpu: 200, gitPerMinute: 4000 });
     expect(observation).toEqual({ milliCpu: 220, requests: 3100, resources: 100, applications: 8 });
@@ -25,6 +28,13 @@ describe("a sample of an instance", () => {
     expect(a?.load.recent.milliCpu).toBeGreaterThan(190);
     expect(b?.load.recent.milliCpu).toBeLessThan(10);
     expect(a?.whole).toMatchObject({ applications: 4000, clusterEntries: 1, cachedResources: 50, gitPerMinute: 2000 });
+  });
+
+  it("deals CPU by the servers through which it was taken", () => {
+    const rates = { milliCpu: 220, requestsPerMinute: { "ws-a": 3000 }, reconcileMs: { a: 100, b: 200, "https://shared": 100 } };
+    const { units, total } = take([counted("a"), counted("b")], rates);
+    expect(units.map(({ load }) => load.recent.milliCpu)).toEqual([50, 100]);
+    expect(total.milliCpu).toBe(150);
   });
 
   it("leaves CPU as it was where the page did not tell it", () => {
@@ -36,7 +46,7 @@ describe("a sample of an instance", () => {
   });
 
   it.each([Number.NaN, -5, 0, Number.POSITIVE_INFINITY, 1e15])("of CPU %s makes no load that cannot be", (milliCpu) => {
-    const { units, total } = take([counted("a")], { milliCpu, requestsPerMinute: { "ws-a": milliCpu } });
+    const { units, total } = take([counted("a")], { milliCpu, requestsPerMinute: { "ws-a": milliCpu }, reconcileMs: { a: milliCpu } });
     for (const dimension of LOAD_DIMENSIONS) {
       for (const load of [units[0]?.whole, total])
         expect(Number.isSafeInteger(load?.[dimension]) && (load?.[dimension] ?? -1) >= 0).toBe(true);
@@ -44,6 +54,9 @@ describe("a sample of an instance", () => {
   });
 
   it("of an instance without units is nothing", () => {
-    expect(take([], { milliCpu: 20, requestsPerMinute: {} })).toMatchObject({ units: [], total: ZERO_LOAD });
+    expect(take([], { milliCpu: 20, requestsPerMinute: {}, reconcileMs: { "https://shared": 10 } })).toMatchObject({
+      units: [],
+      total: ZERO_LOAD,
+    });
   });
 });

@@ -41,6 +41,8 @@ describe("sampling instances", () => {
     sampler = createSampler({
       ...{ store, partition, clock, rng: createSeededRng("sampler"), log: silentLog, metrics: noMetrics },
       projectOf: (unit) => `of ${unit}`,
+      environmentOf: () => undefined,
+      periodMs: 120_000,
       async *readMetrics({ namespace }) {
         asked.push(namespace);
         yield* page();

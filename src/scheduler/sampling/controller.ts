@@ -1,5 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
-import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
@@ -19,6 +19,10 @@ export interface SamplerDeps {
   readonly readMetrics: ReadControllerMetrics;
   /** The label by which a unit's applications are told apart in an instance's metrics. */
   readonly projectOf: (unit: UnitId) => string;
+  /** The environment whose cluster entry has this server; `undefined` for the entry all units share. */
+  readonly environmentOf: (server: string) => EnvironmentId | undefined;
+  /** Time between two looks at an instance. */
+  readonly periodMs: number;
   /** By `load/<instance id>`. */
   readonly partition: Partition;
   readonly clock: Clock;
@@ -33,11 +37,6 @@ export interface Sampler {
   idle(): Promise<void>;
 }
 
-/**
- * Time between two looks at an instance. A flood is seen within that time; a mean over a day would do with longer ones, and an
- * instance of a thousand applications answers with tens of megabytes.
- */
-const SAMPLE_MS = 120_000;
 const READ_MS = 30_000;
 const AT_ONCE = 4;
 const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
@@ -79,7 +78,7 @@ export function createSampler(deps: SamplerDeps): Sampler {
   return {
     start(signal) {
       signal.addEventListener("abort", () => void stop(), { once: true });
-      every({ clock, rng, log, ms: SAMPLE_MS, jitter: 0.1, run: surveySoon }, ending.signal);
+      every({ clock, rng, log, ms: deps.periodMs, jitter: 0.1, run: surveySoon }, ending.signal);
       surveys.start();
       looks.start();
       surveySoon();
@@ -106,11 +105,16 @@ async function readSums({ readMetrics, log }: SamplerDeps, instance: Instance, s
 
 type Seen = { readonly rates: ReturnType<typeof ratesOf>; readonly cachedObjects: number | undefined };
 
-async function record({ store, projectOf, clock }: SamplerDeps, instance: Instance, { rates, cachedObjects }: Seen, signal: AbortSignal) {
+async function record(
+  { store, projectOf, environmentOf, clock }: SamplerDeps,
+  instance: Instance,
+  { rates, cachedObjects }: Seen,
+  signal: AbortSignal,
+) {
   const { weights = FIRST_WEIGHTS } = await store.loads.readState(instance.class, signal);
   const at = clock.now();
   const counted = await store.loads.countUnits(instance.id as InstanceId, signal);
   const units = counted.map((unit) => ({ ...unit, project: projectOf(unit.unitId) }));
-  const sample = takeSample({ at, units, rates, weights });
+  const sample = takeSample({ at, units, rates, environmentOf, weights });
   await store.loads.recordSample({ instanceId: instance.id, at, cachedObjects, ...sample }, signal);
 }

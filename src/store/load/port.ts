@@ -1,5 +1,5 @@
 import type { Millis } from "../../domain/clock.ts";
-import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
 
 /** What is known of a unit's load, with fractions. */
@@ -11,15 +11,25 @@ export interface KnownLoad {
   readonly at: Millis;
 }
 
+/** What of a unit goes to one destination. */
+export interface CountedDestination {
+  /** Its own namespace, through the cluster entry all share. */
+  readonly isOwn: boolean;
+  /** Environments of the name its applications give, if it is another, each with a cluster entry of its own. */
+  readonly environments: readonly EnvironmentId[];
+  readonly applications: number;
+  /** Objects its applications manage, as their instance says. */
+  readonly resources: number;
+}
+
 /** A unit on the instance that holds it, with what can be counted of it. */
 export interface CountedUnit {
   readonly unitId: UnitId;
   readonly epoch: number;
-  readonly applications: number;
-  /** Objects its applications manage, as their instance says. */
-  readonly resources: number;
-  /** Environments its applications deploy to, each a cluster entry of its own. */
-  readonly clusterEntries: number;
+  /** The own namespace first, then by name of the environment; none that no application goes to. */
+  readonly destinations: readonly CountedDestination[];
+  /** How many of its applications read each repository. */
+  readonly repositories: Readonly<Record<string, number>>;
   readonly known: KnownLoad | undefined;
 }
 

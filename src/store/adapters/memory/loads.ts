@@ -1,5 +1,5 @@
 import { LOAD_DIMENSIONS } from "../../../domain/load.ts";
-import type { CountedUnit, HeavyUnit, LoadSample, LoadStore } from "../../load/port.ts";
+import type { CountedDestination, CountedUnit, HeavyUnit, LoadSample, LoadStore } from "../../load/port.ts";
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
 import type { Tables, Transact, UnitRow } from "./tables.ts";
 
@@ -22,14 +22,26 @@ export function createLoadStore(transact: Transact): LoadStore {
 
 function countedOf(tables: Tables, { unit, load }: UnitRow): CountedUnit {
   const rows = applicationsOf(tables, unit.id);
-  const environments = new Set(rows.flatMap(({ application }) => application.spec.destination.environment ?? []));
+  // Sorted as text: `sort` would put an absent name last.
+  const names = [...new Set(rows.map(({ application }) => application.spec.destination.environment ?? ""))].sort();
+  const repositories = Map.groupBy(rows, ({ application }) => application.spec.source.repoUrl);
   return {
     unitId: unit.id,
     epoch: unit.epoch,
+    destinations: names.map((name) => destinationOf(tables, unit, name === "" ? undefined : name)),
+    repositories: Object.fromEntries([...repositories].map(([url, readers]) => [url, readers.length])),
+    known: load,
+  };
+}
+
+function destinationOf(tables: Tables, { id, workspaceId }: UnitRow["unit"], name: string | undefined): CountedDestination {
+  const rows = applicationsOf(tables, id).filter(({ application }) => application.spec.destination.environment === name);
+  const named = name === undefined ? [] : tables.environments.where("workspace", workspaceId).filter((each) => each.name === name);
+  return {
+    isOwn: name === undefined,
+    environments: named.map((each) => each.id).sort(),
     applications: rows.length,
     resources: rows.reduce((sum, { status }) => sum + (status?.status.resourceCount ?? 0), 0),
-    clusterEntries: environments.size,
-    known: load,
   };
 }
 

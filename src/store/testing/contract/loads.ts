@@ -3,7 +3,7 @@ import { type Millis, millis } from "../../../domain/clock.ts";
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import { type LoadVector, loadVector, ZERO_LOAD } from "../../../domain/load.ts";
 import type { LoadSample } from "../../load/port.ts";
-import { AT, aStatus, CLASS } from "../builders.ts";
+import { AT, aClaim, aSpec, aStatus, CLASS } from "../builders.ts";
 import { type Seated, soon, type World } from "../world.ts";
 
 const vector = (values: readonly number[]): LoadVector => {
@@ -36,7 +36,7 @@ export function describeLoads(world: () => World): void {
       const sample = sampleOf(seated, AT);
       await store.loads.recordSample(sample, soon());
       const [counted] = await store.loads.countUnits(seated.instanceId, soon());
-      expect(counted).toMatchObject({ unitId: seated.unitId, epoch: seated.epoch, applications: 1, resources: 0, clusterEntries: 0 });
+      expect(counted).toMatchObject({ unitId: seated.unitId, epoch: seated.epoch });
       expect(counted?.known).toEqual(sample.units[0]?.load);
       const { instances } = await store.placements.readFleet(CLASS, soon());
       expect(instances[0]?.load).toEqual(vector([1000, 1, 12, 1, 4]));
@@ -48,12 +48,36 @@ export function describeLoads(world: () => World): void {
       const { store, seat } = world();
       const seated = await seat();
       await store.statuses.recordStatuses([aStatus(seated)], soon());
-      expect(await store.loads.countUnits(seated.instanceId, soon())).toMatchObject([{ applications: 1, resources: 1, known: undefined }]);
+      expect(await store.loads.countUnits(seated.instanceId, soon())).toEqual([
+        {
+          ...{ unitId: seated.unitId, epoch: seated.epoch, known: undefined },
+          destinations: [{ isOwn: true, environments: [], applications: 1, resources: 1 }],
+          repositories: { [aSpec().source.repoUrl]: 1 },
+        },
+      ]);
       const sample = sampleOf(seated, AT, { observation: undefined, cachedObjects: undefined, units: [] });
       await store.loads.recordSample(sample, soon());
       const { units: _, ...load } = sample;
       expect(await store.loads.listInstanceLoads(CLASS, soon())).toEqual([load]);
       expect(await store.loads.countUnits("nobody" as InstanceId, soon())).toEqual([]);
+    });
+
+    it("count by destination and by repository: what a name of an environment means, or is to mean, or nothing yet", async () => {
+      const { store, seat, record } = world();
+      const seated = await seat();
+      const { id: environmentId } = await store.environments.claim(aClaim({ workspace: seated.intent.workspace }), soon());
+      const elsewhere = (name: string) => ({ ...aSpec(), destination: { environment: name, namespace: "web" } });
+      const other = { ...aSpec().source, repoUrl: "https://git.example/other.git" };
+      await record({ spec: elsewhere("prod") });
+      await record({ spec: elsewhere("prod") });
+      await record({ spec: { ...elsewhere("no-such"), source: other } });
+      const [unit] = await store.loads.countUnits(seated.instanceId, soon());
+      expect(unit?.destinations).toEqual([
+        { isOwn: true, environments: [], applications: 1, resources: 0 },
+        { isOwn: false, environments: [], applications: 1, resources: 0 },
+        { isOwn: false, environments: [environmentId], applications: 2, resources: 0 },
+      ]);
+      expect(unit?.repositories).toEqual({ [aSpec().source.repoUrl]: 3, [other.repoUrl]: 1 });
     });
 
     it("that are older than the last, or about a unit that is elsewhere by now, change nothing", async () => {

@@ -8,12 +8,20 @@ import { recordSample } from "./record-sample.ts";
 const COUNT: Statement = {
   name: "count_units_load",
   text: `
-select u.id, u.epoch, c.applications, c.resources, c.entries, l.planning as l_planning, l.recent as l_recent, l.at as l_at
+select u.id, u.epoch, d.destinations, r.repositories, l.planning as l_planning, l.recent as l_recent, l.at as l_at
   from placement_unit u
  cross join lateral (
-   select count(*) as applications, coalesce(sum(s.resource_count), 0)::bigint as resources, count(distinct a.environment) as entries
-     from application a left join application_status s on s.application = a.id
-    where a.unit = u.id) as c
+   select coalesce(json_agg(json_build_object(
+            'isOwn', g.environment is null, 'applications', g.applications, 'resources', g.resources,
+            'environments', array(select e.id from environment e where e.workspace = u.workspace and e.name = g.environment order by e.id)
+          ) order by g.environment nulls first), '[]') as destinations
+     from (select a.environment, count(*) as applications, coalesce(sum(s.resource_count), 0)::bigint as resources
+             from application a left join application_status s on s.application = a.id
+            where a.unit = u.id
+            group by a.environment) as g) as d
+ cross join lateral (
+   select coalesce(json_object_agg(g.repo_url, g.applications order by g.repo_url), '{}') as repositories
+     from (select a.repo_url, count(*) as applications from application a where a.unit = u.id group by a.repo_url) as g) as r
   left join unit_load l on l.unit = u.id
  where u.owner = $1
  order by u.id`,
@@ -40,9 +48,8 @@ select u.id, w.namespace, u.bucket, u.owner, u.load, i.capacity, l.planning as l
 interface CountRow extends KnownRow {
   readonly id: UnitId;
   readonly epoch: number;
-  readonly applications: number;
-  readonly resources: number;
-  readonly entries: number;
+  readonly destinations: CountedUnit["destinations"];
+  readonly repositories: CountedUnit["repositories"];
 }
 
 interface HeavyRow extends KnownRow {
@@ -67,8 +74,8 @@ export function createLoadStore(database: Database): LoadStore {
 }
 
 function countedOf(row: CountRow): CountedUnit {
-  const { id: unitId, epoch, applications, resources, entries: clusterEntries } = row;
-  return { unitId, epoch, applications, resources, clusterEntries, known: knownOf(row) };
+  const { id: unitId, epoch, destinations, repositories } = row;
+  return { unitId, epoch, destinations, repositories, known: knownOf(row) };
 }
 
 function heavyOf(row: HeavyRow): HeavyUnit {
