@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis, rfc3339 } from "./clock.ts";
 import { GoneError, InputError, UnavailableError } from "./errors.ts";
-import { classOf } from "./fleet.ts";
+import { classOf, readClass } from "./fleet.ts";
 import { addLoad, ZERO_LOAD } from "./load.ts";
 
 describe("domain", () => {
@@ -11,6 +11,15 @@ describe("domain", () => {
 
   it("names the class of a pool by region, tier and trust", () => {
     expect(classOf({ class: { region: "eu", tier: "shared", trust: "public" } })).toBe("eu/shared/public");
+    expect(classOf({ class: { region: "eu", tier: "shared", trust: "public", channel: "rapid" } })).toBe("eu/shared/public/rapid");
+  });
+
+  it.each(["eu/shared/public", "eu/shared/public/rapid"])("reads the class %s back", (key) => {
+    expect(classOf({ class: readClass(key) })).toBe(key);
+  });
+
+  it("reads nothing into a key that is no class", () => {
+    expect(readClass("bench")).toEqual({ region: "bench", tier: "", trust: "" });
   });
 
   it("adds loads dimension by dimension", () => {

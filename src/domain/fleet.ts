@@ -38,9 +38,18 @@ export interface ComponentResources {
   readonly memory: string;
 }
 
+/** Who may live on a pool's instances: units and instances meet only where all of it is equal. */
+export interface PoolClass {
+  readonly region: string;
+  readonly tier: string;
+  readonly trust: string;
+  /** The version channel its instances follow; absent: there is one for all. */
+  readonly channel?: string;
+}
+
 export interface PoolSpec {
   readonly name: string;
-  readonly class: { readonly region: string; readonly tier: string; readonly trust: string };
+  readonly class: PoolClass;
   readonly engineClusters: readonly string[];
   readonly instances: { readonly min: number; readonly max: number };
   readonly version: string | undefined;
@@ -98,6 +107,12 @@ export interface EgressSpec {
 }
 
 /** The class key of a pool: units and instances meet only within one. */
-export function classOf(pool: Pick<PoolSpec, "class">): string {
-  return `${pool.class.region}/${pool.class.tier}/${pool.class.trust}`;
+export function classOf({ class: { region, tier, trust, channel } }: Pick<PoolSpec, "class">): string {
+  return [region, tier, trust, ...(channel === undefined ? [] : [channel])].join("/");
+}
+
+/** What a class key says; its words hold no slash. What is missing in a key that is none is empty. */
+export function readClass(key: string): PoolClass {
+  const [region = "", tier = "", trust = "", channel] = key.split("/");
+  return { region, tier, trust, ...(channel === undefined ? {} : { channel }) };
 }

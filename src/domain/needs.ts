@@ -24,7 +24,8 @@ export interface InstanceTraits {
   readonly region: string;
   readonly engineCluster: string;
   readonly trust: string;
-  readonly channel: string;
+  /** Absent: there is one channel for all. */
+  readonly channel?: string;
   /** Set: it takes only units of this dedication. */
   readonly dedication?: string;
   /** Its version is older than the oldest one that is safe: it takes nothing new. */

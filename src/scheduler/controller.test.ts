@@ -10,6 +10,7 @@ import { createCountingIds } from "../runtime/ids.ts";
 import { createSeededRng } from "../runtime/rng.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import type { PlacementStore } from "../store/placement/port.ts";
+import { aFleet } from "../store/testing/builders.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { createScheduler, type Scheduler } from "./controller.ts";
@@ -215,6 +216,19 @@ describe("a unit without owner", () => {
     );
     await eventually("ours is placed", async () => (await ownerOf(ours)) !== undefined);
     expect(await ownerOf(theirs)).toBeUndefined();
+  });
+});
+
+describe("an instance whose version is not safe any more", () => {
+  it("is given nobody, and the refusal says why", async () => {
+    await addInstance("a", 100);
+    await store.fleet.applyFleet({ ...aFleet(), versions: { ...aFleet().versions, floor: "3.6.0" } }, "otto", never);
+    start();
+    const unit = await addUnit("anna");
+    await eventually("it was decided", async () => (await verdictsOf(unit)).length > 0);
+    expect(await ownerOf(unit)).toBeUndefined();
+    const [decision] = await store.decisions.list({ subject: unit }, 1, never);
+    expect(decision?.details).toMatchObject({ refusals: [{ instance: "a", rule: "FLOOR" }] });
   });
 });
 

@@ -69,6 +69,14 @@ describe("a Fleet document", () => {
     });
   });
 
+  it("may put a pool into a version channel, which is part of its class", () => {
+    const rapid = { region: "eu", tier: "shared", trust: "public", channel: "rapid" };
+    expect(parseFleetDocument(aDocument({ pools: [aPool({ class: rapid })] }))).toMatchObject({ spec: { pools: [{ class: rapid }] } });
+    expect(complaintsOf(aDocument({ pools: [aPool({ class: { ...rapid, channel: "a/b" } })] }))).toMatchObject([
+      { path: "pools[0].class.channel" },
+    ]);
+  });
+
   it("may say how the pods of a cluster are reached", () => {
     const cluster = { name: "eu-1", region: "eu", kubeconfigSecret: "a/b" };
     const parse = (reach: string) => parseFleetDocument(aDocument({ engineClusters: [{ ...cluster, reach }] }));

@@ -51,5 +51,12 @@ function clusterOf({ name, region, kubeconfigSecret, reach }: FleetDocument["eng
 /** People count whole applications and Git requests; planning counts thousandths of them. */
 function poolOf(pool: FleetDocument["pools"][number]): PoolSpec {
   const { applications, gitPerMinute, ...rest } = pool.capacity;
-  return { ...pool, version: pool.version, capacity: { ...rest, applications: applications * 1000, gitPerMinute: gitPerMinute * 1000 } };
+  const { channel, ...shared } = pool.class;
+  const own = { ...shared, ...(channel === undefined ? {} : { channel }) };
+  return {
+    ...pool,
+    class: own,
+    version: pool.version,
+    capacity: { ...rest, applications: applications * 1000, gitPerMinute: gitPerMinute * 1000 },
+  };
 }

@@ -1,5 +1,5 @@
 import { nearest } from "../../domain/nearest.ts";
-import { compareVersions } from "../manifests/version.ts";
+import { compareVersions } from "../../domain/version.ts";
 import { isAddressRange } from "./address-range.ts";
 import type { Complaint } from "./complaint.ts";
 import { pathText } from "./complaint.ts";

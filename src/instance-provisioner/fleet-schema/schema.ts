@@ -71,7 +71,7 @@ const components = (defaults: { readonly cpu: string; readonly memory: string })
 
 const pool = z.strictObject({
   name,
-  class: z.strictObject({ region: word, tier: word, trust: word }),
+  class: z.strictObject({ region: word, tier: word, trust: word, channel: word.optional() }),
   engineClusters: z.array(name).min(1).max(100),
   instances: z.strictObject({ min: z.int().min(0).max(1000), max: z.int().min(0).max(1000) }),
   version: release.optional(),

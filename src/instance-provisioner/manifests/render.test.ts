@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { EngineObject } from "../../domain/engine.ts";
+import { compareVersions } from "../../domain/version.ts";
 import { someParameters } from "../testing/parameters.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { parseQuantity, renderCpu, renderMemory } from "./quantity.ts";
 import { manifestHash, renderManifests } from "./render.ts";
-import { compareVersions, hasMutualTls } from "./version.ts";
+import { hasMutualTls } from "./version.ts";
 
 const objects = renderManifests(someParameters());
 const find = (kind: string, name: string, list: readonly EngineObject[] = objects): Readonly<Record<string, unknown>> | undefined =>

@@ -1,15 +1,4 @@
-/** Parts of a release number; `undefined` when it is none, pre-releases included: nobody should run a fleet on those. */
-function parseVersion(version: string): readonly [number, number, number] | undefined {
-  const [, major, minor, patch] = /^(\d{1,4})\.(\d{1,4})\.(\d{1,4})$/.exec(version) ?? [];
-  return major === undefined || minor === undefined || patch === undefined ? undefined : [Number(major), Number(minor), Number(patch)];
-}
-
-/** Negative when `a` is older than `b`, 0 when equal. What is no release number is older than every release. */
-export function compareVersions(a: string, b: string): number {
-  const [left, right] = [parseVersion(a), parseVersion(b)];
-  if (left === undefined || right === undefined) return Number(left !== undefined) - Number(right !== undefined);
-  return left[0] - right[0] || left[1] - right[1] || left[2] - right[2];
-}
+import { compareVersions } from "../../domain/version.ts";
 
 /** Whether the controller can show repo-server a certificate of its own: since 3.5. */
 export function hasMutualTls(version: string): boolean {

@@ -3,12 +3,13 @@ import type { UnitId } from "../../domain/ids.ts";
 import type { FleetSnapshot, UnitWithWorkspace } from "../../store/placement/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { directedNeeds } from "../directed-needs.ts";
 import { NO_WISH, type Wish } from "../eligibility.ts";
 import { placeUnit, type Seat } from "../place-unit.ts";
 import { placementDecision, whyUnplaceable } from "../placement-decision.ts";
 import { DEFAULT_POLICY } from "../policy.ts";
 import type { createRingMemo } from "../ring-memo.ts";
+import { seatTraits } from "../seat-traits.ts";
+import { unitNeeds } from "../unit-needs.ts";
 
 /** How often a seat that filled up under our hands is looked for again before the key backs off. */
 const ATTEMPTS = 5;
@@ -47,14 +48,17 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
   return { requeueAfterMs: 100 };
 }
 
-function wishOf({ directive }: UnitWithWorkspace, { instances }: FleetSnapshot): Wish {
-  const needs = directedNeeds(
-    directive,
+function wishOf({ unit, workspace, directive }: UnitWithWorkspace, { instances }: FleetSnapshot): Wish {
+  const needs = unitNeeds(
+    { class: unit.class, trustClass: workspace.trustClass, directive },
     instances.map(({ instance }) => instance),
   );
   return needs === undefined ? NO_WISH : { ...NO_WISH, needs: [needs] };
 }
 
 function seatsOf(fleet: FleetSnapshot): readonly Seat[] {
-  return fleet.instances.map(({ instance: { id, name, state, capacity, weight }, load }) => ({ id, name, state, capacity, weight, load }));
+  return fleet.instances.map(({ instance, load }) => {
+    const { id, name, state, capacity, weight } = instance;
+    return { id, name, state, traits: seatTraits(instance, fleet.floor), capacity, weight, load };
+  });
 }

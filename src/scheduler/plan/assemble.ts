@@ -5,12 +5,13 @@ import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
-import { directedNeeds } from "../directed-needs.ts";
 import type { CpuObservation, CpuWeights } from "../load/cpu-weights.ts";
 import { type InstanceReport, judgeMetrics } from "../load/judge-metrics.ts";
 import { isOverloaded, type PresentLoad } from "../load/next-overloaded.ts";
 import type { Reference } from "../load/next-reference.ts";
 import { type UnitLoad, wholeLoad } from "../load/planning-load.ts";
+import { seatTraits } from "../seat-traits.ts";
+import { unitNeeds } from "../unit-needs.ts";
 import { frozenUntil } from "./freeze-window.ts";
 import type { PlanSeat, PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
@@ -26,6 +27,7 @@ export interface ClassState {
 export interface PlanningUnit {
   readonly unit: PlacementUnit;
   readonly namespace: string;
+  readonly trustClass: string;
   readonly known: UnitLoad | undefined;
   readonly directive: Directive;
   readonly clusters: readonly string[];
@@ -36,6 +38,8 @@ export interface PlanningUnit {
 /** Rows of one class as they were at one moment. */
 export interface PlanningFacts {
   readonly class: string;
+  /** The oldest version that is safe; absent: none was declared. */
+  readonly floor: string | undefined;
   readonly instances: readonly Instance[];
   readonly units: readonly PlanningUnit[];
   readonly instanceLoads: readonly {
@@ -67,7 +71,7 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
   return {
     class: facts.class,
     at,
-    seats: facts.instances.map((instance) => seatOf(instance, facts.state, at)),
+    seats: facts.instances.map((instance) => seatOf(instance, facts, at)),
     units: facts.units.map((unit) => planUnitOf(unit, facts)),
     metrics: judgeMetrics({ now: at, reports: reportsOf(facts), reference: facts.state.reference?.total }),
     recentMoves: facts.moves
@@ -109,17 +113,18 @@ function freezeAt(freezes: readonly Freeze[], at: Millis): PlanSnapshot["freeze"
   return holding.sort((a, b) => b.until - a.until || (a.reason < b.reason ? -1 : 1))[0];
 }
 
-function seatOf({ id, name, state, capacity, weight, stateSince }: Instance, known: ClassState, at: Millis): PlanSeat {
+function seatOf(instance: Instance, { state: known, floor }: PlanningFacts, at: Millis): PlanSeat {
+  const { id, name, state, capacity, weight, stateSince } = instance;
   return {
-    ...{ id, name, state, capacity, weight },
+    ...{ id, name, state, traits: seatTraits(instance, floor), capacity, weight },
     isOverloaded: isOverloaded(known.overloadedSince[id], at),
     isFilling: state === "ACTIVE" && at - stateSince < FILLING_MS,
     aboveSince: known.aboveSince[id],
   };
 }
 
-function planUnitOf({ unit, known, directive, clusters, movedAt }: PlanningUnit, { instances }: PlanningFacts): PlanUnit {
-  const needs = directedNeeds(directive, instances);
+function planUnitOf({ unit, trustClass, known, directive, clusters, movedAt }: PlanningUnit, { instances }: PlanningFacts): PlanUnit {
+  const needs = unitNeeds({ class: unit.class, trustClass, directive }, instances);
   return {
     ...{ id: unit.id, workspaceId: unit.workspaceId, owner: unit.owner, epoch: unit.epoch, load: unit.load, movedAt },
     recentLoad: known === undefined ? undefined : wholeLoad(known.recent),

@@ -44,7 +44,9 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
   const nameOf = (id: string): string => facts.instances.find((instance) => instance.id === id)?.name ?? id;
   const heldOf = (id: InstanceId): Held | undefined => {
     const seat = snapshot.seats.find((each) => each.id === id);
-    return seat && { id, state: seat.state, capacity: seat.capacity, load: loads.get(id) ?? ZERO_LOAD };
+    if (seat === undefined) return undefined;
+    const { state, traits, capacity } = seat;
+    return { id, state, ...(traits === undefined ? {} : { traits }), capacity, load: loads.get(id) ?? ZERO_LOAD };
   };
   return {
     judge(move) {

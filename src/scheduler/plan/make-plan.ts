@@ -3,6 +3,7 @@ import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { PlanGoal } from "../../domain/plan.ts";
 import type { RingSource } from "../ring-memo.ts";
+import { seatTraits } from "../seat-traits.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
 import { type Plan, planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
@@ -86,6 +87,7 @@ function snapshotFor(snapshot: PlanSnapshot, { kind, instance }: Goal): PlanSnap
         state: "ACTIVE",
         capacity,
         weight,
+        traits: seatTraits(instance, undefined),
         isOverloaded: false,
         isFilling: true,
       } as const;

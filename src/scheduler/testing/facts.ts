@@ -39,7 +39,15 @@ export function aUnitRow(
       load: typeof load === "number" ? { ...ZERO_LOAD, applications: load } : load,
       ...{ desiredRevision: 1, rowVersion: 1 },
     },
-    ...{ namespace: name, known: undefined, directive: NO_DIRECTIVE, clusters: [], movedAt: undefined, isDeployed: false },
+    ...{
+      namespace: name,
+      trustClass: "public",
+      known: undefined,
+      directive: NO_DIRECTIVE,
+      clusters: [],
+      movedAt: undefined,
+      isDeployed: false,
+    },
     ...over,
   };
 }
@@ -51,7 +59,7 @@ export function unitRows(owner: string, count: number, each: number, over: Parti
 /** Facts of which every instance has just reported what its units are planned with. */
 export function aFacts(instances: readonly Instance[], units: readonly PlanningUnit[], over: Partial<PlanningFacts> = {}): PlanningFacts {
   return {
-    class: CLASS,
+    ...{ class: CLASS, floor: "3.5.1" },
     ...{ instances, units, instanceLoads: instances.map(({ id }) => aReport(id, NOON)), freezes: [] },
     ...{ state: { aboveSince: {}, overloadedSince: {} }, moves: [] },
     ...over,

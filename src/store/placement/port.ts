@@ -15,6 +15,8 @@ export interface InstanceWithLoad {
 /** Everything the scheduler decides from, read in one transaction. */
 export interface FleetSnapshot {
   readonly class: string;
+  /** The oldest version that is safe, as declared; absent before a fleet is. */
+  readonly floor: string | undefined;
   /** All instances of the class that are not retired, sorted by id. */
   readonly instances: readonly InstanceWithLoad[];
 }

@@ -12,6 +12,8 @@ import type { ClassLoadState, InstanceLoad, KnownLoad } from "../load/port.ts";
 export interface UnitFacts {
   readonly unit: PlacementUnit;
   readonly namespace: string;
+  /** What its workspace demands of whoever serves it. */
+  readonly trustClass: string;
   readonly known: KnownLoad | undefined;
   readonly directive: Directive;
   /** Addresses of the users' clusters it deploys to, sorted. */
@@ -33,6 +35,8 @@ export interface DoneMove {
 /** Everything about one class that plans are made from, read at one moment. */
 export interface PlanFacts {
   readonly class: string;
+  /** The oldest version that is safe, as declared; absent before a fleet is. */
+  readonly floor: string | undefined;
   /** Those that are not retired, sorted by id. */
   readonly instances: readonly Instance[];
   /** Sorted by id. */

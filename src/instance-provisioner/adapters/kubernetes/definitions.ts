@@ -1,8 +1,8 @@
 import type { EngineObject } from "../../../domain/engine.ts";
 import { FIELD_MANAGER } from "../../../domain/names.ts";
+import { compareVersions } from "../../../domain/version.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { type KubeObject, resourcePath } from "../../../runtime/kube/resource.ts";
-import { compareVersions } from "../../manifests/version.ts";
 import { DEFINITIONS } from "./types.ts";
 
 /** Release a definition was taken from. Instances of several releases share it, and only the newest serves them all. */

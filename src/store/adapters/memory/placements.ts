@@ -35,6 +35,7 @@ function readFleet(tables: Tables, className: string): FleetSnapshot {
   const instances = own.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   return {
     class: className,
+    floor: instances.length === 0 ? undefined : tables.fleet?.spec.versions.floor,
     instances: instances.map((instance) => ({
       instance,
       load: loadOf(tables, instance.id),

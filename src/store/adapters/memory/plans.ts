@@ -43,6 +43,7 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
   const units = [...tables.units.values()].filter(({ unit }) => unit.class === className);
   return {
     class: className,
+    floor: tables.fleet?.spec.versions.floor,
     instances: instances.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     units: units.toSorted((a, b) => (a.unit.id < b.unit.id ? -1 : 1)).map((row) => unitFacts(tables, row)),
     instanceLoads: instances
@@ -67,6 +68,7 @@ function unitFacts(tables: Tables, row: UnitRow): UnitFacts {
   return {
     unit,
     namespace: workspaceOf(tables, unit.workspaceId).namespace,
+    trustClass: workspaceOf(tables, unit.workspaceId).trustClass,
     known: load,
     directive: tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE,
     clusters: [...new Set(clusters)].filter((url) => url !== "").sort(),

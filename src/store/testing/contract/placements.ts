@@ -3,7 +3,7 @@ import { millis } from "../../../domain/clock.ts";
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
 import type { FirstPlacement } from "../../placement/port.ts";
-import { AT, aDecision, CLASS, WIDE } from "../builders.ts";
+import { AT, aDecision, aFleet, CLASS, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
 export function describePlacements(world: () => World): void {
@@ -232,7 +232,9 @@ export function describePlacements(world: () => World): void {
       const seated = await seat();
       await record();
       const { instances, ...fleet } = await store.placements.readFleet(CLASS, soon());
-      expect(fleet).toEqual({ class: CLASS });
+      expect(fleet).toEqual({ class: CLASS, floor: undefined });
+      await store.fleet.applyFleet(aFleet(), "otto", soon());
+      expect((await store.placements.readFleet(CLASS, soon())).floor).toBe(aFleet().versions.floor);
       const instance = await store.fleet.readInstance(seated.instanceId, soon());
       expect(instances).toEqual([
         { instance: empty, load: ZERO_LOAD, units: 0 },

@@ -4,7 +4,7 @@ import type { InstanceId, PlanId, UnitId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
 import type { StoredPlan } from "../../../domain/plan.ts";
 import type { UnitMove } from "../../plan/port.ts";
-import { AT, aClaim, aConnection, aDecision, anIntent, anObject, aSpec, aStatus, CLASS, WIDE } from "../builders.ts";
+import { AT, aClaim, aConnection, aDecision, aFleet, anIntent, anObject, aSpec, aStatus, CLASS, WIDE } from "../builders.ts";
 import { type Seated, soon, type World } from "../world.ts";
 
 export function describePlans(world: () => World): void {
@@ -91,6 +91,7 @@ export function describePlans(world: () => World): void {
       const facts = await store.plans.readFacts(CLASS, millis(0), soon());
       expect(facts).toMatchObject({
         class: CLASS,
+        floor: undefined,
         instances: [{ id: instanceId }],
         instanceLoads: [sample],
         freezes: [{ name: "f" }],
@@ -99,11 +100,20 @@ export function describePlans(world: () => World): void {
       });
       expect(facts.units.map(({ unit: { id } }) => id)).toEqual([seated.unitId, waiting.id].sort());
       expect(await factsOf(seated.unitId)).toMatchObject({
-        ...{ namespace: "team", known: load, clusters: ["https://prod.example:6443"], movedAt: undefined, isDeployed: false },
+        ...{
+          namespace: "team",
+          trustClass: "public",
+          known: load,
+          clusters: ["https://prod.example:6443"],
+          movedAt: undefined,
+          isDeployed: false,
+        },
         directive: { pin: undefined, hold },
       });
       expect(await factsOf(waiting.id)).toMatchObject({ unit: { owner: undefined }, clusters: [], isDeployed: false });
       expect(await store.plans.listClasses(soon())).toEqual([CLASS, "us/shared/public"]);
+      await store.fleet.applyFleet(aFleet(), "otto", soon());
+      expect((await store.plans.readFacts(CLASS, millis(0), soon())).floor).toBe(aFleet().versions.floor);
     });
 
     it("tells a unit of which something stands, or may, from one of which nothing does", async () => {

@@ -25,6 +25,8 @@ const INSTANCES: Statement = {
   text: `select ${INSTANCE} from instance i where i.class = $1 and i.state <> 'RETIRED' order by i.id`,
 };
 
+const FLOOR: Statement = { name: "read_version_floor", text: "select spec -> 'versions' ->> 'floor' as floor from fleet" };
+
 /**
  * Expression: whether a unit `u` may not be moved without a hand-over. Something of its applications stands on its instance, or may:
  * the objects that let them stand there do.
@@ -38,7 +40,7 @@ export const IS_DEPLOYED = `(
 const UNITS: Statement = {
   name: "read_units_to_plan",
   text: `
-select ${UNIT}, w.namespace, d.pin as d_pin, d.hold as d_hold, l.planning as l_planning, l.recent as l_recent, l.at as l_at, m.at as moved_at,
+select ${UNIT}, w.namespace, w.trust_class, d.pin as d_pin, d.hold as d_hold, l.planning as l_planning, l.recent as l_recent, l.at as l_at, m.at as moved_at,
        c.clusters, ${IS_DEPLOYED} as is_deployed
   from placement_unit u
   join workspace w on w.id = u.workspace
@@ -62,6 +64,7 @@ type PlanUnitRow = UnitRow &
   DirectiveRow &
   KnownRow & {
     readonly namespace: string;
+    readonly trust_class: string;
     readonly moved_at: Millis | null;
     readonly clusters: readonly string[];
     readonly is_deployed: boolean;
@@ -80,13 +83,14 @@ export function readFacts(database: Database, className: string, movesSince: Mil
     "read_plan_facts",
     async (run) => {
       await run(ONE_MOMENT, []);
+      const [declared] = await run<{ readonly floor: string | null }>(FLOOR, []);
       const instances = (await run<InstanceRow>(INSTANCES, [className])).map(instanceOf);
       const units = (await run<PlanUnitRow>(UNITS, [className])).map(unitFactsOf);
       const instanceLoads = (await run<InstanceLoadRow>(INSTANCE_LOADS, [className])).map(instanceLoadOf);
       const freezes = (await run<FreezeRow>(FREEZES, [])).map(freezeOf);
       const state = stateOf(await run(READ_CLASS_LOAD, [className]));
       const moves = (await run<MoveRow>(MOVES, [className, instant(movesSince)])).map(moveOf);
-      return { class: className, instances, units, instanceLoads, freezes, state, moves };
+      return { class: className, floor: declared?.floor ?? undefined, instances, units, instanceLoads, freezes, state, moves };
     },
     signal,
   );
@@ -96,6 +100,7 @@ function unitFactsOf(row: PlanUnitRow): UnitFacts {
   return {
     unit: unitOf(row),
     namespace: row.namespace,
+    trustClass: row.trust_class,
     known: knownOf(row),
     directive: directiveOf(row),
     clusters: row.clusters,
