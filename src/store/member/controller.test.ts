@@ -43,6 +43,25 @@ describe("membership", () => {
     expect(share(ada)).toEqual(KEYS);
   });
 
+  it("says again that it lives when an answer never comes, by its clock and not the machine's", async () => {
+    const { clock, store } = world();
+    let asked = 0;
+    const answerless = (signal: AbortSignal) =>
+      new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+    const heartbeat: typeof store.members.heartbeat = (...args) => (asked++ === 0 ? answerless(args[3]) : store.members.heartbeat(...args));
+    const membership = createMembership({
+      store: { ...store.members, heartbeat },
+      ...{ memberId: "ada" as MemberId, roles: ["reconciler"], ttlMs: TTL_MS, renewMs: RENEW_MS, clock, log: silentLog },
+    });
+    open.push(membership);
+    membership.start(new AbortController().signal);
+    await clock.advance(TTL_MS - 1);
+    expect(asked).toBe(1);
+    await clock.advance(RENEW_MS + 1);
+    expect(asked).toBe(2);
+    expect(membership.partition("reconciler").isMine("any")).toBe(true);
+  });
+
   it("deals every key to exactly one of those that live, and tells who asked to hear", async () => {
     const { clock, join, share } = world();
     const ada = join("ada");

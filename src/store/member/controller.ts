@@ -2,6 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { MemberId } from "../../domain/ids.ts";
 import { ownerOf, type Partition } from "../../domain/partition.ts";
 import { sleep } from "../../runtime/clock.ts";
+import { limitTime } from "../../runtime/kube/time-limit.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { MemberStore } from "./port.ts";
 
@@ -48,10 +49,13 @@ export function createMembership(deps: MembershipDeps): Membership {
   };
 
   const beat = async (signal: AbortSignal): Promise<void> => {
+    const limit = limitTime({ clock, doing: "saying that we live", timeoutMs: ttlMs }, signal);
     try {
-      learn(await store.heartbeat(memberId, roles, ttlMs, AbortSignal.any([signal, AbortSignal.timeout(ttlMs)])));
+      learn(await store.heartbeat(memberId, roles, ttlMs, limit.signal));
     } catch (error) {
       if (!signal.aborted) log.warn({ error }, "Keeping the last known share, saying that we live failed");
+    } finally {
+      limit.release();
     }
   };
 
@@ -65,9 +69,11 @@ export function createMembership(deps: MembershipDeps): Membership {
   const stop = async (): Promise<void> => {
     ending.abort(new Error("the member leaves"));
     await running;
+    const limit = limitTime({ clock, doing: "taking leave", timeoutMs: renewMs }, new AbortController().signal);
     await store
-      .leave(memberId, AbortSignal.timeout(renewMs))
+      .leave(memberId, limit.signal)
       .catch((error: unknown) => log.warn({ error }, "Leaving without a word, others take over later"));
+    limit.release();
   };
 
   return {

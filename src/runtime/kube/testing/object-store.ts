@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "../../../domain/clock.ts";
+import { rfc3339 } from "../../../domain/clock.ts";
+import { systemClock } from "../../clock.ts";
 import type { JsonPatchOperation } from "../client.ts";
 import type { ObjectName, ResourceType } from "../resource.ts";
 import { alreadyExists, applyConflict, badRequest, conflict, invalid, notFound, patchDoesNotApply } from "./answers.ts";
@@ -43,11 +46,20 @@ interface Stored {
   readonly owners: FieldOwners;
 }
 
+/** Where times and uids come from, so that a run may be repeated. */
+export interface StoreOrigins extends Pick<Clock, "now"> {
+  readonly newUid: () => string;
+}
+
+const OF_THE_MACHINE: StoreOrigins = { now: systemClock.now, newUid: randomUUID };
+
 /**
  * Objects of all kinds with one revision counter, and what a write does to them: optimistic locking, generations, status subresources,
  * finalizers, field ownership. Answers that are no success are thrown as `StatusAnswer`.
  */
-export function createObjectStore(onChange: (change: StoredChange) => void) {
+export function createObjectStore(onChange: (change: StoredChange) => void, { now, newUid }: StoreOrigins = OF_THE_MACHINE) {
+  const timestamp = (): string => rfc3339(now());
+
   const objects = new Map<string, Stored>();
   // Above small numbers, so that nobody mistakes it for something to count with.
   let revision = 1_000;
@@ -105,13 +117,13 @@ export function createObjectStore(onChange: (change: StoredChange) => void) {
     namespace: string,
     options: { readonly sent: Json; readonly dryRun: boolean; readonly owners?: FieldOwners },
   ): JsonMap {
-    const sent = checkIdentity(type, generateName(options.sent), { namespace, name: undefined });
+    const sent = checkIdentity(type, generateName(options.sent, newUid), { namespace, name: undefined });
     const at = { namespace, name: nameOf(sent) };
     checkName(type, at.name);
     const existing = objects.get(keyOf(type, at));
     if (existing !== undefined) throw alreadyExists(type, at.name, metadataOf(existing.object)["deletionTimestamp"] !== undefined);
     const { resourceVersion: _version, deletionTimestamp: _deleted, ...metadata } = metadataOf(sent);
-    const filled = { ...metadata, uid: randomUUID(), creationTimestamp: timestamp(), ...(hasGeneration(type) ? { generation: 1 } : {}) };
+    const filled = { ...metadata, uid: newUid(), creationTimestamp: timestamp(), ...(hasGeneration(type) ? { generation: 1 } : {}) };
     const next: JsonMap = { ...(hasStatusSubresource(type) ? withStatus(sent, undefined) : sent), metadata: filled };
     return options.dryRun ? next : commit(type, { at, before: undefined, next, owners: options.owners ?? new Map() });
   }
@@ -198,13 +210,9 @@ export function createObjectStore(onChange: (change: StoredChange) => void) {
   };
 }
 
-function timestamp(): string {
-  return `${new Date().toISOString().slice(0, 19)}Z`;
-}
-
-function generateName(sent: Json): Json {
+function generateName(sent: Json, newUid: () => string): Json {
   if (!isMap(sent)) return sent;
   const { name, generateName: prefix } = metadataOf(sent);
   if (name !== undefined || typeof prefix !== "string") return sent;
-  return { ...sent, metadata: { ...metadataOf(sent), name: `${prefix}${randomUUID().slice(0, 5)}` } };
+  return { ...sent, metadata: { ...metadataOf(sent), name: `${prefix}${newUid().slice(-5)}` } };
 }

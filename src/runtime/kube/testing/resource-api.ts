@@ -1,3 +1,5 @@
+import type { Clock } from "../../../domain/clock.ts";
+import { systemClock } from "../../clock.ts";
 import type { JsonPatchOperation } from "../client.ts";
 import type { ResourceType } from "../resource.ts";
 import { apiVersionOf } from "../resource.ts";
@@ -30,8 +32,10 @@ export function createResourceApi(parts: {
   readonly store: ObjectStore;
   readonly hub: WatchHub;
   readonly types: readonly ResourceType[] | undefined;
+  /** What ends watches by; default the machine's. */
+  readonly clock?: Pick<Clock, "after">;
 }) {
-  const { store, hub, types } = parts;
+  const { store, hub, types, clock = systemClock } = parts;
   const pages = createPages();
 
   function answer(request: ApiRequest): Answer {
@@ -153,12 +157,12 @@ export function createResourceApi(parts: {
       kind: "watch",
       attach(connection) {
         const limitMs = Number(query.get("timeoutSeconds") ?? 3_600) * 1_000;
-        const timer = setTimeout(() => {
+        const cancel = clock.after(limitMs, () => {
           hub.stop(connection, true);
           connection.end();
-        }, limitMs);
+        });
         connection.onClose(() => {
-          clearTimeout(timer);
+          cancel();
           hub.stop(connection, false);
         });
         hub.start(connection, request, store.list(target.type, target.namespace));
