@@ -47,6 +47,8 @@ export interface UsageSource {
   /** Cluster entries the instance has, whoever wrote them. */
   countClusterEntries(instance: InstancePlace, signal: AbortSignal): Promise<number>;
   readonly readMetrics: ReadMetrics;
+  /** Pods of a component whose metrics can be read whatever their names are, sorted: none where only an API server is reached, which passes on to pods of known names. */
+  listReachable(at: { readonly namespace: string; readonly component: string }, signal: AbortSignal): Promise<readonly string[]>;
 }
 
 /** Where releases' own definitions of their kinds come from. */

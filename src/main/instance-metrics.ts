@@ -1,14 +1,18 @@
 import { UnavailableError } from "../domain/errors.ts";
-import { CONTROLLER, PORTS } from "../instance-provisioner/manifests/names.ts";
-import type { ReadControllerMetrics } from "../scheduler/load/port.ts";
+import { CONTROLLER, PORTS, REPO_SERVER } from "../instance-provisioner/manifests/names.ts";
+import type { ReadInstancePages } from "../scheduler/load/port.ts";
 import { usageSourceOf } from "./usage-sources.ts";
 
-/** How an instance's controller is asked for its metrics page: as its engine cluster is reached. */
-export function controllerMetrics(parts: Parameters<typeof usageSourceOf>[0]): ReadControllerMetrics {
+/** How an instance's processes are asked for their metrics: as its engine cluster is reached. */
+export function instancePages(parts: Parameters<typeof usageSourceOf>[0]): ReadInstancePages {
   return async function* ({ namespace, engineCluster }, signal) {
     const source = await usageSourceOf(parts, engineCluster, signal);
     if (source === undefined)
       throw new UnavailableError("reaching an engine cluster for metrics", { code: "instance.no-metrics", context: { engineCluster } });
-    yield* source.readMetrics({ namespace, pod: `${CONTROLLER}-0`, port: PORTS.controllerMetrics }, signal);
+    const lines = (pod: string, port: number) => source.readMetrics({ namespace, pod, port }, signal);
+    const controller = `${CONTROLLER}-0`;
+    yield { of: "controller", pod: controller, lines: lines(controller, PORTS.controllerMetrics) };
+    for (const pod of await source.listReachable({ namespace, component: REPO_SERVER }, signal))
+      yield { of: "repo-server", pod, lines: lines(pod, PORTS.repoServerMetrics) };
   };
 }

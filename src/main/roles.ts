@@ -31,7 +31,7 @@ import { createCredentialDoor } from "../workspace/repository-credential/control
 import { createSyncRunDoor } from "../workspace/sync-run/controller.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Context } from "./context.ts";
-import { controllerMetrics } from "./instance-metrics.ts";
+import { instancePages } from "./instance-metrics.ts";
 import { reservedServers } from "./reserved-servers.ts";
 
 export interface RoleParts {
@@ -122,7 +122,7 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
     createScheduler(parts),
     createSampler({
       ...{ ...parts, ...context.config.sampling },
-      ...{ readMetrics: controllerMetrics({ store, clusters }), projectOf: projectName, environmentOf: environmentOfServer },
+      ...{ readPages: instancePages({ store, clusters }), projectOf: projectName, environmentOf: environmentOfServer },
     }),
     createPlanCycle(parts),
   ]);

@@ -2,7 +2,9 @@ import type { EnvironmentId, UnitId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import { apportion } from "./apportion.ts";
 import type { CpuWeights } from "./cpu-weights.ts";
+import { dealComparisons } from "./deal-comparisons.ts";
 import { isPlausible } from "./judge-metrics.ts";
+import type { GitRates, PerMinute } from "./rates.ts";
 
 /** What of a unit goes to one destination. */
 export interface DestinationSignals {
@@ -26,38 +28,42 @@ export interface UnitSignals {
 
 /** What an instance's metrics say, parsed and summed on arrival: no label of an application or resource survives that. */
 export interface InstanceSignals {
-  /** CPU of controller and repo-server, thousandths of a core. */
+  /** CPU of the controller, thousandths of a core. */
   readonly milliCpu: number;
   /** Calls to Kubernetes a minute, by project (`argocd_app_k8s_request_total`). */
-  readonly requestsPerMinute: Readonly<Record<string, number>>;
-  /** Thousandths of a second spent on comparisons a minute (`argocd_app_reconcile`), through the entry all share and those of environments. */
-  readonly reconcileMs: ReconcileTime;
-  /** Thousandths of Git requests a minute, by repository (`argocd_git_request_total`). */
-  readonly gitPerMinute: Readonly<Record<string, number>>;
+  readonly requestsPerMinute: PerMinute;
+  /** Comparisons (`argocd_app_reconcile`) through the entry all share, and through those of environments. */
+  readonly shared: ComparisonRate;
+  readonly environments: ReadonlyMap<EnvironmentId, ComparisonRate>;
+  /** What repositories were asked for (`argocd_git_request_total`); absent: not known. */
+  readonly git: GitRates | undefined;
 }
 
-export interface ReconcileTime {
-  readonly shared: number;
-  readonly environments: ReadonlyMap<EnvironmentId, number>;
+/** How often a minute, and how many thousandths of a second that took. */
+export interface ComparisonRate {
+  readonly count: number;
+  readonly ms: number;
 }
+
+/** Comparisons of an application a minute for which weights are meant: one in two to three minutes. */
+const USUAL_PACE = 0.4;
 
 /**
  * Deals an instance's measured load to the units it holds, in whole numbers that add up to what was measured.
  *
  * Counts are each unit's own. CPU beyond what an empty instance takes is dealt in proportion to the time that was spent on comparing
- * a unit's applications. An environment's entry tells its time exactly. The time of the entry that all share is dealt in proportion to
- * what the fitted weights say that a unit's requests, resources and applications there cost; so is CPU where no time was measured. Git
- * requests go to the units that read the repository, by their number of applications. What cannot be measured, or belongs to nobody
- * here, is dealt to nobody.
+ * a unit's applications. An environment's entry tells its time exactly. Of the time of the entry that all share, what Git took is theirs
+ * whose repositories were asked; the rest is dealt by how often each was compared (see `dealComparisons`) and by what the fitted weights
+ * say that a comparison of its applications and resources, and its requests, cost; so is CPU where no time was measured. What cannot be
+ * measured, or belongs to nobody here, is dealt to nobody.
  */
 export function attributeLoad(
   units: readonly UnitSignals[],
   signals: InstanceSignals,
   weights: CpuWeights,
-): ReadonlyMap<UnitId, LoadVector> {
+): ReadonlyMap<UnitId, Omit<LoadVector, "gitPerMinute">> {
   const sorted = [...units].sort((a, b) => (a.unit < b.unit ? -1 : 1));
   const cpu = apportion(Math.max(0, measured(signals.milliCpu) - weights.base), workOf(sorted, signals, weights));
-  const git = gitOf(sorted, signals);
   return new Map(
     sorted.map(({ unit, destinations }, index) => [
       unit,
@@ -66,7 +72,6 @@ export function attributeLoad(
         clusterEntries: destinations.filter(({ isOwn }) => !isOwn).length,
         cachedResources: sumOf(destinations, "resources"),
         milliCpu: cpu[index] as number,
-        gitPerMinute: git[index] as number,
       },
     ]),
   );
@@ -75,60 +80,100 @@ export function attributeLoad(
 /** What each unit's comparisons took, in any measure, and behind the last unit what was nobody's here. */
 function workOf(units: readonly UnitSignals[], signals: InstanceSignals, weights: CpuWeights): readonly number[] {
   const work = new Array<number>(units.length + 1).fill(0);
-  const parts = units.flatMap((unit, index) =>
-    unit.destinations.map((destination) => ({ index, destination, weight: weightOf(unit, destination, { signals, weights }) })),
-  );
-  for (const { time, isThrough } of entriesOf(signals.reconcileMs)) {
-    const through = parts.filter(({ destination }) => isThrough(destination));
-    const sum = through.reduce((total, { weight }) => total + weight, 0);
-    if (sum <= 0) work[units.length] = (work[units.length] as number) + time;
-    else for (const { index, weight } of through) work[index] = (work[index] as number) + (time * weight) / sum;
+  const give = (index: number, amount: number): void => {
+    work[index] = (work[index] as number) + amount;
+  };
+  const parts = partsOf(units, signals);
+  for (const { rate, isThrough } of entriesOf(signals)) {
+    const through = parts.filter((part) => isThrough(part));
+    const dealt = workThrough(through, rate, weights);
+    for (const [place, { index }] of through.entries()) give(index, dealt[place] as number);
+    if (dealt.every((amount) => amount === 0)) give(units.length, rate.ms);
   }
   return work;
 }
 
+/** A unit's share of what was measured, for one of its destinations. */
+interface Part extends DestinationSignals {
+  /** Place of the unit. */
+  readonly index: number;
+  readonly requests: number;
+  readonly repositories: number;
+  readonly gitRequests: number;
+  readonly gitMs: number;
+}
+
+function partsOf(units: readonly UnitSignals[], { requestsPerMinute, git }: InstanceSignals): readonly Part[] {
+  const [gitRequests, gitMs] = [byReader(units, git?.requests ?? {}), byReader(units, git?.ms ?? {})];
+  return units.flatMap(({ project, destinations, repositories }, index) => {
+    const all = Math.max(1, sumOf(destinations, "applications"));
+    return destinations.map((destination) => {
+      const share = measured(destination.applications) / all;
+      return {
+        ...{ ...destination, applications: measured(destination.applications), resources: measured(destination.resources), index },
+        requests: possible(requestsPerMinute[project] ?? 0) * share,
+        repositories: Object.keys(repositories).length * share,
+        gitRequests: (gitRequests[index] as number) * share,
+        gitMs: (gitMs[index] as number) * share,
+      };
+    });
+  });
+}
+
+/** What was measured of repositories, for each unit, by how many of its applications read them. */
+function byReader(units: readonly UnitSignals[], rates: PerMinute): readonly number[] {
+  const sums = units.map(() => 0);
+  for (const [repository, rate] of Object.entries(rates)) {
+    const readers = units.map(({ repositories }) => measured(repositories[repository] ?? 0));
+    const all = readers.reduce((a, b) => a + b, 0);
+    if (all > 0) for (const [index, own] of readers.entries()) sums[index] = (sums[index] as number) + (possible(rate) * own) / all;
+  }
+  return sums;
+}
+
 interface Entry {
-  readonly time: number;
+  readonly rate: ComparisonRate;
   readonly isThrough: (destination: DestinationSignals) => boolean;
 }
 
-/** Cluster entries with the time spent through each; all as one where no time was measured. */
-function entriesOf({ shared, environments }: ReconcileTime): readonly Entry[] {
+/** Cluster entries with what was spent through each; all as one where no time was measured. */
+function entriesOf({ shared, environments }: InstanceSignals): readonly Entry[] {
+  const possibly = ({ count, ms }: ComparisonRate): ComparisonRate => ({ count: possible(count), ms: possible(ms) });
   const entries: readonly Entry[] = [
-    { time: measured(shared), isThrough: ({ isOwn }) => isOwn },
-    ...[...environments].map(([id, time]) => ({
-      time: measured(time),
+    { rate: possibly(shared), isThrough: ({ isOwn }) => isOwn },
+    ...[...environments].map(([id, rate]) => ({
+      rate: possibly(rate),
       isThrough: (destination: DestinationSignals) => destination.environments.includes(id),
     })),
   ];
-  return entries.some(({ time }) => time > 0) ? entries : [{ time: 1, isThrough: () => true }];
+  return entries.some(({ rate }) => rate.ms > 0) ? entries : [{ rate: { count: 0, ms: 1 }, isThrough: () => true }];
 }
 
-function weightOf(
-  { project, destinations }: UnitSignals,
-  { resources, applications }: DestinationSignals,
-  { signals, weights }: { readonly signals: InstanceSignals; readonly weights: CpuWeights },
-): number {
-  const all = sumOf(destinations, "applications");
-  const requests = all === 0 ? 0 : (measured(signals.requestsPerMinute[project] ?? 0) * measured(applications)) / all;
-  return requests * weights.request + measured(resources) * weights.resource + measured(applications) * weights.application;
+/** Deals the time spent through one entry to what went through it; nothing where nothing weighs anything. */
+function workThrough(parts: readonly Part[], { count, ms }: ComparisonRate, weights: CpuWeights): readonly number[] {
+  const comparisons = dealComparisons(count, parts);
+  const costs = parts.map(({ applications, resources, requests }, place) => {
+    const pace = count > 0 && applications > 0 ? (comparisons[place] as number) / (applications * USUAL_PACE) : 1;
+    return (applications * weights.application + resources * weights.resource) * pace + requests * weights.request;
+  });
+  const cost = costs.reduce((a, b) => a + b, 0);
+  if (cost <= 0) return parts.map(() => 0);
+  const gitMs = parts.reduce((sum, part) => sum + part.gitMs, 0);
+  const ofGit = gitMs > ms ? ms / gitMs : 1;
+  const rest = ms - gitMs * ofGit;
+  return parts.map((part, place) => part.gitMs * ofGit + (rest * (costs[place] as number)) / cost);
 }
 
 function sumOf(destinations: readonly DestinationSignals[], of: "applications" | "resources"): number {
   return destinations.reduce((sum, destination) => sum + measured(destination[of]), 0);
 }
 
-function gitOf(units: readonly UnitSignals[], { gitPerMinute }: InstanceSignals): readonly number[] {
-  const dealt = Object.entries(gitPerMinute).map(([repository, total]) =>
-    apportion(
-      measured(total),
-      units.map(({ repositories }) => measured(repositories[repository] ?? 0)),
-    ),
-  );
-  return units.map((_, index) => dealt.reduce((sum, shares) => sum + (shares[index] as number), 0));
-}
-
 /** A number that can be a load; anything else was not measured. */
 function measured(value: number): number {
   return isPlausible(Math.round(value)) ? Math.round(value) : 0;
+}
+
+/** A rate as it was measured, with its fraction; anything that cannot be one was not. */
+function possible(rate: number): number {
+  return isPlausible(Math.floor(rate)) ? rate : 0;
 }

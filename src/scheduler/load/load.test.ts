@@ -5,7 +5,7 @@ import type { EnvironmentId, UnitId } from "../../domain/ids.ts";
 import { LOAD_DIMENSIONS, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { NOON } from "../testing/snapshots.ts";
 import { apportion } from "./apportion.ts";
-import { attributeLoad, type InstanceSignals, type UnitSignals } from "./attribute-load.ts";
+import { attributeLoad, type ComparisonRate, type InstanceSignals, type UnitSignals } from "./attribute-load.ts";
 import { type CpuObservation, FIRST_WEIGHTS, nextCpuWeights } from "./cpu-weights.ts";
 import { defaultCapacity } from "./default-capacity.ts";
 import { ewma, firstLoad, nextLoad, presentLoad, type UnitLoad, wholeLoad } from "./planning-load.ts";
@@ -102,34 +102,21 @@ describe("dealing an instance's load to its units", () => {
   const through = (environment: string, applications = 2, resources = 30) => ({
     ...{ isOwn: false, environments: [environment as EnvironmentId], applications, resources },
   });
-  const UNTIMED = { shared: 0, environments: new Map<EnvironmentId, number>() };
-  const times = (shared: number, environments: Readonly<Record<string, number>>) => ({
-    ...{ shared, environments: new Map(Object.entries(environments) as [EnvironmentId, number][]) },
-  });
+  const at = (ms: number, count = 0): ComparisonRate => ({ count, ms });
   const WEIGHTS = { base: 20, request: 1, resource: 0, application: 10 };
-  const SIGNALS = {
-    ...{ milliCpu: 120, requestsPerMinute: { "p-a": 60, "p-b": 0 }, reconcileMs: UNTIMED },
-    gitPerMinute: { x: 900, y: 500, stray: 70 },
+  const SIGNALS: InstanceSignals = {
+    ...{ milliCpu: 120, requestsPerMinute: { "p-a": 60, "p-b": 0 }, shared: at(0), environments: new Map(), git: undefined },
   };
-  const cpuOf = (units: readonly UnitSignals[], reconcileMs: InstanceSignals["reconcileMs"]): readonly (readonly [string, number])[] =>
-    [...attributeLoad(units, { ...SIGNALS, reconcileMs }, WEIGHTS)].map(([id, { milliCpu }]) => [id, milliCpu]);
+  const times = (shared: ComparisonRate, environments: Readonly<Record<string, ComparisonRate>> = {}) => ({
+    ...{ shared, environments: new Map(Object.entries(environments) as [EnvironmentId, ComparisonRate][]) },
+  });
+  const cpuOf = (units: readonly UnitSignals[], more: Partial<InstanceSignals>): Readonly<Record<string, number>> =>
+    Object.fromEntries([...attributeLoad(units, { ...SIGNALS, ...more }, WEIGHTS)].map(([id, { milliCpu }]) => [id, milliCpu]));
 
-  it("gives each its counts, CPU by what it causes, and Git requests by who reads the repository", () => {
-    const dealt = attributeLoad([unit("b", { repositories: { x: 2 } }), unit("a", { repositories: { x: 1, y: 5 } })], SIGNALS, WEIGHTS);
-    expect(dealt.get("a" as UnitId)).toEqual({
-      applications: 2_000,
-      clusterEntries: 0,
-      cachedResources: 30,
-      milliCpu: 80,
-      gitPerMinute: 800,
-    });
-    expect(dealt.get("b" as UnitId)).toEqual({
-      applications: 2_000,
-      clusterEntries: 0,
-      cachedResources: 30,
-      milliCpu: 20,
-      gitPerMinute: 600,
-    });
+  it("gives each its counts, and CPU by what it causes", () => {
+    const dealt = attributeLoad([unit("b"), unit("a")], SIGNALS, WEIGHTS);
+    expect(dealt.get("a" as UnitId)).toEqual({ applications: 2_000, clusterEntries: 0, cachedResources: 30, milliCpu: 80 });
+    expect(dealt.get("b" as UnitId)).toEqual({ applications: 2_000, clusterEntries: 0, cachedResources: 30, milliCpu: 20 });
   });
 
   it("deals the same in whatever order units come, and CPU without rest", () => {
@@ -142,47 +129,53 @@ describe("dealing an instance's load to its units", () => {
 
   it("takes what cannot be for not measured", () => {
     const bad = {
-      ...{ milliCpu: Number.NaN, requestsPerMinute: { "p-a": -5 }, reconcileMs: times(Number.NaN, { e: -7 }) },
-      gitPerMinute: { x: Number.POSITIVE_INFINITY },
+      ...{ milliCpu: Number.NaN, requestsPerMinute: { "p-a": -5 }, ...times(at(Number.NaN, -4), { e: at(-7) }) },
+      git: { requests: { x: Number.POSITIVE_INFINITY }, ms: { x: -1 } },
     };
     const dealt = attributeLoad([unit("a", { destinations: [own(Number.NaN, -1)], repositories: { x: 1 } })], bad, WEIGHTS);
-    expect(dealt.get("a" as UnitId)).toEqual(ZERO_LOAD);
+    expect(dealt.get("a" as UnitId)).toEqual({ applications: 0, clusterEntries: 0, cachedResources: 0, milliCpu: 0 });
     expect(attributeLoad([unit("a")], { ...SIGNALS, milliCpu: 5 }, WEIGHTS).get("a" as UnitId)?.milliCpu).toBe(0);
+    expect(cpuOf([unit("b"), unit("c")], { ...bad, milliCpu: 120 })).toEqual({ b: 50, c: 50 });
   });
 
   it("gives who deploys through an environment the time that was spent there, whatever else it has", () => {
     const units = [unit("a", { destinations: [through("e", 1, 0)] }), unit("b"), unit("c")];
-    expect(cpuOf(units, times(300, { e: 700 }))).toEqual([
-      ["a", 70],
-      ["b", 15],
-      ["c", 15],
-    ]);
+    expect(cpuOf(units, times(at(300), { e: at(700) }))).toEqual({ a: 70, b: 15, c: 15 });
   });
 
   it("deals what went through the entry all share by what goes through that, and not by what goes elsewhere", () => {
     const units = [unit("b"), unit("c", { destinations: [own(), through("e", 50, 900)] })];
-    expect(cpuOf(units, times(1_000, {}))).toEqual([
-      ["b", 50],
-      ["c", 50],
-    ]);
+    expect(cpuOf(units, times(at(1_000)))).toEqual({ b: 50, c: 50 });
     expect(attributeLoad(units, SIGNALS, WEIGHTS).get("c" as UnitId)).toMatchObject({ applications: 52_000, clusterEntries: 1 });
   });
 
   it("deals one environment's time to the parts of a workspace that share it", () => {
     const units = [unit("b", { destinations: [through("e", 3, 0)] }), unit("c", { destinations: [through("e", 1, 0)] })];
-    expect(cpuOf(units, times(0, { e: 10 }))).toEqual([
-      ["b", 75],
-      ["c", 25],
-    ]);
+    expect(cpuOf(units, times(at(0), { e: at(10) }))).toEqual({ b: 75, c: 25 });
+  });
+
+  it("gives who is compared more often more of the time, by what Git was asked for", () => {
+    const units = [unit("b", { repositories: { x: 2 } }), unit("c", { repositories: { y: 2 } })];
+    const git = { requests: { x: 60, y: 20 }, ms: {} };
+    expect(cpuOf(units, { ...times(at(1_000, 80)), git })).toEqual({ b: 75, c: 25 });
+    expect(cpuOf(units, times(at(1_000, 80)))).toEqual({ b: 50, c: 50 });
+  });
+
+  it("gives the time that Git took to who reads the repository, and no more than there was", () => {
+    const units = [unit("b", { repositories: { slow: 2, both: 1 } }), unit("c", { repositories: { fast: 2, both: 1 } })];
+    const requests = { slow: 10, fast: 10 };
+    expect(cpuOf(units, { ...times(at(1_000, 20)), git: { requests, ms: { slow: 400, fast: 0, both: 200 } } })).toEqual({ b: 70, c: 30 });
+    expect(cpuOf(units, { ...times(at(100, 20)), git: { requests, ms: { slow: 400, fast: 100 } } })).toEqual({ b: 80, c: 20 });
+    expect(cpuOf(units, { ...times(at(100, 20)), git: { requests, ms: { slow: 40, stray: 90 } } })).toEqual({ b: 70, c: 30 });
   });
 
   it("makes nobody's what went through an entry that nobody here has any more", () => {
-    expect(cpuOf([unit("b")], times(250, { gone: 750 }))).toEqual([["b", 25]]);
+    expect(cpuOf([unit("b")], times(at(250), { gone: at(750) }))).toEqual({ b: 25 });
   });
 });
 
 describe("what CPU is made of", () => {
-  const truth = { base: 25, request: 0.06, resource: 0.0025, application: 0.07 };
+  const truth = { base: 6, request: 0.06, resource: 0.0025, application: 0.07 };
   const observe = (index: number, factor = 1): CpuObservation => {
     const [requests, resources, applications] = [100 + 37 * (index % 7), 5_000 + 911 * (index % 5), 200 + 53 * (index % 11)];
     const milliCpu = truth.base + truth.request * requests + truth.resource * resources + truth.application * applications;

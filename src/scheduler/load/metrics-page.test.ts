@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PAGE_LIMITS, readPage } from "./metrics-page.ts";
-import { ratesOf } from "./rates.ts";
 
 const read = (lines: readonly string[], limits = PAGE_LIMITS) => {
   const page = readPage(limits);
@@ -32,6 +31,10 @@ describe("a controller's metrics page", () => {
       reconciled("https://b?managedEnvironment=e", 0.25),
       reconciled("https://a", 1.5, ',le="4"'),
       'argocd_app_reconcile_count{dest_server="https://a",namespace="n"} 9',
+      'argocd_git_request_total{repo="https://git/a",request_type="fetch"} 1',
+      'argocd_git_request_total{repo="https://git/a",request_type="ls-remote"} 8',
+      'argocd_git_request_duration_seconds_sum{repo="https://git/a",request_type="fetch"} 0.5',
+      'argocd_git_request_duration_seconds_count{repo="https://git/a",request_type="fetch"} 1',
       'argocd_cluster_api_resource_objects{server="https://a"} 700',
       'argocd_cluster_api_resource_objects{server="https://b",} 9 1700000000000',
       "",
@@ -42,6 +45,9 @@ describe("a controller's metrics page", () => {
         ["ws-a", 6],
         ["ws-b", 7],
       ]),
+      reconciliations: new Map([["https://a", 9]]),
+      gitRequests: new Map([["https://git/a", 8]]),
+      gitSeconds: new Map([["https://git/a", 0.5]]),
       reconcileSeconds: new Map([
         ["https://a", 6],
         ["https://b?managedEnvironment=e", 0.25],
@@ -73,11 +79,13 @@ describe("a controller's metrics page", () => {
     ["TOO_LARGE", { ...PAGE_LIMITS, characters: 500 }],
     ["TOO_MANY_PROJECTS", { ...PAGE_LIMITS, projects: 5 }],
     ["TOO_MANY_SERVERS", { ...PAGE_LIMITS, servers: 5 }],
+    ["TOO_MANY_REPOSITORIES", { ...PAGE_LIMITS, repositories: 5 }],
   ] as const)("is refused as %s and read no further", (rule, limits) => {
     const page = readPage(limits);
     let taken = 0;
-    const line = (index: number): string => (rule === "TOO_MANY_SERVERS" ? reconciled : request)(`ws-${index}`, 1);
-    for (let index = 0; index < 1000 && page.take(line(index)); index += 1) taken = index + 1;
+    const git = (repository: string): string => `argocd_git_request_total{repo="${repository}",request_type="ls-remote"} 1`;
+    const line = { TOO_LARGE: request, TOO_MANY_PROJECTS: request, TOO_MANY_SERVERS: reconciled, TOO_MANY_REPOSITORIES: git }[rule];
+    for (let index = 0; index < 1000 && page.take(line(`ws-${index}`, 1)); index += 1) taken = index + 1;
     expect(taken).toBeLessThan(10);
     expect(page.end()).toEqual({ kind: "refused", rule });
   });
@@ -104,38 +112,4 @@ describe("a controller's metrics page", () => {
       ),
     );
   });
-});
-
-describe("two pages of one controller", () => {
-  const page = (
-    atMs: number,
-    cpuSeconds: number | undefined,
-    requests: Readonly<Record<string, number>>,
-    { startedAt = 5, seconds = 3 } = {},
-  ) => ({
-    atMs,
-    sums: {
-      ...{ startedAt, cpuSeconds, cachedObjects: 1 },
-      ...{ requests: new Map(Object.entries(requests)), reconcileSeconds: new Map([["https://a", seconds]]) },
-    },
-  });
-  const before = page(0, 10, { a: 100, b: 5 });
-
-  it("tell CPU, calls and comparisons of the time between them", () => {
-    expect(ratesOf(before, page(120_000, 13, { a: 160, b: 5, c: 4 }, { seconds: 4.5 }))).toEqual({
-      ...{ milliCpu: 25, requestsPerMinute: { a: 30, b: 0, c: 2 }, reconcileMs: { "https://a": 750 } },
-    });
-  });
-
-  it.each([
-    ["the first", undefined, page(120_000, 13, {})],
-    ["another process", before, page(120_000, 13, { a: 160 }, { startedAt: 6 })],
-    ["too near", before, page(5_000, 13, { a: 160 })],
-    ["too far apart", before, page(3_600_000, 13, { a: 160 })],
-    ["a CPU counter that went back", before, page(120_000, 9, { a: 160 })],
-    ["a counter of calls that went back", before, page(120_000, 13, { a: 99 })],
-    ["a time that went back", before, page(120_000, 13, { a: 160 }, { seconds: 2 })],
-    ["no CPU", before, page(120_000, undefined, { a: 160 })],
-    ["a clock that went back", page(200_000, 10, {}), page(120_000, 13, {})],
-  ])("tell nothing after %s", (_what, first, second) => expect(ratesOf(first, second)).toBeUndefined());
 });

@@ -1,4 +1,4 @@
-/** What is kept of a controller's metrics page: sums, no label of an application or resource. Counters are as they stand. */
+/** What is kept of the metrics page of a controller or a repo-server, which have no metric but the process's in common: sums, no label of an application or resource. Counters are as they stand. */
 export interface PageSums {
   /** When the process began, seconds since the epoch; absent: it did not say. */
   readonly startedAt: number | undefined;
@@ -7,6 +7,11 @@ export interface PageSums {
   readonly requests: ReadonlyMap<string, number>;
   /** Seconds spent on comparing applications, by the server of the cluster entry they deploy through. */
   readonly reconcileSeconds: ReadonlyMap<string, number>;
+  /** How many comparisons that were. */
+  readonly reconciliations: ReadonlyMap<string, number>;
+  /** Questions for the newest revision, and the seconds that all Git requests took, by repository. */
+  readonly gitRequests: ReadonlyMap<string, number>;
+  readonly gitSeconds: ReadonlyMap<string, number>;
   /** Objects in its caches; absent: it did not say. */
   readonly cachedObjects: number | undefined;
 }
@@ -16,7 +21,7 @@ export type Page =
   /** It is not what a controller says of itself, or more than anybody can have. */
   | { readonly kind: "refused"; readonly rule: Refusal };
 
-type Refusal = "TOO_LARGE" | "TOO_MANY_PROJECTS" | "TOO_MANY_SERVERS" | "NOT_A_PAGE";
+type Refusal = "TOO_LARGE" | "TOO_MANY_PROJECTS" | "TOO_MANY_SERVERS" | "TOO_MANY_REPOSITORIES" | "NOT_A_PAGE";
 
 export interface PageReader {
   /** Takes one line; false: the rest need not be read. */
@@ -30,6 +35,7 @@ export const PAGE_LIMITS = {
   line: 65_536,
   projects: 20_000,
   servers: 20_000,
+  repositories: 20_000,
   /** A name in a label; Kubernetes has none that is longer. */
   label: 253,
   /** An address in a label, longer than any that is accepted of users. */
@@ -39,22 +45,31 @@ export const PAGE_LIMITS = {
 const CPU = "process_cpu_seconds_total";
 const STARTED = "process_start_time_seconds";
 const REQUESTS = "argocd_app_k8s_request_total";
-const RECONCILED = "argocd_app_reconcile_sum";
+const RECONCILE_TIME = "argocd_app_reconcile_sum";
+const RECONCILED = "argocd_app_reconcile_count";
+const GIT = "argocd_git_request_total";
+const GIT_TIME = "argocd_git_request_duration_seconds_sum";
 const CACHED = "argocd_cluster_api_resource_objects";
-const NAMES: readonly string[] = [CPU, STARTED, REQUESTS, RECONCILED, CACHED];
+const NAMES: readonly string[] = [CPU, STARTED, REQUESTS, RECONCILE_TIME, RECONCILED, GIT, GIT_TIME, CACHED];
 
 /**
- * Sums up a page of the Prometheus text format while it comes, in memory that depends on the number of projects and servers alone.
- * What is not one of five metrics is passed over; a value that cannot be one (not a number, negative, endless) is as if it were not there.
+ * Sums up a page of the Prometheus text format while it comes, in memory that depends on the number of projects, servers and
+ * repositories alone. What is not one of eight metrics is passed over; a value that cannot be one (not a number, negative, endless) is as if it were not there.
  *
  * Source of the format: https://prometheus.io/docs/instrumenting/exposition_formats/, of the names: Argo CD 3.5 controller/metrics.
  */
 export function readPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
   const requests = sumsBy("project", { longest: limits.label, most: limits.projects, rule: "TOO_MANY_PROJECTS" });
-  const reconciled = sumsBy("dest_server", { longest: limits.address, most: limits.servers, rule: "TOO_MANY_SERVERS" });
+  const byServer = { longest: limits.address, most: limits.servers, rule: "TOO_MANY_SERVERS" } as const;
+  const [reconcileTime, reconciled] = [sumsBy("dest_server", byServer), sumsBy("dest_server", byServer)];
+  const byRepo = { longest: limits.address, most: limits.repositories, rule: "TOO_MANY_REPOSITORIES" } as const;
+  const [git, gitTime] = [sumsBy("repo", byRepo), sumsBy("repo", byRepo)];
   const summed: ReadonlyMap<string, SumsBy> = new Map([
     [REQUESTS, requests],
+    [RECONCILE_TIME, reconcileTime],
     [RECONCILED, reconciled],
+    [GIT, git],
+    [GIT_TIME, gitTime],
   ]);
   const gauges = new Map<string, number>();
   let characters = 0;
@@ -62,6 +77,8 @@ export function readPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
   const count = (sample: Sample): void => {
     const { name, value } = sample;
     const sums = summed.get(name);
+    // Of what else is asked of Git (fetches) only the time is of interest.
+    if (name === GIT && sample.labels.get("request_type") !== "ls-remote") return;
     if (sums !== undefined) refused = sums.add(sample);
     else gauges.set(name, name === CACHED ? (gauges.get(name) ?? 0) + value : value);
   };
@@ -77,7 +94,9 @@ export function readPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
       if (refused === undefined && gauges.size === 0) refused = "NOT_A_PAGE";
       if (refused !== undefined) return { kind: "refused", rule: refused };
       const [startedAt, cpuSeconds, cachedObjects] = [gauges.get(STARTED), gauges.get(CPU), gauges.get(CACHED)];
-      return { kind: "page", sums: { startedAt, cpuSeconds, requests: requests.sums, reconcileSeconds: reconciled.sums, cachedObjects } };
+      const comparisons = { reconcileSeconds: reconcileTime.sums, reconciliations: reconciled.sums };
+      const byRepository = { gitRequests: git.sums, gitSeconds: gitTime.sums };
+      return { kind: "page", sums: { startedAt, cpuSeconds, requests: requests.sums, ...comparisons, ...byRepository, cachedObjects } };
     },
   };
 }

@@ -1,4 +1,15 @@
 import type { Instance } from "../../domain/instance.ts";
 
-/** Lines of the metrics page of an instance's controller as they come; whoever stops reading ends the request. */
-export type ReadControllerMetrics = (instance: Pick<Instance, "namespace" | "engineCluster">, signal: AbortSignal) => AsyncIterable<string>;
+/** A page of metrics of one process of an instance. */
+export interface InstancePage {
+  readonly of: "controller" | "repo-server";
+  readonly pod: string;
+  /** As they come; whoever stops reading ends the request. */
+  readonly lines: AsyncIterable<string>;
+}
+
+/** The page of an instance's controller, then those of its repo-servers where they can be reached one by one. */
+export type ReadInstancePages = (
+  instance: Pick<Instance, "namespace" | "engineCluster">,
+  signal: AbortSignal,
+) => AsyncIterable<InstancePage>;

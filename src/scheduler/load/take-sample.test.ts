@@ -6,8 +6,9 @@ import { NOON } from "../testing/snapshots.ts";
 import { FIRST_WEIGHTS } from "./cpu-weights.ts";
 import { type Counted, takeSample } from "./take-sample.ts";
 
+const OTHERS = { reconciliations: {}, git: undefined };
 const counted = (name: string, over: Partial<Counted> = {}): Counted => ({
-  ...{ unitId: name as UnitId, epoch: 1, project: `ws-${name}`, known: undefined },
+  ...{ unitId: name as UnitId, epoch: 1, project: `ws-${name}`, repositories: {}, known: undefined },
   destinations: [{ isOwn: false, environments: [`e-${name}` as EnvironmentId], applications: 4, resources: 50 }],
   ...over,
 });
@@ -18,12 +19,12 @@ const environmentOf = (server: string) => (server === "https://shared" ? undefin
 describe("a sample of an instance", () => {
   it("counts, deals CPU by what units do, and guesses Git requests", () => {
     const { units, total, observation } = take([counted("a"), counted("b")], {
-      milliCpu: 220,
+      milliCpu: 205,
       requestsPerMinute: { "ws-a": 3000, "ws-b": 0, "ws-gone": 100 },
-      reconcileMs: {},
+      ...{ reconcileMs: {}, ...OTHERS },
     });
     expect(total).toEqual({ applications: 8000, clusterEntries: 2, cachedResources: 100, milliCpu: 200, gitPerMinute: 4000 });
-    expect(observation).toEqual({ milliCpu: 220, requests: 3100, resources: 100, applications: 8 });
+    expect(observation).toEqual({ milliCpu: 205, requests: 3100, resources: 100, applications: 8 });
     const [a, b] = units;
     expect(a?.load.recent.milliCpu).toBeGreaterThan(190);
     expect(b?.load.recent.milliCpu).toBeLessThan(10);
@@ -31,7 +32,7 @@ describe("a sample of an instance", () => {
   });
 
   it("deals CPU by the servers through which it was taken", () => {
-    const rates = { milliCpu: 220, requestsPerMinute: { "ws-a": 3000 }, reconcileMs: { a: 100, b: 200, "https://shared": 100 } };
+    const rates = { milliCpu: 205, requestsPerMinute: { "ws-a": 3000 }, reconcileMs: { a: 100, b: 200, "https://shared": 100 }, ...OTHERS };
     const { units, total } = take([counted("a"), counted("b")], rates);
     expect(units.map(({ load }) => load.recent.milliCpu)).toEqual([50, 100]);
     expect(total.milliCpu).toBe(150);
@@ -46,7 +47,12 @@ describe("a sample of an instance", () => {
   });
 
   it.each([Number.NaN, -5, 0, Number.POSITIVE_INFINITY, 1e15])("of CPU %s makes no load that cannot be", (milliCpu) => {
-    const { units, total } = take([counted("a")], { milliCpu, requestsPerMinute: { "ws-a": milliCpu }, reconcileMs: { a: milliCpu } });
+    const { units, total } = take([counted("a")], {
+      milliCpu,
+      requestsPerMinute: { "ws-a": milliCpu },
+      reconcileMs: { a: milliCpu },
+      ...OTHERS,
+    });
     for (const dimension of LOAD_DIMENSIONS) {
       for (const load of [units[0]?.whole, total])
         expect(Number.isSafeInteger(load?.[dimension]) && (load?.[dimension] ?? -1) >= 0).toBe(true);
@@ -54,7 +60,7 @@ describe("a sample of an instance", () => {
   });
 
   it("of an instance without units is nothing", () => {
-    expect(take([], { milliCpu: 20, requestsPerMinute: {}, reconcileMs: { "https://shared": 10 } })).toMatchObject({
+    expect(take([], { milliCpu: 20, requestsPerMinute: {}, reconcileMs: { "https://shared": 10 }, ...OTHERS })).toMatchObject({
       units: [],
       total: ZERO_LOAD,
     });

@@ -1,17 +1,15 @@
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { EnvironmentId, UnitId } from "../../domain/ids.ts";
 import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
-import { attributeLoad, type DestinationSignals, type ReconcileTime } from "./attribute-load.ts";
+import { attributeLoad, type ComparisonRate, type InstanceSignals, type UnitSignals } from "./attribute-load.ts";
 import type { CpuObservation, CpuWeights } from "./cpu-weights.ts";
 import { firstLoad, nextLoad, type UnitLoad, wholeLoad } from "./planning-load.ts";
 import type { Rates } from "./rates.ts";
 
 /** A unit with what can be counted of it, and what was known of its load. */
-export interface Counted {
+export interface Counted extends Omit<UnitSignals, "unit"> {
   readonly unitId: UnitId;
   readonly epoch: number;
-  readonly project: string;
-  readonly destinations: readonly DestinationSignals[];
   readonly known: UnitLoad | undefined;
 }
 
@@ -37,15 +35,15 @@ const UNKNOWN_MS = 300_000;
 
 /**
  * What one look at an instance makes of the load of its units. Counts are as they are; CPU is dealt by weights where the page
- * told it and left as it was where it did not; Git requests are not measured yet, and follow from the number of applications.
+ * told it and left as it was where it did not. Git requests follow from the number of applications: they are measured where pods can be
+ * reached, and a load that is sometimes measured and sometimes not would jump.
  */
 export function takeSample({ at, units, rates, environmentOf, weights }: Measurement): Taken {
-  const signals = units.map((unit) => ({ ...unit, unit: unit.unitId, repositories: {} }));
-  const reconcileMs = reconcileTimeOf(rates, environmentOf);
-  const dealt = attributeLoad(signals, { milliCpu: 0, requestsPerMinute: {}, ...rates, reconcileMs, gitPerMinute: {} }, weights);
+  const signals = units.map((unit) => ({ ...unit, unit: unit.unitId }));
+  const dealt = attributeLoad(signals, signalsOf(rates, environmentOf), weights);
   let total = ZERO_LOAD;
   const taken = units.map((unit) => {
-    const { milliCpu, ...counts } = dealt.get(unit.unitId) ?? ZERO_LOAD;
+    const { milliCpu, ...counts } = dealt.get(unit.unitId) ?? { applications: 0, clusterEntries: 0, cachedResources: 0, milliCpu: 0 };
     const guess = firstLoad(counts.applications / 1_000, counts.clusterEntries);
     const known = unit.known ?? { planning: guess, recent: guess, at: millis(at - UNKNOWN_MS) };
     const sample = { ...counts, gitPerMinute: guess.gitPerMinute, ...(rates === undefined ? {} : { milliCpu }) };
@@ -59,14 +57,21 @@ export function takeSample({ at, units, rates, environmentOf, weights }: Measure
   return { units: taken, total, observation };
 }
 
+const NOTHING: Rates = { milliCpu: 0, requestsPerMinute: {}, reconcileMs: {}, reconciliations: {}, git: undefined };
+
 /** Environments have a server each; through all others goes what is shared. */
-function reconcileTimeOf(rates: Rates | undefined, environmentOf: Measurement["environmentOf"]): ReconcileTime {
-  const environments = new Map<EnvironmentId, number>();
-  let shared = 0;
-  for (const [server, time] of Object.entries(rates?.reconcileMs ?? {})) {
+function signalsOf(rates: Rates = NOTHING, environmentOf: Measurement["environmentOf"]): InstanceSignals {
+  const environments = new Map<EnvironmentId, ComparisonRate>();
+  let shared: ComparisonRate = { count: 0, ms: 0 };
+  for (const [server, ms] of Object.entries(rates.reconcileMs)) {
     const environment = environmentOf(server);
-    if (environment === undefined) shared += time;
-    else environments.set(environment, (environments.get(environment) ?? 0) + time);
+    const more = (to: ComparisonRate | undefined) => ({
+      count: (to?.count ?? 0) + (rates.reconciliations[server] ?? 0),
+      ms: (to?.ms ?? 0) + ms,
+    });
+    if (environment === undefined) shared = more(shared);
+    else environments.set(environment, more(environments.get(environment)));
   }
-  return { shared, environments };
+  const { milliCpu, requestsPerMinute, git } = rates;
+  return { milliCpu, requestsPerMinute, shared, environments, git };
 }

@@ -4,7 +4,7 @@ import type { Partition } from "../../domain/partition.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { CLASS } from "../../store/testing/builders.ts";
+import { aSpec, CLASS } from "../../store/testing/builders.ts";
 import { createWorld, type Seated, type World } from "../../store/testing/world.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
@@ -13,6 +13,10 @@ import { createSampler, type Sampler } from "./controller.ts";
 const never = new AbortController().signal;
 const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
 
+async function* linesOf(read: () => readonly string[]): AsyncIterable<string> {
+  yield* read();
+}
+
 describe("sampling instances", () => {
   let clock: VirtualClock;
   let store: MemoryStore;
@@ -20,6 +24,7 @@ describe("sampling instances", () => {
   let seated: Seated;
   let sampler: Sampler;
   let page: () => readonly string[];
+  let gitPage: () => readonly string[];
   const asked: string[] = [];
   beforeEach(async () => {
     clock = createVirtualClock();
@@ -28,6 +33,7 @@ describe("sampling instances", () => {
     seated = await world.seat();
     asked.splice(0);
     page = () => pageOf(0, 0);
+    gitPage = () => [];
   });
   afterEach(() => sampler.stop());
 
@@ -43,9 +49,10 @@ describe("sampling instances", () => {
       projectOf: (unit) => `of ${unit}`,
       environmentOf: () => undefined,
       periodMs: 120_000,
-      async *readMetrics({ namespace }) {
+      async *readPages({ namespace }) {
         asked.push(namespace);
-        yield* page();
+        yield { of: "controller", pod: "controller-0", lines: linesOf(page) };
+        yield { of: "repo-server", pod: "repo-1", lines: linesOf(gitPage) };
       },
     });
     sampler.start(never);
@@ -69,6 +76,35 @@ describe("sampling instances", () => {
     expect(unit?.known?.recent.milliCpu).toBeGreaterThan(70);
     const fleet = await store.placements.readFleet(CLASS, never);
     expect(fleet.instances[0]?.load).toMatchObject({ applications: 1000, gitPerMinute: 500 });
+  });
+
+  it("charges two units of one instance by what Git was asked for, as far as repo-servers can be read", async () => {
+    const other = { ...aSpec(), source: { ...aSpec().source, repoUrl: "https://git.example/other.git" } };
+    const { id: otherId } = await world.unit((await world.record({ namespace: "other", spec: other })).applicationId);
+    await world.place(otherId, seated.instanceId);
+    const shared = (cpuSeconds: number, comparisons: number) => [
+      ...pageOf(cpuSeconds, 0),
+      `argocd_app_reconcile_sum{dest_server="https://shared"} ${comparisons / 10}`,
+      `argocd_app_reconcile_count{dest_server="https://shared"} ${comparisons}`,
+    ];
+    const git = (own: number, others: number) => [
+      "process_start_time_seconds 6",
+      `argocd_git_request_total{repo="${aSpec().source.repoUrl}",request_type="ls-remote"} ${own}`,
+      `argocd_git_request_total{repo="${other.source.repoUrl}",request_type="ls-remote"} ${others}`,
+    ];
+    const share = async (): Promise<number> => {
+      const units = await store.loads.countUnits(seated.instanceId, never);
+      const cpuOf = (id: string) => units.find(({ unitId }) => unitId === id)?.known?.recent.milliCpu ?? 0;
+      return cpuOf(seated.unitId) / (cpuOf(seated.unitId) + cpuOf(otherId));
+    };
+    [page, gitPage] = [() => shared(10, 0), () => git(0, 0)];
+    await start();
+    [page, gitPage] = [() => shared(22, 100), () => git(80, 20)];
+    await again();
+    await vi.waitFor(async () => expect(await share()).toBeCloseTo(0.8));
+    [page, gitPage] = [() => shared(58, 200), () => ["<html>"]];
+    await again();
+    await vi.waitFor(async () => expect(await share()).toBeCloseTo(0.5));
   });
 
   it.each([

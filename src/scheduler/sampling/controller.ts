@@ -9,14 +9,14 @@ import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { FIRST_WEIGHTS } from "../load/cpu-weights.ts";
-import { type Page, type PageSums, readPage } from "../load/metrics-page.ts";
-import type { ReadControllerMetrics } from "../load/port.ts";
-import { type PageAt, ratesOf } from "../load/rates.ts";
+import { readPage } from "../load/metrics-page.ts";
+import type { ReadInstancePages } from "../load/port.ts";
+import { type PageAt, type PagesAt, ratesOf } from "../load/rates.ts";
 import { takeSample } from "../load/take-sample.ts";
 
 export interface SamplerDeps {
   readonly store: Pick<Store, "fleet" | "loads">;
-  readonly readMetrics: ReadControllerMetrics;
+  readonly readPages: ReadInstancePages;
   /** The label by which a unit's applications are told apart in an instance's metrics. */
   readonly projectOf: (unit: UnitId) => string;
   /** The environment whose cluster entry has this server; `undefined` for the entry all units share. */
@@ -45,7 +45,7 @@ const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 export function createSampler(deps: SamplerDeps): Sampler {
   const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();
-  const pages = new Map<string, PageAt>();
+  const pages = new Map<string, PagesAt>();
   let serving = new Map<string, Instance>();
   const survey = async (signal: AbortSignal): Promise<void> => {
     const mine = (await store.fleet.listInstances(signal)).filter(
@@ -59,11 +59,11 @@ export function createSampler(deps: SamplerDeps): Sampler {
     const instance = serving.get(id);
     if (instance === undefined) return;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]);
-    const sums = await readSums(deps, instance, limit);
+    const seen = await readAll(deps, instance, limit);
+    const sums = [...seen.values()].find((page) => page.of === "controller")?.sums;
     if (sums === undefined) return;
-    const page = { sums, atMs: clock.monotonicMs() };
-    const rates = ratesOf(pages.get(id), page);
-    pages.set(id, page);
+    const rates = ratesOf(pages.get(id), seen);
+    pages.set(id, seen);
     await record(deps, instance, { rates, cachedObjects: sums.cachedObjects }, signal);
   };
   const queueOf = (name: string, concurrency: number, work: (key: string, signal: AbortSignal) => Promise<void>) =>
@@ -89,28 +89,27 @@ export function createSampler(deps: SamplerDeps): Sampler {
 }
 
 /** A page that cannot be read or believed is one that is missing: what is known ages until plans do not trust it any more. */
-async function readSums({ readMetrics, log }: SamplerDeps, instance: Instance, signal: AbortSignal): Promise<PageSums | undefined> {
-  const page = readPage();
+async function readAll({ readPages, clock, log }: SamplerDeps, instance: Instance, signal: AbortSignal): Promise<PagesAt> {
+  const seen = new Map<string, PageAt>();
   try {
-    for await (const line of readMetrics(instance, signal)) if (!page.take(line)) break;
+    for await (const { of, pod, lines } of readPages(instance, signal)) {
+      const page = readPage();
+      seen.set(pod, { of, sums: undefined, atMs: clock.monotonicMs() });
+      for await (const line of lines) if (!page.take(line)) break;
+      const end = page.end();
+      if (end.kind === "page") seen.set(pod, { of, sums: end.sums, atMs: clock.monotonicMs() });
+      else log.warn({ instance: instance.name, pod, rule: end.rule }, "Leaving out an instance's metrics that cannot be right");
+    }
   } catch (error) {
     log.debug({ error, instance: instance.name }, "Reading an instance's metrics");
-    return undefined;
   }
-  const end: Page = page.end();
-  if (end.kind === "page") return end.sums;
-  log.warn({ instance: instance.name, rule: end.rule }, "Leaving out an instance's metrics that cannot be right");
-  return undefined;
+  return seen;
 }
 
 type Seen = { readonly rates: ReturnType<typeof ratesOf>; readonly cachedObjects: number | undefined };
 
-async function record(
-  { store, projectOf, environmentOf, clock }: SamplerDeps,
-  instance: Instance,
-  { rates, cachedObjects }: Seen,
-  signal: AbortSignal,
-) {
+async function record(deps: SamplerDeps, instance: Instance, { rates, cachedObjects }: Seen, signal: AbortSignal): Promise<void> {
+  const { store, projectOf, environmentOf, clock } = deps;
   const { weights = FIRST_WEIGHTS } = await store.loads.readState(instance.class, signal);
   const at = clock.now();
   const counted = await store.loads.countUnits(instance.id as InstanceId, signal);

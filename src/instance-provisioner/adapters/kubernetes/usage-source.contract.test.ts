@@ -56,6 +56,18 @@ describe("a pod's metrics", () => {
     await expect(linesOf(readByAddress(client)({ ...at, port: port() }, signal))).rejects.toMatchObject({ code: "instance.no-metrics" });
   });
 
+  it("can be asked for of every pod of a component where pods are reached, and of none by a name that is made up elsewhere", async () => {
+    const pod = (name: string, component: string) => ({
+      ...{ apiVersion: "v1", kind: "Pod" },
+      metadata: { name, namespace: at.namespace, labels: { "app.kubernetes.io/name": component } },
+    });
+    for (const name of ["repo-b", "repo-a"]) await client.create(PODS, pod(name, "argocd-repo-server"), signal);
+    await client.create(PODS, pod("redis", "argocd-redis"), signal);
+    const where = { namespace: at.namespace, component: "argocd-repo-server" };
+    expect(await createUsageSource(client, "address").listReachable(where, signal)).toEqual(["repo-a", "repo-b"]);
+    expect(await createUsageSource(client, "proxy").listReachable(where, signal)).toEqual([]);
+  });
+
   it("cannot be had of a pod that is not there, or that nobody answers for", async () => {
     await expect(linesOf(readByAddress(client)(at, signal))).rejects.toMatchObject({ code: "instance.no-metrics" });
     await client.create(PODS, { apiVersion: "v1", kind: "Pod", metadata: { name: at.pod, namespace: at.namespace } }, signal);
@@ -104,6 +116,7 @@ describe("what an instance costs", () => {
       readMetrics: () => {
         throw new Error("away");
       },
+      listReachable: async () => [],
     };
     const read = createUsageReader({ sourceOf: async () => failing, log: silentLog });
     expect([...(await read([instance], signal)).values()]).toEqual([{ clusterEntries: 1, controllerMemoryBytes: undefined }]);

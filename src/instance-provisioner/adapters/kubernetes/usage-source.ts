@@ -1,9 +1,9 @@
 import type { KubeClient } from "../../../runtime/kube/client.ts";
-import { resourcePath } from "../../../runtime/kube/resource.ts";
+import { type KubeObject, resourcePath } from "../../../runtime/kube/resource.ts";
 import type { UsageSource } from "../../port.ts";
 import { readByAddress } from "./metrics-by-address.ts";
 import { readByProxy } from "./metrics-by-proxy.ts";
-import { typeOf } from "./types.ts";
+import { PODS, typeOf } from "./types.ts";
 
 /** Metadata alone: what a cluster entry holds is nobody's business here. */
 const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -19,6 +19,15 @@ export function createUsageSource(client: KubeClient, reach: "address" | "proxy"
       const path = resourcePath(typeOf("Secret"), { namespace });
       const page = await client.request<EntryList>({ method: "GET", path, query, accept: METADATA_ONLY }, signal);
       return (page.items?.length ?? 0) + (page.metadata?.remainingItemCount ?? 0);
+    },
+    async listReachable({ namespace, component }, signal) {
+      if (reach === "proxy") return [];
+      const { items } = await client.listPage<KubeObject>(
+        PODS,
+        { namespace, labelSelector: `app.kubernetes.io/name=${component}` },
+        signal,
+      );
+      return items.map(({ metadata }) => metadata.name).sort();
     },
   };
 }
