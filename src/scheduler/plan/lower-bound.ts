@@ -19,8 +19,8 @@ export interface Moment {
 }
 
 /**
- * Reckoned on the fleet as the snapshot has it. Forced units move whatever happens; of the others, what overfull instances
- * have to give and what new ones have to get may be the same moves, so the larger of the two counts.
+ * Reckoned on the fleet as the snapshot has it. Forced units move whatever happens, and what overfull instances have to give comes on
+ * top. What new ones have to get may be all these same moves, so the larger of the two counts; a new one that is cordoned gets nothing.
  */
 export function lowerBoundOf(book: Book, forced: readonly Bundle[], { at, policy }: Moment): LowerBound {
   const { fillShort, persistMs } = policy;
@@ -41,10 +41,10 @@ export function lowerBoundOf(book: Book, forced: readonly Bundle[], { at, policy
         excess,
       );
     }
-    if (isFilling) got += Math.max(0, -book.surplus(seat, scarce, goal));
+    if (isFilling && state === "ACTIVE") got += Math.max(0, -book.surplus(seat, scarce, goal));
   }
   const load = forced.reduce((sum, bundle) => sum + (bundle.load[scarce] as number), 0);
-  return { load: load + Math.max(given, got), toTarget: load + Math.max(shed, got), moves };
+  return { load: Math.max(load + given, got), toTarget: Math.max(load + shed, got), moves };
 }
 
 /** How many of the largest amounts add up to the excess; all of them when they do not. */

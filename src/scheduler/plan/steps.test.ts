@@ -222,6 +222,17 @@ describe("a new instance", () => {
     expect(natural).toBeGreaterThan(30);
   });
 
+  it("counts what has to leave elsewhere among what it gets, and gets nothing while it is cordoned", () => {
+    const leaving = (state: "ACTIVE" | "CORDONED") =>
+      aSnapshot(
+        [aSeat("old", { state: "DRAINING" }), aSeat("new", { state, isFilling: true }), aSeat("other")],
+        [...units("old", 30, 10), ...units("other", 30, 10)],
+      );
+    // Of 600 in all, 300 have to leave and the new one has to get 285 of its 300.
+    expect(plan(leaving("ACTIVE")).report.lowerBound).toMatchObject({ load: 500_000, toTarget: 500_000, moves: 30 });
+    expect(plan(leaving("CORDONED")).report.lowerBound).toMatchObject({ load: 500_000, toTarget: 500_000, moves: 30 });
+  });
+
   it("is left alone when it has its share, is not flagged, or is not ACTIVE yet", () => {
     const change = (seat: Partial<PlanSnapshot["seats"][number]>) => ({
       ...fleet(),
