@@ -1,21 +1,20 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId, UnitId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
-import { acknowledgementOf } from "../../shard/acknowledge.ts";
 import { type Lack, lackOf } from "../../shard/lack.ts";
-import { mayWait } from "../../shard/may-wait.ts";
-import type { ObservedApplication } from "../../shard/parse-application.ts";
 import { deletionOf, planApplication } from "../../shard/plan-application.ts";
 import { renderApplication, type Target, targetOf } from "../../shard/render-application.ts";
 import type { Destination } from "../../shard/seat.ts";
 import type { DesiredApplication } from "../../store/shard/port.ts";
 import { awaitHost, takeOff } from "../absence/controller.ts";
+import { acknowledgeApplication } from "../acknowledgement/controller.ts";
 import type { Carrier } from "../object/controller.ts";
 import type { Pacing } from "../pacing/controller.ts";
 import type { Progress } from "../progress/controller.ts";
 import { waits } from "../progress/reasons.ts";
 import type { Rows } from "../rows/controller.ts";
 import type { Host, Hosts } from "../seats/controller.ts";
+import { type ApplicationPlan, hasTurn } from "../turn/controller.ts";
 import { createWaitingRows } from "./waiting-rows.ts";
 import { createApplicationWishes } from "./wishes.ts";
 
@@ -52,26 +51,19 @@ export function createApplicationController(deps: ApplicationControllerDeps): Ap
   const wishes = createApplicationWishes(deps.clock);
 
   const bringAbout = async (row: DesiredApplication, host: Host, target: Target, signal: AbortSignal): Promise<WorkResult | void> => {
-    const { application, unit, workspace, acknowledged } = row;
+    const { application, unit, workspace } = row;
     const seat = { unit, workspace, instance: host.instance };
     const desired = renderApplication(seat, application, target);
     const wish = wishes.of(application);
-    const plan = (observed: ObservedApplication | undefined) => planApplication(desired, wish, observed);
-    const seen = host.engine.applications.get(desired.at);
-    const turn = { kind: "application", id: application.id, unit: unit.id, at: desired.at } as const;
-    if (wish.deletion === "none" && mayWait(plan(seen), seen) && !deps.pacing.admits(turn, host)) return progress.waits(application, waits.turn, signal);
+    const plan: ApplicationPlan = (observed) => planApplication(desired, wish, observed);
+    if (wish.deletion === "none" && !hasTurn(deps.pacing, { row, host, plan })) return progress.waits(application, waits.turn, signal);
     const end = await deps.carrier.carryOut({ objects: host.engine.applications, at: desired.at, plan, name: "application" }, signal);
     if (end.kind === "await-rest") return { ...(await progress.waits(application, waits.rest, signal)), requeueAfterMs: RETRY_MS };
     wishes.forget(application.id);
     if (end.kind === "await-end") return progress.ends(row, end.observed, signal);
     progress.done(application.id);
     if (end.kind === "gone") await rows.forget(application.id, signal);
-    if (end.kind !== "settled") return;
-    const standing = { kind: "application", subject: application.id, desired, observed: end.observed } as const;
-    const news = acknowledgementOf(seat, standing, acknowledged === undefined ? [] : [acknowledged]);
-    if (news === undefined) return;
-    await rows.acknowledge(news, signal);
-    if (application.spec.type === "manual") deps.onApplied(application.id, unit.id);
+    if (end.kind === "settled") return acknowledgeApplication(deps, row, { seat, desired, observed: end.observed }, signal);
   };
 
   const awaitUnit = (row: DesiredApplication, signal: AbortSignal): Promise<WorkResult> => {
