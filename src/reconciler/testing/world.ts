@@ -124,7 +124,7 @@ function playTokenController(client: KubeClient, signal: AbortSignal): void {
 const REFRESH = "argocd.argoproj.io/refresh";
 const CASCADE = "resources-finalizer.argocd.argoproj.io";
 
-/** Looks where it is asked to, and ends Applications whose deletion was asked for, as Argo CD does once their workloads are gone. */
+/** Looks at what is to be deleted where it is asked to, and ends Applications whose deletion was asked for, as Argo CD does once their workloads are gone. */
 function playArgo(client: KubeClient, signal: AbortSignal): { freeze(isFrozen: boolean): void } {
   let isFrozen = false;
   const waiting = new Map<string, KubeObject>();
@@ -134,16 +134,18 @@ function playArgo(client: KubeClient, signal: AbortSignal): { freeze(isFrozen: b
       .mergePatch(APPLICATIONS, { namespace: metadata.namespace ?? "", name: metadata.name }, { metadata: { finalizers } }, signal)
       .catch(() => undefined);
   };
-  const look = ({ metadata }: KubeObject): void => {
+  const look = (application: KubeObject): KubeObject => {
+    const { metadata } = application;
     const answer = { metadata: { annotations: { [REFRESH]: null } }, status: { reconciledAt: new Date().toISOString() } };
     void client
       .mergePatch(APPLICATIONS, { namespace: metadata.namespace ?? "", name: metadata.name }, answer, signal)
       .catch(() => undefined);
+    return application;
   };
   const seen = (application: KubeObject): KubeObject => {
     const { deletionTimestamp, finalizers = [], annotations, uid = "" } = application.metadata;
-    if (annotations?.[REFRESH] !== undefined && deletionTimestamp === undefined) look(application);
-    if (deletionTimestamp === undefined || !finalizers.some((finalizer) => finalizer.startsWith(CASCADE))) return application;
+    if (!finalizers.some((finalizer) => finalizer.startsWith(CASCADE))) return application;
+    if (deletionTimestamp === undefined) return annotations?.[REFRESH] === undefined ? application : look(application);
     if (isFrozen) waiting.set(uid, application);
     else finish(application);
     return application;
