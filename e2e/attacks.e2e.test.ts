@@ -337,6 +337,9 @@ describe("the cluster that instances are on", () => {
     { spelling: "a host's name", host: "localhost", says: LEADS_INSIDE },
     { spelling: "a host's name in upper case with a dot", host: "LOCALHOST.", says: LEADS_INSIDE },
     { spelling: "its name for pods", host: "kubernetes.default.svc", says: LEADS_INSIDE },
+    { spelling: "a private address", host: "10.255.255.1", says: LEADS_INSIDE },
+    { spelling: "the address at which clouds give out credentials", host: "169.254.169.254", says: LEADS_INSIDE },
+    { spelling: "a private IPv6 address", host: "[fd00::1]", says: LEADS_INSIDE },
   ])("is no environment under $spelling", async ({ spelling, host, says }) => {
     const at = { namespace: scene.attacker.workspace.namespace, name: `is-${spelling.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}` };
     const { kube, token } = scene.people.edit;

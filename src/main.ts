@@ -5,6 +5,7 @@ import { parseFleetDocument } from "./instance-provisioner/fleet-schema/parse-fl
 import { createUsageReader } from "./instance-provisioner/usage/controller.ts";
 import { connectClusters } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
+import { insideAddressesOf } from "./main/inside-addresses-of.ts";
 import { openStore } from "./main/open-store.ts";
 import { startRoles } from "./main/roles.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
@@ -80,7 +81,18 @@ async function startApi(
     explainInstance,
     review: reviewDecision,
     isSchedule: (text) => parseSchedule(text) !== undefined,
-    doctor: (signal) => examine({ store, clock, apiCluster: clusters.api, engineCluster: clusters.needEngine }, signal),
+    doctor: (signal) =>
+      examine(
+        {
+          store,
+          clock,
+          apiCluster: clusters.api,
+          engineCluster: clusters.needEngine,
+          destination: clusters.destination,
+          insideAddressesOf,
+        },
+        signal,
+      ),
     metricsText: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
     readiness: async () => readiness.report(),
   });

@@ -38,10 +38,10 @@ describe("the command line against a server", () => {
     await store.tokens.put({ name: "otto", role: "operator" }, tokenHash(TOKEN), signal);
     const tokens: Store["tokens"] = {
       ...store.tokens,
-      find: (hash, abort) =>
+      readHashes: (abort) =>
         isDatabaseAway
           ? Promise.reject(new UnavailableError("looking for a token", { code: "store.unavailable" }))
-          : store.tokens.find(hash, abort),
+          : store.tokens.readHashes(abort),
     };
     api = await createApi({
       ...{ store: { ...store, tokens }, log: silentLog, metrics: noMetrics, clock: systemClock, version: "1.2.3" },

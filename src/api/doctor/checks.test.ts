@@ -4,7 +4,17 @@ import type { FleetSpec } from "../../domain/fleet.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
-import { judgeCluster, judgeDatabase, judgeFleet, judgeInstances, judgePools, judgeRights, judgeSessions, rightsText } from "./checks.ts";
+import {
+  judgeApiServers,
+  judgeCluster,
+  judgeDatabase,
+  judgeFleet,
+  judgeInstances,
+  judgePools,
+  judgeRights,
+  judgeSessions,
+  rightsText,
+} from "./checks.ts";
 import { apiClusterRights, engineClusterRights } from "./rights.ts";
 
 const anInstance = (state: InstanceState, version: string, reason = ""): Instance => ({
@@ -87,6 +97,21 @@ describe("the doctor", () => {
     expect(judgeCluster("a", "v1.35.8")).toMatchObject({ ok: true, detail: "answers, Kubernetes v1.35.8" });
     expect(judgeCluster("a", "v1.29.0-eks-1").ok).toBe(true);
     expect(judgeCluster("a", "v1.28.15").ok).toBe(false);
+  });
+
+  it("fails private API servers that are not declared, and names some of them", () => {
+    const spec = (apiServers?: readonly string[]) => ({
+      egress: { allow: [], http: [], ...(apiServers === undefined ? {} : { apiServers }) },
+    });
+    const at = (cluster: string, ...addresses: string[]) => ({ cluster, addresses });
+    const many = ["a", "b", "c", "d"].map((name) => at(name, "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"));
+    expect(judgeApiServers(spec(), [at("api")])).toMatchObject({ ok: true, detail: "none has a private address" });
+    expect(judgeApiServers(spec(["10.0.0.0/8"]), many)).toMatchObject({ ok: true, detail: "egress.apiServers is declared" });
+    expect(judgeApiServers(spec([]), [at("api"), at("eu", "10.0.0.1")])).toMatchObject({
+      ok: false,
+      detail: "private, and egress.apiServers is not declared: eu at 10.0.0.1",
+    });
+    expect(judgeApiServers(spec(), many).detail).toMatch(/: a at 10.0.0.1, 10.0.0.2, 10.0.0.3; b at .*; c at .*; and 1 more$/);
   });
 
   it("fails a pool with fewer instances serving than are declared", () => {

@@ -47,6 +47,36 @@ export function judgeSessions({ isDirect, isHeard }: { readonly isDirect: boolea
   };
 }
 
+/** An API server that instances have to reach, and those of its addresses that only the inside reaches. */
+export interface InsideServer {
+  readonly cluster: string;
+  readonly addresses: readonly string[];
+}
+
+/** Servers that a message names, and addresses of each. */
+const SERVERS_NAMED = 3;
+
+/** Whether API servers with private addresses are declared: instances' network policies let nothing private through that is not. */
+export function judgeApiServers({ egress }: Pick<FleetSpec, "egress">, servers: readonly InsideServer[]): Check {
+  const inside = servers.filter(({ addresses }) => addresses.length > 0);
+  const ok = inside.length === 0 || (egress.apiServers ?? []).length > 0;
+  const named = inside
+    .slice(0, SERVERS_NAMED)
+    .map(({ cluster, addresses }) => `${cluster} at ${addresses.slice(0, SERVERS_NAMED).join(", ")}`);
+  const more = inside.length > SERVERS_NAMED ? [`and ${inside.length - SERVERS_NAMED} more`] : [];
+  const detail = ok
+    ? inside.length === 0
+      ? "none has a private address"
+      : "egress.apiServers is declared"
+    : `private, and egress.apiServers is not declared: ${[...named, ...more].join("; ")}`;
+  return {
+    name: "API servers",
+    ok,
+    detail,
+    remedy: "Declare egress.apiServers in fleet.yaml: instances reach no private address else (docs/instances.md)",
+  };
+}
+
 export function judgeRights(cluster: string, missing: readonly NeededRight[], part: "api" | "engine"): Check {
   const ok = missing.length === 0;
   const detail = ok ? "all there" : `missing: ${rightsText(missing)}`;

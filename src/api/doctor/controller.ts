@@ -2,16 +2,15 @@ import type { Clock } from "../../domain/clock.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { Store } from "../../store/port.ts";
 import type { Check } from "../port.ts";
+import { examineServers, type ServersToExamine } from "./api-servers.ts";
+import { attempt, within } from "./asking.ts";
 import { judgeCluster, judgeDatabase, judgeFleet, judgeInstances, judgePools, judgeRights, judgeSessions } from "./checks.ts";
 import { errorSentence } from "./error-sentence.ts";
 import { apiClusterRights, engineClusterRights, type NeededRight } from "./rights.ts";
 
-export interface DoctorDeps {
+export interface DoctorDeps extends ServersToExamine {
   readonly store: Store;
   readonly clock: Clock;
-  readonly apiCluster: KubeClient;
-  /** The client of a declared engine cluster; throws with the reason when there is none to be had. */
-  readonly engineCluster: (name: string, signal: AbortSignal) => Promise<KubeClient>;
 }
 
 /** What does not answer in this time counts as away, in ms: one hanging cluster must not hide what is known of the others. */
@@ -44,7 +43,8 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
       }) as const,
   );
   const clusters = await Promise.all([api, ...engines].map((cluster) => examineCluster(cluster, within(CHECK_MS, signal))));
-  const fleet = database.ok ? [judgeFleet(spec), ...(spec === undefined ? [] : judgePools(spec, instances))] : [];
+  const declared = spec === undefined ? [] : [...judgePools(spec, instances), await examineServers(deps, spec, within(CHECK_MS, signal))];
+  const fleet = database.ok ? [judgeFleet(spec), ...declared] : [];
   return [database, ...sessions, ...clusters.flat(), ...fleet, ...judgeInstances(instances, spec?.versions.floor, deps.clock.now())];
 }
 
@@ -75,17 +75,4 @@ async function isAllowed(client: KubeClient, right: NeededRight, signal: AbortSi
     signal,
   );
   return status.allowed;
-}
-
-function within(ms: number, signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(ms)]);
-}
-
-/** A row that cannot be read is told by the database check already. */
-async function attempt<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch {
-    return undefined;
-  }
 }

@@ -21,9 +21,19 @@ describe("why an application is not where it should be", () => {
       'Refused: the instance\'s cluster does not take the Application: Application.argoproj.io "x" is invalid: spec.project: Required value',
     ],
     [
-      new UnavailableError("Sending POST", { code: "test", cause: new Error("connect ECONNREFUSED") }),
+      new UnavailableError("Sending POST", { code: "kube.away", context: { cluster: "eu-1" }, cause: new Error("connect ECONNREFUSED") }),
       "In_Progress",
-      "Trying again: the instance's cluster does not answer: connect ECONNREFUSED",
+      "Trying again: cluster eu-1, which is needed for it, does not answer: connect ECONNREFUSED",
+    ],
+    [
+      new UnavailableError("reading rows", { code: "store.unavailable" }),
+      "In_Progress",
+      "Trying again: the database does not answer: reading rows",
+    ],
+    [
+      new UnavailableError("Sending POST", { code: "test" }),
+      "In_Progress",
+      "Trying again: something that is needed for it does not answer: Sending POST",
     ],
     [new GoneError("Sending POST", { code: "test" }), "In_Progress", "Trying again: the instance's namespace is not there: Sending POST"],
     [

@@ -35,10 +35,16 @@ export function troubleOf(error: unknown): Trouble {
 }
 
 function whyAgain(error: unknown): string {
-  if (error instanceof UnavailableError) return `the instance's cluster does not answer: ${reasonOf(error)}`;
+  if (error instanceof UnavailableError) return `${silentOf(error)} does not answer: ${reasonOf(error)}`;
   if (error instanceof GoneError) return `the instance's namespace is not there: ${reasonOf(error)}`;
   if (error instanceof StaleError) return `somebody else keeps changing the Application (${error.code})`;
   return "Argosy failed at it; the reconciler's log says how";
+}
+
+/** Who does not answer. Names of clusters stand in a form in which users do not read them. */
+function silentOf({ code, context }: UnavailableError): string {
+  if (typeof context["cluster"] === "string") return `cluster ${named(context["cluster"])}, which is needed for it,`;
+  return code.startsWith("store.") ? "the database" : "something that is needed for it";
 }
 
 /** What an error says of its cause, in one line; of a chain of errors the innermost knows best. */

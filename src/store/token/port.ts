@@ -10,7 +10,8 @@ export interface ApiToken {
 export interface TokenStore {
   /** Creates or replaces the token of that name. */
   put(token: ApiToken, hash: string, signal: AbortSignal): Promise<void>;
-  find(hash: string, signal: AbortSignal): Promise<ApiToken | undefined>;
+  /** All tokens by their hash: there are few, and one read answers however many ask. */
+  readHashes(signal: AbortSignal): Promise<ReadonlyMap<string, ApiToken>>;
   list(signal: AbortSignal): Promise<readonly ApiToken[]>;
   remove(name: string, signal: AbortSignal): Promise<void>;
 }
