@@ -14,6 +14,10 @@ export interface BenchOptions {
   readonly burst: number;
   /** Deployments the noisy workspace creates at once. */
   readonly noise: number;
+  /** Deployments the noisy workspace of the flood creates at once. */
+  readonly flood: number;
+  /** `limits.unfinishedApplications` of the Argosy processes; their default if absent. */
+  readonly unfinished: number | undefined;
   readonly idleSeconds: number;
   /** Argosy processes. */
   readonly processes: number;
@@ -33,7 +37,7 @@ export interface MeasureInfo {
   readonly about: string;
 }
 
-const DEFAULTS = { applications: "200", rate: "200", burst: "300", noise: "300", idle: "60", processes: "1" } as const;
+const DEFAULTS = { applications: "200", rate: "200", burst: "300", noise: "300", flood: "10000", idle: "60", processes: "1" } as const;
 
 export function renderHelp(measures: readonly MeasureInfo[]): string {
   return `Usage: npm run bench -- [names] [options]
@@ -47,6 +51,8 @@ ${measures.map(({ name, about }) => `  ${name.padEnd(4)} ${about}`).join("\n")}
   --rate N             changed statuses a second, P2 (default: ${DEFAULTS.rate})
   --burst N            deployments created at once, P1b (default: ${DEFAULTS.burst})
   --noise N            deployments the noisy neighbour creates at once, P9 (default: ${DEFAULTS.noise})
+  --flood N            deployments the noisy neighbour creates at once, P9b (default: ${DEFAULTS.flood})
+  --unfinished N       limits.unfinishedApplications of Argosy; 0 holds nothing back (default: Argosy's)
   --idle SECONDS       how long idleness is watched, P5 (default: ${DEFAULTS.idle})
   --processes N        Argosy processes, each with all roles (default: ${DEFAULTS.processes})
   --engine KIND        scripted: a program that writes Application.status the way Argo CD does (default); argo-cd: the real one
@@ -66,6 +72,8 @@ const OPTIONS = {
   rate: { type: "string", default: DEFAULTS.rate },
   burst: { type: "string", default: DEFAULTS.burst },
   noise: { type: "string", default: DEFAULTS.noise },
+  flood: { type: "string", default: DEFAULTS.flood },
+  unfinished: TEXT,
   idle: { type: "string", default: DEFAULTS.idle },
   processes: { type: "string", default: DEFAULTS.processes },
   engine: { type: "string", default: "scripted" },
@@ -85,6 +93,8 @@ export function parseBenchOptions(args: readonly string[], measures: readonly Me
     rate: whole("rate", values.rate),
     burst: whole("burst", values.burst),
     noise: whole("noise", values.noise),
+    flood: whole("flood", values.flood),
+    unfinished: values.unfinished === undefined ? undefined : whole("unfinished", values.unfinished, 0),
     idleSeconds: whole("idle", values.idle),
     processes: whole("processes", values.processes),
     engine: values.engine,
@@ -110,10 +120,10 @@ function parsed(args: readonly string[]) {
 
 const LARGEST = 100_000;
 
-function whole(name: string, text: string): number {
+function whole(name: string, text: string, least = 1): number {
   const number = Number(text);
-  if (/^\d+$/.test(text) && number >= 1 && number <= LARGEST) return number;
-  throw refusal(`--${name} is ${text}, not a number from 1 to ${LARGEST}`);
+  if (/^\d+$/.test(text) && number >= least && number <= LARGEST) return number;
+  throw refusal(`--${name} is ${text}, not a number from ${least} to ${LARGEST}`);
 }
 
 function unknown(name: string, known: readonly string[]): never {

@@ -2,6 +2,7 @@ import type { Measure } from "../measure.ts";
 import { burst } from "./burst.ts";
 import { changes } from "./changes.ts";
 import { creation } from "./creation.ts";
+import { flood } from "./flood.ts";
 import { idle } from "./idle.ts";
 import { memory } from "./memory.ts";
 import { neighbour } from "./neighbour.ts";
@@ -9,4 +10,4 @@ import { status } from "./status.ts";
 import { statusRows } from "./status-rows.ts";
 
 /** In the order in which they run: what leaves something to tidy up comes last. */
-export const MEASURES: readonly Measure[] = [statusRows, idle, creation, changes, status, neighbour, burst, memory];
+export const MEASURES: readonly Measure[] = [statusRows, idle, creation, changes, status, neighbour, burst, memory, flood];

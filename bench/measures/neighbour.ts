@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { openKube } from "../../hack/fleet/connect.ts";
 import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import type { Figure } from "../figures.ts";
@@ -9,16 +8,10 @@ import { median, noiseOf, percentile } from "../statistics.ts";
 import { APPLICATIONS, BARE_DEPLOYMENTS } from "../world/kinds.ts";
 import { BARE_NAMESPACE } from "../world/open-world.ts";
 import { type Deployment, deploymentKey, deploymentObject, isThere, type Users } from "../world/users.ts";
+import { type Creation, createOurs, createUntil, createWhile } from "./beside.ts";
 
 const QUIET = 30;
 const ROUNDS = 3;
-const PAUSE_MS = 30;
-
-interface Creation {
-  /** Until the API server had taken the user's resource: what no manager can do anything about. */
-  readonly takenMs: number;
-  readonly presentMs: number;
-}
 
 /**
  * One workspace creates many at once; meanwhile another creates one after the other, over connections of its own. The limit has
@@ -81,35 +74,6 @@ async function besideBareBurst({ world, options, quiet, standing, signal }: Benc
     return { takenMs, presentMs: performance.now() - startedAt };
   });
   await clearBare([quiet.one, quiet.other, BARE_NAMESPACE], { client: world.client, signal });
-  return samples;
-}
-
-async function createOurs(users: Users, namespace: string, made: Deployment[]): Promise<Creation> {
-  const deployment = users.next(namespace);
-  made.push(deployment);
-  const startedAt = performance.now();
-  await users.create(deployment);
-  const takenMs = performance.now() - startedAt;
-  return { takenMs, presentMs: (await users.applications.until(deployment.path, isThere)) - startedAt };
-}
-
-/** One after the other until the burst is over. */
-async function createUntil(burst: Promise<unknown>, create: () => Promise<Creation>): Promise<readonly Creation[]> {
-  let isOver = false;
-  const ending = burst.then(() => {
-    isOver = true;
-  });
-  // Together, so that neither's failure is left without anybody who hears of it.
-  const [samples] = await Promise.all([createWhile(create, () => !isOver), ending]);
-  return samples;
-}
-
-async function createWhile(create: () => Promise<Creation>, goesOn: (count: number) => boolean): Promise<readonly Creation[]> {
-  const samples: Creation[] = [];
-  do {
-    await sleep(PAUSE_MS);
-    samples.push(await create());
-  } while (goesOn(samples.length));
   return samples;
 }
 

@@ -97,6 +97,7 @@ function startArgosyOn({ dev, crds, databaseUrl, directory, progress, options }:
       ...{ api: cluster, engines: [{ ...cluster, name: "local" }], databaseUrl, directory: join(directory, "argosy") },
       ...{ replicas: options.processes, instances: { min: 2, max: 2 }, version: ARGO_CD, crds, gitHost: "127.0.0.1" },
       step: progress.step,
+      ...(options.unfinished === undefined ? {} : { config: { limits: { unfinishedApplications: options.unfinished } } }),
       env: options.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(options.profile)}` },
       declared: { room: ROOM, ...(options.engine === "argo-cd" ? {} : { images: NO_PROGRAM }) },
     },

@@ -50,6 +50,6 @@ describe("an instance whose controller never answers", () => {
     await record();
     world.engineServer.faults.fail({ method: "POST", path: /\/applications$/, status: 422, times: SHARE });
     await start();
-    await within(PATIENCE_MS / 2, "a share is there", atLeast(SHARE));
+    await within(PATIENCE_MS / 4, "a share is there", atLeast(SHARE));
   });
 });
