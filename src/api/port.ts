@@ -88,7 +88,11 @@ export interface ApiDeps {
     readonly units: ReadonlyMap<InstanceId, number>;
   }) => readonly PlannedChange[];
   /** The scheduler's account of a unit, as sentences. */
-  readonly explain: (unit: UnitWithWorkspace, decisions: readonly Decision[], instanceName: (id: string) => string) => readonly string[];
+  readonly explain: (
+    unit: Omit<UnitWithWorkspace, "siblings">,
+    decisions: readonly Decision[],
+    instanceName: (id: string) => string,
+  ) => readonly string[];
   readonly planning: Planning;
   /** The scheduler's account of an instance, as sentences. */
   readonly explainInstance: (about: {

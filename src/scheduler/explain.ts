@@ -8,6 +8,7 @@ import type { SeatSummary } from "./placement-decision.ts";
 import { causeText } from "./plan/cause-text.ts";
 import type { MoveRecord } from "./plan/record.ts";
 import { refusalText } from "./refusal-text.ts";
+import type { SplitFacts } from "./split/split-decision.ts";
 
 export interface Explained {
   readonly unit: PlacementUnit;
@@ -22,12 +23,33 @@ export interface Explained {
 export function explainUnit({ unit, namespace, directive, decisions, instanceName }: Explained): readonly string[] {
   const where =
     unit.owner === undefined ? "waits for capacity" : `lives on ${instanceName(unit.owner)} (epoch ${unit.epoch}, ${unit.phase})`;
-  const last = decisions.find((decision) => decision.kind === "placement");
-  const repaired = decisions.find((decision) => decision.kind === "register");
-  const orders = [...explainDirective(directive, instanceName), ...(repaired === undefined ? [] : explainRepair(repaired))];
-  const head = [`workspace ${namespace} ${where}, class ${unit.class}`, ...orders];
+  const last = decisions.find(({ kind, verdict }) => kind === "placement" && !isAboutParts(verdict));
+  const parts = decisions.find(({ verdict }) => isAboutParts(verdict));
+  const repaired = decisions.find(({ kind }) => kind === "register");
+  const head = [
+    `workspace ${namespace} ${where}, class ${unit.class}`,
+    ...explainDirective(directive, instanceName),
+    ...explainParts(parts),
+    ...(repaired === undefined ? [] : explainRepair(repaired)),
+  ];
   if (last === undefined) return [...head, "  nothing was decided about it yet"];
   return [...head, ...(last.verdict === "MOVED" ? explainMove : explainPlacement)(last, instanceName)];
+}
+
+function isAboutParts(verdict: string): boolean {
+  return verdict === "SPLIT" || verdict === "MERGED";
+}
+
+/** Into how many parts its workspace was cut last, and why. */
+function explainParts(decision: Decision | undefined): readonly string[] {
+  if (decision === undefined) return [];
+  const { before, after, held } = decision.details as unknown as SplitFacts;
+  const why =
+    decision.verdict === "SPLIT"
+      ? "together it takes more than a quarter of what the smallest instance should carry"
+      : "fewer have done with 40 % to spare for seven days";
+  const waits = held === 0 ? "" : `; ${held} buckets stay where they are, which takes live moves`;
+  return [`  ${rfc3339(decision.at)} its workspace has ${after} parts instead of ${before}: ${why}${waits}`];
 }
 
 /** What people have ordered about it, one line each. */

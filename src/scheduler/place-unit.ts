@@ -7,7 +7,7 @@ import { type Ineligible, NO_WISH, type Offer, type Wish, whyNotEligible } from 
 import { buildRing, type RingNode } from "./hash-ring.ts";
 import type { PlacementPolicy } from "./policy.ts";
 import type { RingSource } from "./ring-memo.ts";
-import { boundsOf, ceilingOf, dominantShare, shareOf } from "./utilisation.ts";
+import { boundsOf, ceilingOf, dominantShare, meanShare, shareOf } from "./utilisation.ts";
 
 /** An instance with what it carries and could carry. */
 export interface Held extends Offer {
@@ -144,14 +144,10 @@ export function shareWith(seat: Held, load: LoadVector): number {
 /** Mean utilisation of the class in its fullest dimension, over instances that take units. */
 function meanUtilisation(seats: readonly Seat[]): number {
   const active = seats.filter((seat) => seat.state === "ACTIVE");
-  const sum = (pick: (seat: Seat) => number): number => active.reduce((total, seat) => total + pick(seat), 0);
-  const shares = LOAD_DIMENSIONS.map((dimension) =>
-    shareOf(
-      sum((seat) => seat.load[dimension]),
-      sum((seat) => seat.capacity[dimension]),
-    ),
+  return meanShare(
+    active.map(({ load }) => load),
+    active.map(({ capacity }) => capacity),
   );
-  return Math.max(0, ...shares);
 }
 
 function largest<T>(items: readonly T[], score: (item: T) => number): T | undefined {

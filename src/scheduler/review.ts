@@ -8,6 +8,7 @@ import { reEvaluatesBrake } from "./plan/budget.ts";
 import type { PlanDocument } from "./plan/make-plan.ts";
 import { type MoveRecord, reEvaluates, reEvaluatesStay } from "./plan/record.ts";
 import type { PlacementPolicy } from "./policy.ts";
+import { reviewSplit } from "./split/split-decision.ts";
 
 /**
  * Asks a recorded decision again, of what is recorded with it alone: whether that gives the recorded verdict. `undefined`: it was
@@ -16,6 +17,7 @@ import type { PlacementPolicy } from "./policy.ts";
 export function reviewDecision(decision: Decision): boolean | undefined {
   if (decision.kind !== "placement") return undefined;
   if (decision.verdict === "MOVED") return reviewMove(decision.details);
+  if (decision.verdict === "SPLIT" || decision.verdict === "MERGED") return reviewSplit(decision);
   return isQuestion(decision.details) ? reviewPlacement(decision, decision.details) : undefined;
 }
 

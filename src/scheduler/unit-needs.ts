@@ -1,6 +1,6 @@
 import type { Directive } from "../domain/directive.ts";
 import { readClass } from "../domain/fleet.ts";
-import type { InstanceId } from "../domain/ids.ts";
+import type { InstanceId, WorkspaceId } from "../domain/ids.ts";
 import type { UnitNeeds } from "../domain/needs.ts";
 
 /** A unit with what bears on which instances it may live on, beside its class. */
@@ -32,4 +32,9 @@ function pinnedInstances(
   if (pin === undefined) return undefined;
   if (pin.kind === "instance") return [pin.instance];
   return seats.flatMap(({ id, pool }) => (pool === pin.pool ? [id] : [])).sort();
+}
+
+/** The group by which parts of one workspace live apart: what fails one instance must not stop all of it. */
+export function partsApart(workspace: WorkspaceId): string {
+  return `workspace ${workspace}`;
 }

@@ -26,3 +26,9 @@ export function boundsOf(mean: number, policy: PlacementPolicy): readonly number
 export function boundAt(mean: number, factor: number, policy: PlacementPolicy): number {
   return Math.min(policy.hardLimit, Math.max(policy.activity, Math.floor((mean * factor) / WHOLE)));
 }
+
+/** Mean utilisation in the fullest dimension: what all loads together are of all capacities together. */
+export function meanShare(loads: readonly LoadVector[], capacities: readonly LoadVector[]): number {
+  const sum = (rows: readonly LoadVector[], dimension: keyof LoadVector): number => rows.reduce((total, row) => total + row[dimension], 0);
+  return Math.max(...LOAD_DIMENSIONS.map((dimension) => shareOf(sum(loads, dimension), sum(capacities, dimension))));
+}

@@ -13,6 +13,7 @@ import type { PlanStore } from "./plan/port.ts";
 import type { RepositoryCredentialStore } from "./repository-credential/port.ts";
 import type { RetentionStore } from "./retention/port.ts";
 import type { ShardStore } from "./shard/port.ts";
+import type { SplitStore } from "./split/port.ts";
 import type { StatusStore } from "./status/port.ts";
 import type { SyncRunStore } from "./sync-run/port.ts";
 import type { TokenStore } from "./token/port.ts";
@@ -38,6 +39,7 @@ export interface Store {
   readonly loads: LoadStore;
   readonly members: MemberStore;
   readonly plans: PlanStore;
+  readonly splits: SplitStore;
   readonly retention: RetentionStore;
   readonly tokens: TokenStore;
   readonly changes: ChangeFeed;

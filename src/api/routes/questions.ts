@@ -94,7 +94,7 @@ async function explainInstance(deps: ApiDeps, name: string): Promise<z.infer<typ
 
 async function explainUnit(
   deps: ApiDeps,
-  { unit, workspace, directive, nameOf }: UnitWithWorkspace & { readonly nameOf: (id: string) => string },
+  { unit, workspace, directive, nameOf }: Omit<UnitWithWorkspace, "siblings"> & { readonly nameOf: (id: string) => string },
 ) {
   // Asked for apart: a register that is changed all the time must not crowd out why the unit lives where it does.
   const kinds = ["placement", "register"] as const;

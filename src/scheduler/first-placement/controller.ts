@@ -9,7 +9,7 @@ import { placementDecision, whyUnplaceable } from "../placement-decision.ts";
 import { DEFAULT_POLICY } from "../policy.ts";
 import type { createRingMemo } from "../ring-memo.ts";
 import { seatTraits } from "../seat-traits.ts";
-import { unitNeeds } from "../unit-needs.ts";
+import { partsApart, unitNeeds } from "../unit-needs.ts";
 
 /** How often a seat that filled up under our hands is looked for again before the key backs off. */
 const ATTEMPTS = 5;
@@ -29,7 +29,7 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
     if (found === undefined || found.unit.owner !== undefined) return {};
     const fleet = await store.placements.readFleet(found.unit.class, signal);
     const unit = { ...found.unit, wish: wishOf(found, fleet) };
-    const question = { unit, seats: seatsOf(fleet), policy: DEFAULT_POLICY };
+    const question = { unit, seats: seatsOf(fleet, found), policy: DEFAULT_POLICY };
     const placement = placeUnit(question, ringsOf(unit.class));
     const decision = placementDecision(question, placement, clock.now());
     if (placement.kind === "unplaceable") {
@@ -48,17 +48,20 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
   return { requeueAfterMs: 100 };
 }
 
-function wishOf({ unit, workspace, directive }: UnitWithWorkspace, { instances }: FleetSnapshot): Wish {
+function wishOf(found: UnitWithWorkspace, { instances }: FleetSnapshot): Wish {
+  const { unit, workspace, directive } = found;
   const needs = unitNeeds(
     { class: unit.class, trustClass: workspace.trustClass, directive },
     instances.map(({ instance }) => instance),
   );
-  return needs === undefined ? NO_WISH : { ...NO_WISH, needs: [needs] };
+  const apart = found.siblings.length === 0 ? [] : [partsApart(workspace.id)];
+  return needs === undefined && apart.length === 0 ? NO_WISH : { ...NO_WISH, needs: needs === undefined ? [] : [needs], apart };
 }
 
-function seatsOf(fleet: FleetSnapshot): readonly Seat[] {
+function seatsOf(fleet: FleetSnapshot, { workspace, siblings }: UnitWithWorkspace): readonly Seat[] {
   return fleet.instances.map(({ instance, load }) => {
     const { id, name, state, capacity, weight } = instance;
-    return { id, name, state, traits: seatTraits(instance, fleet.floor), capacity, weight, load };
+    const seat = { id, name, state, traits: seatTraits(instance, fleet.floor), capacity, weight, load };
+    return siblings.includes(id) ? { ...seat, occupied: [partsApart(workspace.id)] } : seat;
   });
 }

@@ -13,9 +13,10 @@ import { makePlan } from "../plan/make-plan.ts";
 import { nextClassState } from "../plan/next-class-state.ts";
 import { isProposed, proposalOf, SCHEDULER, storedPlanOf } from "../plan/stored-plan.ts";
 import { createRingMemo } from "../ring-memo.ts";
+import { splitLarge } from "../split/controller.ts";
 
 export interface PlanCycleDeps {
-  readonly store: Pick<Store, "plans" | "loads">;
+  readonly store: Pick<Store, "plans" | "loads" | "splits">;
   /** By `plan/<class>`. */
   readonly partition: Partition;
   readonly clock: Clock;
@@ -36,7 +37,7 @@ const CYCLE_MS = 120_000;
 const DAY_MS = 24 * 60 * 60_000;
 const PLANS_LOOKED_AT = 20;
 
-/** Looks at each class again and again, remembers since when what was too full, and proposes what should move. */
+/** Looks at each class again and again, remembers since when what was too full, splits what is too large, and proposes what should move. */
 export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
   const { store, partition, clock, rng, ids, log } = deps;
   const ending = new AbortController();
@@ -50,6 +51,7 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
     const seen = await store.plans.readFacts(name, millis(at - DAY_MS), signal);
     const state = nextClassState(seen, assembleSnapshot(seen, at));
     await store.loads.recordState(name, state as typeof seen.state, signal);
+    await splitLarge(deps, seen, at, signal);
     const made = makePlan({ ...seen, state }, { kind: "rebalance" }, { at, ringOf: ringsOf(name) });
     if (made.plan.moves.every(({ from }) => from === undefined)) return;
     const fresh = storedPlanOf(made, { id: ids.next(), goal: "rebalance", subject: "", actor: SCHEDULER, at });

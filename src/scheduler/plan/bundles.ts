@@ -3,6 +3,7 @@ import type { InstanceId } from "../../domain/ids.ts";
 import { type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { NO_WISH, type Wish } from "../eligibility.ts";
 import { METRICS_LIMITS } from "../load/judge-metrics.ts";
+import { partsApart } from "../unit-needs.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
 import type { PlanUnit } from "./snapshot.ts";
 
@@ -70,7 +71,7 @@ interface When {
 function wishOf(units: readonly PlanUnit[], partsOf: ReadonlyMap<string, number>, when: When): Wish {
   const isSplit = ({ workspaceId }: PlanUnit): boolean => partsOf.get(workspaceId) !== 1;
   if (units.every((unit) => unit.needs === undefined && unit.failed === undefined && !isSplit(unit))) return NO_WISH;
-  const apart = units.flatMap((unit) => [unit.needs?.apart ?? [], isSplit(unit) ? `workspace ${unit.workspaceId}` : []].flat());
+  const apart = units.flatMap((unit) => [unit.needs?.apart ?? [], isSplit(unit) ? partsApart(unit.workspaceId) : []].flat());
   return { needs: units.flatMap(({ needs }) => needs ?? []), apart, failedAt: units.flatMap((unit) => failedAt(unit, when)) };
 }
 

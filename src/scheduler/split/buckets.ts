@@ -1,4 +1,4 @@
-import { sha256 } from "../../domain/hash.ts";
+import { clusterKey, FEW_GROUPS, groupKey, groupOf, MOST_GROUPS } from "../../domain/bucket.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { WHOLE } from "../policy.ts";
 
@@ -22,10 +22,8 @@ export interface Bucket {
 export interface SplitPolicy {
   /** A unit beyond this share of what the smallest eligible instance should carry is split; ppm. */
   readonly largestUnit: number;
-  /** Groups of namespaces of a cluster that is itself too large: at least so many for each part it would fill, */
+  /** Groups of namespaces of a cluster that is itself too large: at least so many for each part it would fill. */
   readonly groupsPerPart: number;
-  /** and never more than this. */
-  readonly mostGroups: number;
   /** Merging waits until the parts would still have this much room, ppm, */
   readonly mergeSlack: number;
   /** and have had it for so long. */
@@ -35,7 +33,6 @@ export interface SplitPolicy {
 export const DEFAULT_SPLIT_POLICY: SplitPolicy = {
   largestUnit: 250_000,
   groupsPerPart: 4,
-  mostGroups: 64,
   mergeSlack: 400_000,
   mergeAfterMs: 7 * 24 * 60 * 60_000,
 };
@@ -50,9 +47,9 @@ export const DEFAULT_SPLIT_POLICY: SplitPolicy = {
 export function bucketsOf(applications: readonly SplitApplication[], target: LoadVector, policy = DEFAULT_SPLIT_POLICY): readonly Bucket[] {
   const buckets = [...byKey(applications, ({ cluster }) => cluster)].flatMap(([cluster, held]) => {
     const parts = partsFor(loadOf(held), target, policy);
-    if (parts === 1) return [{ key: `cluster ${cluster}`, cluster, load: loadOf(held) }];
-    return [...groupsOf(held, parts * policy.groupsPerPart, policy.mostGroups)].map(([group, of]) => ({
-      key: `cluster ${cluster} group ${group}`,
+    if (parts === 1) return [{ key: clusterKey(cluster), cluster, load: loadOf(held) }];
+    return [...groupsOf(held, parts * policy.groupsPerPart)].map(([group, of]) => ({
+      key: groupKey(cluster, Number(group)),
       cluster,
       load: loadOf(of),
     }));
@@ -67,20 +64,9 @@ export function partsFor(load: LoadVector, target: LoadVector, { largestUnit }: 
   return Math.max(1, ...shares);
 }
 
-/**
- * Namespaces dealt to a fixed number of groups by hash, so that a group keeps its namespaces whatever else comes and goes. There
- * are sixteen groups, or as many as there may be where sixteen are too few. Both are powers of two: when a cluster outgrows the
- * sixteen, each of them keeps its key and a part of its namespaces, and only the others are new.
- */
-function groupsOf(held: readonly SplitApplication[], wanted: number, most: number): ReadonlyMap<string, readonly SplitApplication[]> {
-  const count = wanted <= FEW_GROUPS ? FEW_GROUPS : most;
+function groupsOf(held: readonly SplitApplication[], wanted: number): ReadonlyMap<string, readonly SplitApplication[]> {
+  const count = wanted <= FEW_GROUPS ? FEW_GROUPS : MOST_GROUPS;
   return byKey(held, ({ namespace, hasClusterScoped }) => (hasClusterScoped ? "0" : String(groupOf(namespace, count))));
-}
-
-const FEW_GROUPS = 16;
-
-function groupOf(namespace: string, count: number): number {
-  return Number.parseInt(sha256(namespace).slice(0, 8), 16) % count;
 }
 
 function loadOf(applications: readonly SplitApplication[]): LoadVector {

@@ -49,6 +49,8 @@ export interface UnitWithWorkspace {
   readonly workspace: Workspace;
   /** What people have ordered about the workspace. */
   readonly directive: Directive;
+  /** Instances that hold other parts of the workspace, sorted. */
+  readonly siblings: readonly InstanceId[];
 }
 
 /** Written by the scheduler only: where each unit lives. */
@@ -59,7 +61,8 @@ export interface PlacementStore {
   /** Units without owner, oldest first. */
   listUnplaced(limit: number, signal: AbortSignal): Promise<readonly UnitId[]>;
   /**
-   * Locks the instance's row, re-checks state and fit against the loads as they are now, and on success gives the unit its
+   * Locks the instance's row, re-checks state, fit against the loads as they are now and that no other part of the workspace is
+   * there, and on success gives the unit its
    * owner, a new epoch, phase IDLE and a decision row, and notifies `unit` and each of its applications.
    */
   commitFirstPlacement(placement: FirstPlacement, signal: AbortSignal): Promise<PlacementOutcome>;

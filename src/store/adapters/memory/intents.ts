@@ -1,3 +1,4 @@
+import { bucketKeys } from "../../../domain/bucket.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { ApplicationId, WorkspaceId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
@@ -22,7 +23,7 @@ export function createIntentStore(transact: Transact): IntentStore {
 function recordDeployments(transaction: Transaction, intents: readonly DeploymentIntent[]): readonly IntentOutcome[] {
   const { tables, notify } = transaction;
   const sorted = intents.toSorted((a, b) => (a.uid < b.uid ? -1 : 1));
-  const units = new Map(sorted.map((intent) => [intent.uid, ensureUnit(transaction, intent)]));
+  const units = new Map(sorted.map((intent) => [intent.uid, unitFor(transaction, intent, ensureUnit(transaction, intent))]));
   const outcomes = new Map<string, IntentOutcome>();
   withUnits(
     transaction,
@@ -44,6 +45,17 @@ function recordDeployments(transaction: Transaction, intents: readonly Deploymen
   return intents.flatMap(({ uid }) => outcomes.get(uid) ?? []);
 }
 
+/** The unit an application has, or that of its bucket's part where its workspace is split. */
+function unitFor({ tables }: Transaction, { uid, spec }: DeploymentIntent, first: PlacementUnit): PlacementUnit {
+  const [known] = tables.applications.where("uid", uid);
+  if (known !== undefined && known.application.workspaceId === first.workspaceId) return unitRow(tables, known.application.unitId).unit;
+  const split = tables.splits.get(first.workspaceId);
+  if (split === undefined) return first;
+  const key = bucketKeys(spec.destination).find((each) => split.deal[each] !== undefined);
+  const part = key === undefined ? split.openPart : split.deal[key];
+  return tables.units.where("workspace", first.workspaceId).find(({ unit }) => unit.bucket === part)?.unit ?? first;
+}
+
 /** What a workspace and its unit are made from where they do not exist yet. */
 type UnitWish = Pick<DeploymentIntent, "workspace" | "class"> & {
   readonly newIds: Pick<DeploymentIntent["newIds"], "workspaceId" | "unitId">;
@@ -54,7 +66,7 @@ export function ensureUnit({ tables, notify, now }: Transaction, intent: UnitWis
   const workspaceId = known?.id ?? intent.newIds.workspaceId;
   if (known?.state !== "active")
     tables.workspaces.put(workspaceId, { ...(known ?? { ...intent.workspace, id: workspaceId }), state: "active" });
-  const [row] = tables.units.where("workspace", workspaceId);
+  const row = tables.units.where("workspace", workspaceId).find(({ unit }) => unit.bucket === 0);
   if (row === undefined) {
     const fresh: PlacementUnit = {
       id: intent.newIds.unitId,

@@ -17,6 +17,7 @@ import { createPlanStore } from "./plans.ts";
 import { createRepositoryCredentialStore } from "./repository-credentials.ts";
 import { createRetentionStore } from "./retention.ts";
 import { createShardStore } from "./shards.ts";
+import { createSplitStore } from "./splits.ts";
 import { createStatusStore } from "./statuses.ts";
 import { createSyncRunStore } from "./sync-runs.ts";
 import { createTables, type Transact } from "./tables.ts";
@@ -51,6 +52,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     loads: createLoadStore(transact),
     members: createMemberStore(transact),
     plans: createPlanStore(transact),
+    splits: createSplitStore(transact),
     retention: createRetentionStore(transact),
     tokens: createTokenStore(transact),
     changes: feed,

@@ -2,6 +2,7 @@ import { NO_DIRECTIVE } from "../../../domain/directive.ts";
 import { contentHash } from "../../../domain/hash.ts";
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../../domain/load.ts";
+import type { PlacementUnit } from "../../../domain/workspace.ts";
 import { WAITING_FOR_INSTANCE, WAITING_FOR_ROOM } from "../../operation/messages.ts";
 import type { FirstPlacement, FleetSnapshot, PlacementOutcome, PlacementRefusal, PlacementStore } from "../../placement/port.ts";
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
@@ -15,7 +16,7 @@ export function createPlacementStore(transact: Transact): PlacementStore {
         const unit = tables.units.get(id)?.unit;
         if (unit === undefined) return undefined;
         const directive = tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE;
-        return { unit, workspace: workspaceOf(tables, unit.workspaceId), directive };
+        return { unit, workspace: workspaceOf(tables, unit.workspaceId), directive, siblings: siblingsOf(tables, unit) };
       }),
     readUnitsOf: (workspaceId, signal) =>
       transact(signal, ({ tables }) => tables.units.where("workspace", workspaceId).map(({ unit }) => unit)),
@@ -24,6 +25,12 @@ export function createPlacementStore(transact: Transact): PlacementStore {
     commitFirstPlacement: (placement, signal) => transact(signal, (transaction) => commit(transaction, placement)),
     recordUnplaceable: (unitId, refusal, signal) => transact(signal, (transaction) => recordUnplaceable(transaction, unitId, refusal)),
   };
+}
+
+/** Instances that hold other parts of the unit's workspace. */
+function siblingsOf(tables: Tables, { id, workspaceId }: PlacementUnit): readonly InstanceId[] {
+  const others = tables.units.where("workspace", workspaceId).filter(({ unit }) => unit.id !== id);
+  return others.flatMap(({ unit }) => unit.owner ?? []).sort();
 }
 
 export function loadOf(tables: Tables, instanceId: InstanceId): LoadVector {
@@ -50,7 +57,8 @@ function commit(transaction: Transaction, { unitId, rowVersion, instanceId, ceil
   if (row === undefined || row.unit.owner !== undefined || row.unit.rowVersion !== rowVersion) return { kind: "stale" };
   const { unit } = row;
   const load = addLoad(loadOf(tables, instanceId), unit.load);
-  const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= ceiling[dimension]);
+  const isRoomy = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= ceiling[dimension]);
+  const fits = isRoomy && !siblingsOf(tables, unit).includes(instanceId);
   if (tables.instances.get(instanceId)?.state !== "ACTIVE" || !fits) return { kind: "full" };
   const epoch = ++tables.lastEpoch;
   putUnit(tables, {

@@ -28,6 +28,7 @@ import type { StoredFleet } from "../../fleet/port.ts";
 import type { ClassLoadState, InstanceLoad, KnownLoad } from "../../load/port.ts";
 import type { Lease } from "../../member/port.ts";
 import type { DoneMove } from "../../plan/port.ts";
+import type { SplitRow } from "../../split/port.ts";
 import type { ApiToken } from "../../token/port.ts";
 import { createIndexedTable, type IndexedTable } from "./indexed-table.ts";
 
@@ -86,6 +87,7 @@ export interface Tables {
   readonly instanceLoads: Map<InstanceId, InstanceLoad>;
   readonly classLoads: Map<string, ClassLoadState>;
   readonly plans: Map<PlanId, StoredPlan>;
+  readonly splits: Map<WorkspaceId, Pick<SplitRow, "parts" | "openPart" | "roomySince" | "deal">>;
   /** Oldest first. */
   readonly unitMoves: (DoneMove & { readonly class: string })[];
   readonly freezes: Map<string, Freeze>;
@@ -121,6 +123,7 @@ export function createTables(): Tables {
     instanceLoads: new Map(),
     classLoads: new Map(),
     plans: new Map(),
+    splits: new Map(),
     unitMoves: [],
     freezes: new Map(),
     credentials: new Map(),

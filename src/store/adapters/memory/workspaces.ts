@@ -16,5 +16,6 @@ export function dropWorkspace(tables: Tables, id: WorkspaceId): void {
     tables.environments.drop(environment.id);
   }
   tables.directives.delete(id);
+  tables.splits.delete(id);
   tables.workspaces.drop(id);
 }

@@ -40,6 +40,7 @@ import { listApplications, listLagging, listOwned } from "./shards/list-by-insta
 import { readApplications } from "./shards/read-applications.ts";
 import { readUnit } from "./shards/read-unit.ts";
 import { recordProgress } from "./shards/record-progress.ts";
+import { createSplitStore } from "./splits/splits.ts";
 import { sqlState } from "./sql-state.ts";
 import { recordStatuses } from "./statuses/record-statuses.ts";
 import { createSyncRunStore } from "./sync-runs/sync-runs.ts";
@@ -137,6 +138,7 @@ function storesOn(
     loads: createLoadStore(database),
     members: createMemberStore(database),
     plans: createPlanStore(database, ids),
+    splits: createSplitStore(database, clock, ids),
     retention: createRetentionStore(database),
     tokens: createTokenStore(database, clock),
   };

@@ -251,6 +251,7 @@ export function describePlacements(world: () => World): void {
         unit: found,
         workspace: { id: found.workspaceId, state: "active", ...intent.workspace },
         directive: { pin: undefined, hold: undefined },
+        siblings: [],
       });
       expect(await store.placements.readUnitsOf(found.workspaceId, soon())).toEqual([found]);
       expect(await store.placements.readUnit("nobody" as UnitId, soon())).toBeUndefined();

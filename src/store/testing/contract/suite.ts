@@ -14,6 +14,7 @@ import { describeProgress } from "./progress.ts";
 import { describeRepositoryCredentials } from "./repository-credentials.ts";
 import { describeRetention } from "./retention.ts";
 import { describeShards } from "./shards.ts";
+import { describeSplits } from "./splits.ts";
 import { describeStatuses } from "./statuses.ts";
 import { describeStoreItself } from "./store.ts";
 import { describeSyncRuns } from "./sync-runs.ts";
@@ -34,6 +35,7 @@ const PARTS = [
   describeLoads,
   describeMembers,
   describePlans,
+  describeSplits,
   describeRetention,
   describeCredentials,
   describeRepositoryCredentials,

@@ -1,5 +1,6 @@
+import { bucketKeys } from "../../../../domain/bucket.ts";
 import type { Clock } from "../../../../domain/clock.ts";
-import { DefectError } from "../../../../domain/errors.ts";
+import { DefectError, StaleError } from "../../../../domain/errors.ts";
 import { canonicalJson } from "../../../../domain/hash.ts";
 import type { ApplicationId, UnitId, WorkspaceId } from "../../../../domain/ids.ts";
 import type { DeploymentIntent, IntentOutcome } from "../../../intent/port.ts";
@@ -11,18 +12,28 @@ import { instant, numbers, sortedBy, texts } from "../sql-values.ts";
 /**
  * Everybody who changes a unit's applications holds the lock on its row first, and only then looks at what is there: what
  * follows from the whole set (its repositories, its load) would otherwise rest on a picture in which the other change is missing.
+ *
+ * An application's unit is the one it has. A new one's is the part of its bucket, where its workspace is split.
  */
 const LOCK_UNITS: Statement = {
   name: "lock_units_of_workspaces",
   text: `
-select n.plane, n.api_cluster, n.namespace_uid, n.workspace, u.id as unit
+select n.uid, n.workspace, u.id as unit
   from (
-    select i.*, w.id as workspace, b.id as unit
-      from unnest($1::text[], $2::text[], $3::text[]) as i (plane, api_cluster, namespace_uid)
+    select i.uid, w.id as workspace, coalesce(a.unit, b.id) as unit
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+        as i (uid, plane, api_cluster, namespace_uid, fine, coarse, cluster)
      cross join lateral (
        select id from workspace where plane = i.plane and api_cluster = i.api_cluster and namespace_uid = i.namespace_uid and state = 'active' offset 0) as w
-     cross join lateral (select id from placement_unit where workspace = w.id and bucket = 0 offset 0) as b
-     order by b.id
+     cross join lateral (
+       select id from placement_unit
+        where workspace = w.id
+          and bucket = coalesce((select part from bucket_part where workspace = w.id and key = i.fine),
+                                (select part from bucket_part where workspace = w.id and key = i.coarse),
+                                (select part from bucket_part where workspace = w.id and key = i.cluster),
+                                (select open_part from workspace_split where workspace = w.id), 0) offset 0) as b
+      left join lateral (select unit from application where uid = i.uid and workspace = w.id offset 0) as a on true
+     order by 3
   ) as n
  cross join lateral (select id from placement_unit where id = n.unit for no key update) as u`,
 };
@@ -66,7 +77,8 @@ with known as materialized (
     from rows from (unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $16::text[]), json_array_elements($10::json))
       as i (uid, workspace, unit, name, generation, repo_url, argo_name, application, operation, environment, spec)
    cross join lateral (select class, bucket, created_at, owner, epoch, desired_revision from placement_unit where id = i.unit offset 0) as u
-    left join lateral (select id, deleted_at, desired_revision, generation, repo_url, environment, spec from application where uid = i.uid offset 0) as a on true
+    left join lateral (select id, unit, deleted_at, desired_revision, generation, repo_url, environment, spec from application where uid = i.uid offset 0) as a on true
+   where a.unit is null or a.unit = i.unit
 ), applications as (
   insert into application as a (id, workspace, unit, name, uid, generation, spec, repo_url, environment, argo_name, desired_revision)
   select id, workspace, unit, name, uid, generation, spec, repo_url, environment, argo_name, known_revision + is_changed::integer from known
@@ -145,7 +157,15 @@ export async function recordDeployments(
     signal,
   );
   const outcomes = new Map(rows.map((row) => [row.uid, outcomeOf(row)]));
-  return intents.map((intent) => found(outcomes.get(intent.uid), intent));
+  return intents.map(({ uid }) => outcomes.get(uid) ?? movedMeanwhile(uid));
+}
+
+/** Between the look for its unit and the lock on that, its workspace was split. */
+function movedMeanwhile(uid: string): never {
+  throw new StaleError("recording an application that was given to another part of its workspace meanwhile", {
+    code: "store.application-stale",
+    context: { uid },
+  });
 }
 
 function outcomeOf(row: Recorded): IntentOutcome {
@@ -159,35 +179,35 @@ interface Home {
   readonly unit: UnitId;
 }
 
-type LockedRow = Home & { readonly plane: string; readonly api_cluster: string; readonly namespace_uid: string };
+type LockedRow = Home & { readonly uid: string };
 
-/** What a workspace and its unit are made from where they do not exist yet. */
-type UnitWish = Pick<DeploymentIntent, "workspace" | "class"> & {
+/** What a workspace and its unit are made from where they do not exist yet, and what asks for it: an application's uid, or another's. */
+type UnitWish = Pick<DeploymentIntent, "uid" | "workspace" | "class"> & {
+  /** Absent: what is asked for is no application. */
+  readonly spec?: Pick<DeploymentIntent["spec"], "destination">;
   readonly newIds: Pick<DeploymentIntent["newIds"], "workspaceId" | "unitId">;
 };
 
 const identity = ({ workspace: { plane, apiCluster, namespaceUid } }: Pick<UnitWish, "workspace">): string =>
   [plane, apiCluster, namespaceUid].join("|");
 
-/** Locks the units of the batch, made where there were none; returns them by the identity of their workspace. */
+/** Locks the units of the batch, made where there were none; returns them by the uid of what asked for them. */
 export async function lockUnits(run: Run, clock: Clock, batch: readonly UnitWish[]): Promise<ReadonlyMap<string, Home>> {
-  const wanted = [...new Map(batch.toReversed().map((intent) => [identity(intent), intent])).values()];
+  const buckets = batch.map(({ spec }) => bucketKeys(spec?.destination ?? {}));
   const lock = async (): Promise<Map<string, Home>> => {
     const keys = [
-      wanted.map(({ workspace }) => workspace.plane),
-      wanted.map(({ workspace }) => workspace.apiCluster),
-      wanted.map(({ workspace }) => workspace.namespaceUid),
+      batch.map(({ uid }) => uid),
+      batch.map(({ workspace }) => workspace.plane),
+      batch.map(({ workspace }) => workspace.apiCluster),
+      batch.map(({ workspace }) => workspace.namespaceUid),
+      ...([0, 1, 2] as const).map((level) => buckets.map((each) => each[level])),
     ];
     const rows = await run<LockedRow>(LOCK_UNITS, keys.map(texts));
-    return new Map(
-      rows.map(({ plane, api_cluster, namespace_uid, workspace, unit }) => [
-        [plane, api_cluster, namespace_uid].join("|"),
-        { workspace, unit },
-      ]),
-    );
+    return new Map(rows.map(({ uid, workspace, unit }) => [uid, { workspace, unit }]));
   };
   const homes = await lock();
-  const missing = wanted.filter((intent) => !homes.has(identity(intent)));
+  const homeless = batch.filter(({ uid }) => !homes.has(uid));
+  const missing = [...new Map(homeless.toReversed().map((intent) => [identity(intent), intent])).values()];
   if (missing.length === 0) return homes;
   await run(ENSURE_WORKSPACES, [
     texts(missing.map(({ workspace }) => workspace.plane)),
@@ -204,7 +224,7 @@ export async function lockUnits(run: Run, clock: Clock, batch: readonly UnitWish
 }
 
 function values(batch: readonly DeploymentIntent[], homes: ReadonlyMap<string, Home>, clock: Clock): readonly unknown[] {
-  const home = (intent: DeploymentIntent): Home => found(homes.get(identity(intent)), intent);
+  const home = (intent: DeploymentIntent): Home => found(homes.get(intent.uid), intent);
   return [
     texts(batch.map((intent) => intent.uid)),
     texts(batch.map((intent) => home(intent).workspace)),

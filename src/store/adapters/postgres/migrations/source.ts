@@ -12,6 +12,7 @@ import { directives } from "./012-directives.ts";
 import { loads } from "./013-loads.ts";
 import { plans } from "./014-plans.ts";
 import { repairs } from "./015-repairs.ts";
+import { splits } from "./020-splits.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -34,6 +35,7 @@ export const MIGRATIONS: readonly Migration[] = [
   loads,
   plans,
   repairs,
+  splits,
 ];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */

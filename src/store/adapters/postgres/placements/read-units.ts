@@ -1,4 +1,4 @@
-import type { UnitId, WorkspaceId } from "../../../../domain/ids.ts";
+import type { InstanceId, UnitId, WorkspaceId } from "../../../../domain/ids.ts";
 import type { PlacementUnit } from "../../../../domain/workspace.ts";
 import type { UnitWithWorkspace } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
@@ -7,7 +7,8 @@ import { UNIT, type UnitRow, unitOf, WORKSPACE, type WorkspaceRow, workspaceOf }
 
 const READ: Statement = {
   name: "read_unit_with_workspace",
-  text: `select ${UNIT}, ${WORKSPACE}, d.pin as d_pin, d.hold as d_hold
+  text: `select ${UNIT}, ${WORKSPACE}, d.pin as d_pin, d.hold as d_hold,
+       array(select s.owner from placement_unit s where s.workspace = u.workspace and s.id <> u.id and s.owner is not null order by s.owner)::text[] as siblings
   from placement_unit u join workspace w on w.id = u.workspace left join directive d on d.workspace = u.workspace where u.id = $1`,
 };
 
@@ -21,9 +22,12 @@ const UNPLACED: Statement = {
   text: "select id from placement_unit where owner is null order by created_at, id limit $1",
 };
 
+type Row = UnitRow & WorkspaceRow & DirectiveRow & { readonly siblings: readonly InstanceId[] };
+
 export async function readUnitWithWorkspace(database: Database, id: UnitId, signal: AbortSignal): Promise<UnitWithWorkspace | undefined> {
-  const [row] = await database.run<UnitRow & WorkspaceRow & DirectiveRow>(READ, [id], signal);
-  return row === undefined ? undefined : { unit: unitOf(row), workspace: workspaceOf(row), directive: directiveOf(row) };
+  const [row] = await database.run<Row>(READ, [id], signal);
+  if (row === undefined) return undefined;
+  return { unit: unitOf(row), workspace: workspaceOf(row), directive: directiveOf(row), siblings: row.siblings };
 }
 
 export async function readUnitsOf(database: Database, workspaceId: WorkspaceId, signal: AbortSignal): Promise<readonly PlacementUnit[]> {

@@ -11,10 +11,11 @@ export const HELD = `held as materialized (
     from placement_unit where owner = $1
 )`;
 
-/** Whether a unit `u` may go there, beside what is `held` as `h`. */
+/** Whether a unit `u` may go there, beside what is `held` as `h`: there is room, and no other part of its workspace. */
 export const FITS = `$4 = 'ACTIVE'
      and h.l1 + u.load[1] <= ($5::bigint[])[1] and h.l2 + u.load[2] <= ($5::bigint[])[2] and h.l3 + u.load[3] <= ($5::bigint[])[3]
-     and h.l4 + u.load[4] <= ($5::bigint[])[4] and h.l5 + u.load[5] <= ($5::bigint[])[5]`;
+     and h.l4 + u.load[4] <= ($5::bigint[])[4] and h.l5 + u.load[5] <= ($5::bigint[])[5]
+     and not exists (select from placement_unit s where s.workspace = u.workspace and s.owner = $1)`;
 
 /**
  * What follows for the units in `placed` (id, owner, epoch, desired_revision): their objects and applications are wanted on the

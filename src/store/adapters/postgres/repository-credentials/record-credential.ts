@@ -6,6 +6,7 @@ import type { RepositoryCredentialIntent } from "../../../repository-credential/
 import { putSealed } from "../credentials/credentials.ts";
 import type { Envelope } from "../credentials/envelope.ts";
 import type { Database, Run, Statement } from "../database.ts";
+import { lockUnitsOf } from "../environments/raise-users.ts";
 import { lockUnits } from "../intents/record-deployments.ts";
 import { text } from "../sql-values.ts";
 import { raiseUnits } from "./raise-units.ts";
@@ -58,6 +59,8 @@ export function recordCredential(
           code: "store.unanswered",
           context: { uid: intent.uid },
         });
+      // Whoever has several parts is raised in all of them.
+      await lockUnitsOf(run, home.workspace);
       const [before] = await run<Row>(READ, [intent.uid]);
       return write(run, { intent, before, workspace: before?.workspace ?? home.workspace, envelope });
     },

@@ -1,0 +1,211 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { bucketKeys } from "../../domain/bucket.ts";
+import { millis } from "../../domain/clock.ts";
+import type { UnitId } from "../../domain/ids.ts";
+import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { reviewDecision } from "../review.ts";
+import { aRow, aUnitRow } from "../testing/facts.ts";
+import { NOON } from "../testing/snapshots.ts";
+import { isNews, planSplit, type SplitRoom, type Splitting } from "./plan-split.ts";
+import { splitDecision } from "./split-decision.ts";
+import { largestUnit, splitRoom } from "./split-room.ts";
+
+const DAY_MS = 86_400_000;
+/** A unit may have a quarter of it: 100 applications. */
+const ROOM: SplitRoom = { now: NOON, target: { ...ZERO_LOAD, applications: 400_000 }, seats: 10 };
+
+/** So many applications in each of so many environments, all in one part. */
+function aSplitting(environments: number, each: number, over: Partial<Splitting> = {}): Splitting {
+  const names = Array.from({ length: environments }, (_, index) => `e${String(index).padStart(2, "0")}`);
+  const applications = names.flatMap((environment) =>
+    Array.from({ length: each }, (_, index) => ({
+      ...{ part: 0, environment, namespace: `n${index}`, resources: undefined, hasClusterScoped: false },
+    })),
+  );
+  const load = { ...ZERO_LOAD, applications: applications.length * 1_000 };
+  return {
+    ...{ parts: 1, openPart: 0, roomySince: undefined, deal: {}, applications },
+    units: [{ part: 0, isPlaced: false, load }],
+    ...over,
+  };
+}
+
+/** As it is once a plan was carried out: parts that were placed keep what they have. */
+function afterwards(before: Splitting, plan: NonNullable<ReturnType<typeof planSplit>>, isPlaced: boolean): Splitting {
+  const applications = before.applications.map((application) => {
+    const key = bucketKeys(application).find((each) => plan.deal[each] !== undefined) ?? "";
+    return { ...application, part: plan.deal[key] ?? 0 };
+  });
+  const units = Array.from({ length: plan.parts }, (_, part) => {
+    const count = applications.filter((each) => each.part === part).length;
+    return { part, isPlaced, load: { ...ZERO_LOAD, applications: count * 1_000 } };
+  });
+  return { ...plan, applications, units };
+}
+
+describe("a workspace that is too large for one unit", () => {
+  it("stays one while it takes no more than a quarter of what the smallest instance should carry", () => {
+    expect(planSplit(aSplitting(10, 10), ROOM)).toBeUndefined();
+  });
+
+  it("is cut evenly by environment before anything of it was placed", () => {
+    const plan = planSplit(aSplitting(40, 10), ROOM);
+    expect(plan).toMatchObject({ parts: 4, roomySince: undefined, held: [] });
+    const counts = [0, 1, 2, 3].map((part) => Object.values(plan?.deal ?? {}).filter((each) => each === part).length);
+    expect(counts.reduce((a, b) => a + b, 0)).toBe(40);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(11);
+    expect(Object.keys(plan?.deal ?? {})).toContain("cluster e00");
+  });
+
+  it("is cut by groups of namespaces where one environment alone is too large", () => {
+    const plan = planSplit(aSplitting(1, 300), ROOM);
+    expect(plan?.parts).toBe(3);
+    expect(Object.keys(plan?.deal ?? {}).every((key) => key.startsWith("cluster e00 group "))).toBe(true);
+  });
+
+  it("keeps what was placed where it is, and says so; what comes goes to a part that is new", () => {
+    const placed = aSplitting(40, 10);
+    const plan = planSplit({ ...placed, units: placed.units.map((unit) => ({ ...unit, isPlaced: true })) }, ROOM);
+    expect(plan?.parts).toBe(4);
+    expect(new Set(Object.values(plan?.deal ?? {}))).toEqual(new Set([0]));
+    expect(plan?.held.length).toBeGreaterThan(20);
+    expect(plan?.openPart).toBe(1);
+  });
+
+  it("has no more parts than there are instances, or buckets", () => {
+    expect(planSplit(aSplitting(40, 10), { ...ROOM, seats: 3 })?.parts).toBe(3);
+    expect(planSplit(aSplitting(2, 60), { ...ROOM, seats: 1 })).toBeUndefined();
+    const own = aSplitting(1, 300);
+    const one = { ...own, applications: own.applications.map((application) => ({ ...application, namespace: "" })) };
+    expect(planSplit(one, ROOM)).toBeUndefined();
+  });
+
+  it("opens another part once the open one is fuller than the mean", () => {
+    const before = aSplitting(40, 10);
+    const split = afterwards(before, planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>, true);
+    const more = Array.from({ length: 30 }, (_, index) => ({
+      ...{ part: split.openPart, environment: `new${index}`, namespace: "", resources: undefined, hasClusterScoped: false },
+    }));
+    const grown = { ...split, applications: [...split.applications, ...more] };
+    const plan = planSplit(grown, ROOM);
+    expect(plan?.openPart).not.toBe(split.openPart);
+    expect(plan?.deal["cluster new0"]).toBe(split.openPart);
+  });
+
+  it("is news once, and not again while nothing changes", () => {
+    for (const isPlaced of [false, true]) {
+      const before = aSplitting(40, 10);
+      const plan = planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>;
+      expect(isNews(plan, before)).toBe(true);
+      const split = afterwards(before, plan, isPlaced);
+      const again = planSplit(split, ROOM) as typeof plan;
+      expect(isNews(again, split)).toBe(false);
+      expect(isNews({ ...again, openPart: 7 }, split)).toBe(true);
+      expect(isNews({ ...again, roomySince: NOON }, split)).toBe(true);
+      expect(isNews({ ...again, deal: { ...again.deal, "cluster e00": 9 } }, split)).toBe(true);
+      expect(isNews({ ...again, deal: { ...again.deal, more: 1 } }, split)).toBe(true);
+    }
+  });
+
+  it("comes together by a part at a time, a week after fewer would do with room to spare, unless the part was placed", () => {
+    const before = aSplitting(40, 10);
+    const split = afterwards(before, planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>, false);
+    const small = { ...split, units: split.units.map((unit) => ({ ...unit, load: { ...ZERO_LOAD, applications: 10_000 } })) };
+    const first = planSplit(small, ROOM);
+    expect(first).toMatchObject({ parts: 4, roomySince: NOON });
+    const week = { ...ROOM, now: millis(NOON + 7 * DAY_MS) };
+    const merged = planSplit({ ...small, roomySince: NOON }, week);
+    expect(merged).toMatchObject({ parts: 3, roomySince: undefined, held: [] });
+    expect(Math.max(...Object.values(merged?.deal ?? {}))).toBe(2);
+    const placed = { ...small, roomySince: NOON, units: small.units.map((unit) => ({ ...unit, isPlaced: true })) };
+    expect(planSplit(placed, week)).toMatchObject({ parts: 4, roomySince: NOON, deal: small.deal });
+  });
+
+  it("gives every bucket a part that there is, and never moves what was placed, whatever its shape", () => {
+    const shape = fc.record({
+      environments: fc.integer({ min: 1, max: 12 }),
+      each: fc.integer({ min: 1, max: 60 }),
+      parts: fc.integer({ min: 1, max: 5 }),
+      placed: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
+      seats: fc.integer({ min: 1, max: 6 }),
+    });
+    fc.assert(
+      fc.property(shape, ({ environments, each, parts, placed, seats }) => {
+        const whole = aSplitting(environments, each);
+        const deal = Object.fromEntries(
+          Array.from({ length: environments }, (_, index) => [`cluster e${String(index).padStart(2, "0")}`, index % parts]),
+        );
+        const applications = whole.applications.map((row) => ({ ...row, part: deal[`cluster ${row.environment}`] ?? 0 }));
+        const units = Array.from({ length: parts }, (_, part) => ({
+          part,
+          isPlaced: placed[part] === true,
+          load: { ...ZERO_LOAD, applications: applications.filter((row) => row.part === part).length * 1_000 },
+        }));
+        const before = { ...whole, parts, deal, applications, units };
+        const plan = planSplit(before, { ...ROOM, seats });
+        if (plan === undefined) return void expect(parts).toBe(1);
+        expect(Object.values(plan.deal).every((part) => part >= 0 && part < plan.parts)).toBe(true);
+        expect(plan.openPart).toBeLessThan(plan.parts);
+        for (const [key, part] of Object.entries(deal))
+          if (placed[part] === true && plan.deal[key] !== undefined) expect(plan.deal[key]).toBe(part);
+        for (const { part, isPlaced } of units) if (isPlaced) expect(part).toBeLessThan(plan.parts);
+      }),
+    );
+  });
+});
+
+describe("the journal of splitting", () => {
+  const subject = "u-1" as UnitId;
+
+  it("has an entry when the number of parts changes, which gives the recorded number when it is asked again (P5)", () => {
+    const before = aSplitting(40, 10);
+    const plan = planSplit(before, { ...ROOM, seats: 3 }) as NonNullable<ReturnType<typeof planSplit>>;
+    const load = before.units[0]?.load ?? ZERO_LOAD;
+    const decision = splitDecision({ subject, before, plan, load, room: { ...ROOM, seats: 3 } });
+    expect(decision).toMatchObject({
+      subject,
+      verdict: "SPLIT",
+      rule: "LARGEST_UNIT",
+      details: { before: 1, after: 3, most: 3, fewest: 1 },
+    });
+    const stored = JSON.parse(JSON.stringify(decision)) as NonNullable<typeof decision>;
+    expect(reviewDecision(stored)).toBe(true);
+    expect(reviewDecision({ ...stored, details: { ...stored.details, after: 4 } })).toBe(false);
+    expect(reviewDecision({ ...stored, verdict: "MERGED" })).toBe(false);
+    const split = afterwards(before, plan, false);
+    expect(splitDecision({ subject, before: split, plan, load, room: ROOM })).toBeUndefined();
+  });
+
+  it("says that parts came together", () => {
+    const before = aSplitting(40, 10);
+    const split = afterwards(before, planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>, false);
+    const load = { ...ZERO_LOAD, applications: 40_000 };
+    const roomy = { ...split, roomySince: NOON, units: [{ part: 0, isPlaced: false, load }] };
+    const room = { ...ROOM, now: millis(NOON + 8 * DAY_MS) };
+    const plan = planSplit(roomy, room) as NonNullable<ReturnType<typeof planSplit>>;
+    const decision = splitDecision({ subject, before: roomy, plan, load, room });
+    expect(decision).toMatchObject({ verdict: "MERGED", rule: "SLACK", details: { before: 4, after: 3 } });
+    expect(reviewDecision(JSON.parse(JSON.stringify(decision)) as NonNullable<typeof decision>)).toBe(true);
+  });
+});
+
+describe("what a class offers to parts", () => {
+  const small = aRow("a", { capacity: { ...loadVector(() => 1_000), milliCpu: 0 } });
+  const large = aRow("b", { capacity: loadVector(() => 4_000) });
+
+  it("is what the smallest ACTIVE instance should carry: the mean, and 60 % at least", () => {
+    expect(splitRoom({ instances: [small, large], units: [] }, NOON)).toEqual({
+      ...{ now: NOON, target: { ...loadVector(() => 600), milliCpu: 0 }, seats: 2 },
+    });
+    expect(splitRoom({ instances: [small, large], units: [aUnitRow("u", "b", 4_000)] }, NOON)?.target.applications).toBe(800);
+    expect(splitRoom({ instances: [small], units: [aUnitRow("u", "b", 4_000)] }, NOON)?.target.applications).toBe(900);
+    expect(splitRoom({ instances: [large, { ...small, state: "DRAINING" }], units: [] }, NOON)).toMatchObject({ seats: 1 });
+    expect(splitRoom({ instances: [{ ...large, state: "CORDONED" }], units: [] }, NOON)).toBeUndefined();
+  });
+
+  it("lets a unit have a quarter of that, and anything where nobody knows the capacity", () => {
+    const room = splitRoom({ instances: [small, large], units: [] }, NOON) as SplitRoom;
+    expect(largestUnit(room)).toEqual({ ...loadVector(() => 150), milliCpu: Number.MAX_SAFE_INTEGER });
+  });
+});

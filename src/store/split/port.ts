@@ -1,0 +1,61 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { Decision } from "../../domain/decision.ts";
+import type { ApplicationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { LoadVector } from "../../domain/load.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
+
+/** An application as far as cutting its workspace into parts goes. */
+export interface SplitApplicationRow {
+  readonly id: ApplicationId;
+  /** Number of the part it lives in. */
+  readonly part: number;
+  /** Names; empty: the workspace's own. */
+  readonly environment: string;
+  readonly namespace: string;
+  /** How many objects it deploys, as last told; absent before. */
+  readonly resources: number | undefined;
+  /** Whether it was seen to deploy objects that belong to no namespace. */
+  readonly hasClusterScoped: boolean;
+}
+
+/** A workspace that is split, or large, as it is at one moment. */
+export interface SplitRow {
+  readonly workspaceId: WorkspaceId;
+  /** By number of the part. */
+  readonly units: readonly PlacementUnit[];
+  readonly parts: number;
+  /** The part of buckets that have none yet. */
+  readonly openPart: number;
+  readonly roomySince: Millis | undefined;
+  /** The part of each bucket, by its key. */
+  readonly deal: Readonly<Record<string, number>>;
+  /** Sorted by id. */
+  readonly applications: readonly SplitApplicationRow[];
+}
+
+/** How a workspace should be split from now on. */
+export interface SplitChange {
+  readonly workspaceId: WorkspaceId;
+  /** The parts it rests on: their rows must not have changed. */
+  readonly seen: readonly { readonly id: UnitId; readonly rowVersion: number }[];
+  readonly parts: number;
+  readonly openPart: number;
+  readonly roomySince: Millis | undefined;
+  readonly deal: Readonly<Record<string, number>>;
+  /** Ids for parts that are not there yet. */
+  readonly newUnits: readonly { readonly id: UnitId; readonly part: number }[];
+  /** What the journal is told; absent: nothing but where new buckets go, or since when there was room, has changed. */
+  readonly decision: Decision | undefined;
+}
+
+/** Parts of workspaces. Written by the scheduler. */
+export interface SplitStore {
+  /** Workspaces of a class that are split, or whose units together take more than `beyond` in any dimension; sorted by id. */
+  list(className: string, beyond: LoadVector, signal: AbortSignal): Promise<readonly SplitRow[]>;
+  /**
+   * Makes the parts that are missing and records the deal. Applications go to the part of their bucket where neither the part they
+   * are in nor that one was ever placed; all others stay where they are. Parts beyond the number that were never placed and hold
+   * nothing any more are removed. Returns whether it happened: not, when a part was placed, moved or removed meanwhile.
+   */
+  commit(change: SplitChange, signal: AbortSignal): Promise<boolean>;
+}
