@@ -1,33 +1,31 @@
 import { loadavg } from "node:os";
 import process from "node:process";
+import { simulateGrowth } from "../../src/scheduler/testing/growth.ts";
 import { runDeterminism } from "./determinism.ts";
 import { DRIFT, type DriftOutcome, runDrift } from "./drift.ts";
 import { EVENTS, type Outcome, runEvents } from "./events.ts";
 import type { FleetShape, Tail } from "./fleets.ts";
 import { type Figure, isMet, lineOf, number, table } from "./goals.ts";
 import { runHot } from "./hot.ts";
+import { type Part, PLACEMENT_HELP, type PlacementOptions, parsePlacementOptions } from "./options.ts";
 import { runSplit, type SplitOutcome } from "./split.ts";
 
-export interface Options {
-  readonly parts: readonly Part[];
-  readonly seeds: number;
+interface Options extends Pick<PlacementOptions, "parts" | "seeds"> {
   readonly write: (text: string) => void;
 }
-
-export const PARTS = ["determinism", "events", "dimensions", "drift", "hot", "split"] as const;
-export type Part = (typeof PARTS)[number];
 
 const TAILS: readonly Tail[] = ["lognormal", "zipf"];
 const FIVE = { applications: 0.6, cachedResources: 0.5, clusterEntries: 0.45, milliCpu: 0.6, gitPerMinute: 0.4 };
 
 /** Measures placement against its goals and against other algorithms on the same fleets, and prints as it goes. */
-export function run({ parts, seeds, write }: Options): readonly Figure[] {
+function run({ parts, seeds, write }: Options): readonly Figure[] {
   const measure: Readonly<Record<Part, () => readonly Figure[]>> = {
     determinism: () => determinism(write),
     events: () => events(seeds, write),
     dimensions: () => dimensions(seeds, write),
     drift: () => drift(seeds, write),
     hot: () => hot(seeds, write),
+    growth: () => growth(write),
     split: () => split(seeds, write),
   };
   const figures = parts.flatMap((part) => {
@@ -192,6 +190,17 @@ function hot(seeds: number, write: Options["write"]): readonly Figure[] {
   ];
 }
 
+function growth(write: Options["write"]): readonly Figure[] {
+  const [open, shut] = [simulateGrowth(true), simulateGrowth(false)];
+  write(`${JSON.stringify(open)}\n${JSON.stringify(shut)}\n`);
+  const conditions = "a workspace grows from 1 to 1,000 applications in an hour on an instance at 70 %, simulated time";
+  const minutes = ({ fullAt = Number.NaN, relievedAt = Number.POSITIVE_INFINITY }: typeof open): number => relievedAt - fullAt;
+  return [
+    { name: "from full to relief", measured: minutes(open), goal: 10, unit: "min", conditions },
+    { name: "the same without the hot gate", measured: minutes(shut), goal: Number.POSITIVE_INFINITY, unit: "min", conditions },
+  ];
+}
+
 function split(seeds: number, write: Options["write"]): readonly Figure[] {
   const outcomes = [[40, 4] as const, [40, 8] as const, [5, 4] as const].flatMap(([clusters, parts]) =>
     seedsUpTo(seeds).flatMap((seed) => runSplit(clusters, parts, seed)),
@@ -223,11 +232,12 @@ function split(seeds: number, write: Options["write"]): readonly Figure[] {
   ];
 }
 
-/** `node bench/placement/main.ts [part …] [--seeds=5]` */
-if (import.meta.main) {
-  const args = process.argv.slice(2);
-  const parts = PARTS.filter((part) => args.includes(part));
-  const seeds = Number(args.find((arg) => arg.startsWith("--seeds="))?.slice("--seeds=".length) ?? 5);
-  const figures = run({ parts: parts.length > 0 ? parts : PARTS, seeds, write: (text) => void process.stdout.write(text) });
-  process.exitCode = figures.every(isMet) ? 0 : 1;
+/** `npm run bench -- placement`. Returns the exit code: 1 when a goal is missed. Throws `InputError` for arguments it does not know. */
+export function placementBench(args: readonly string[], write: Options["write"]): number {
+  const { parts, seeds, help } = parsePlacementOptions(args);
+  if (help) {
+    write(PLACEMENT_HELP);
+    return 0;
+  }
+  return run({ parts, seeds, write }).every(isMet) ? 0 : 1;
 }
