@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { Freeze } from "../../domain/directive.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import type { InstanceState } from "../../domain/instance.ts";
+import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import type { MoveReason } from "../../domain/plan.ts";
+import { aFacts, aRow, aUnitRow } from "../testing/facts.ts";
+import { HOUR_MS, NOON } from "../testing/snapshots.ts";
+import { assembleSnapshot, type PlanningFacts, presentLoads, reportsOf } from "./assemble.ts";
+
+const [A, B] = [aRow("a"), aRow("b")];
+const snapshotOf = (over: Partial<PlanningFacts>) => assembleSnapshot(aFacts([A, B], [], over), NOON);
+const STATES: readonly (readonly [InstanceState, boolean])[] = [
+  ["ACTIVE", true],
+  ["CORDONED", true],
+  ["DRAINING", true],
+  ["WARMING", false],
+  ["FAILED", false],
+];
+
+describe("a snapshot made of rows", () => {
+  it("counts voluntary moves of less than an hour ago, and knows that all of a day ended well", () => {
+    const move = (unit: string, reason: MoveReason, ageMs: number) => ({
+      ...{ unit: unit as UnitId, from: "i-a" as InstanceId, to: "i-b" as InstanceId },
+      ...{ reason, at: millis(NOON - ageMs) },
+    });
+    const moves = [move("new", "SHED", HOUR_MS - 1), move("old", "SHED", HOUR_MS), move("forced", "FORCED", 1), move("hot", "HOT", 0)];
+    const { recentMoves, outcomes } = snapshotOf({ moves });
+    expect(recentMoves).toEqual([
+      { unit: "new", from: "i-a", to: "i-b" },
+      { unit: "hot", from: "i-a", to: "i-b" },
+    ]);
+    expect(outcomes).toEqual(["done", "done", "done", "done"]);
+  });
+
+  it.each(STATES)("asks an instance that is %s for a report: %s", (state, isMeasured) => {
+    const row = aRow("a", { state });
+    const facts = aFacts([row], [aUnitRow("u", "a", 7)]);
+    expect(reportsOf(facts).map(({ instance }) => instance)).toEqual(isMeasured ? [row.id] : []);
+    expect(presentLoads(facts).map(({ id }) => id)).toEqual(isMeasured ? [row.id] : []);
+  });
+
+  it("takes what was measured for what a unit does now, and what is planned with where nothing was", () => {
+    const known = { planning: ZERO_LOAD, recent: loadVector(() => 2.5), at: NOON };
+    const rows = [aUnitRow("u", "a", 7, { known }), aUnitRow("v", "a", 10), aUnitRow("w", undefined, 99)];
+    const state = { aboveSince: {}, overloadedSince: { "i-a": millis(5) } };
+    expect(presentLoads(aFacts([A, B], rows, { state }))).toEqual([
+      { id: "i-a", capacity: A.capacity, load: { ...loadVector(() => 3), applications: 13 }, since: 5 },
+      { id: "i-b", capacity: B.capacity, load: ZERO_LOAD, since: undefined },
+    ]);
+    const [u, v] = assembleSnapshot(aFacts([A, B], rows), NOON).units;
+    expect([u?.recentLoad, v?.recentLoad]).toEqual([loadVector(() => 3), undefined]);
+  });
+
+  it.each([
+    ["ACTIVE", 24 * HOUR_MS - 1, true],
+    ["ACTIVE", 24 * HOUR_MS, false],
+    ["CORDONED", 0, false],
+  ] as const)("fills an instance that has been %s for %i ms: %s", (state, ageMs, isFilling) => {
+    const row = aRow("a", { state, stateSince: millis(NOON - ageMs) });
+    expect(assembleSnapshot(aFacts([row], []), NOON).seats[0]?.isFilling).toBe(isFilling);
+  });
+
+  it("is frozen by the freeze that holds longest, and by none before it begins or after it has ended", () => {
+    const freeze = (name: string, from: number, durationMs: number): Freeze => ({
+      ...{ name, schedule: undefined, durationMs, actor: "otto", reason: `why ${name}`, at: millis(NOON + from) },
+    });
+    const held = (...freezes: readonly Freeze[]) => snapshotOf({ freezes }).freeze;
+    expect(held()).toBeUndefined();
+    expect(held(freeze("later", 1, 100))).toBeUndefined();
+    expect(held(freeze("over", -100, 100))).toBeUndefined();
+    expect(held(freeze("begins", 0, 1))).toEqual({ reason: "begins: why begins", until: NOON + 1 });
+    expect(held(freeze("ends", -100, 101))).toEqual({ reason: "ends: why ends", until: NOON + 1 });
+    expect(held(freeze("short", 0, 10), freeze("long", -5, 100), freeze("over", -9, 9))).toEqual({
+      reason: "long: why long",
+      until: NOON + 95,
+    });
+    expect(held(freeze("b", 0, 10), freeze("a", 0, 10))?.reason).toBe("a: why a");
+    expect(held({ ...freeze("nightly", -HOUR_MS * 48, HOUR_MS), schedule: "0 0 31 2 *" })).toBeUndefined();
+  });
+
+  it("says of a unit what it needs and where it deploys, and nothing where there is nothing to say", () => {
+    const [u, v] = assembleSnapshot(
+      aFacts([A], [aUnitRow("u", "a", 1), aUnitRow("v", "a", 1, { clusters: ["c"], trustClass: "internal" })]),
+      NOON,
+    ).units;
+    expect(u).not.toHaveProperty("needs");
+    expect(u).not.toHaveProperty("clusters");
+    expect(v).toMatchObject({ needs: { trust: "internal" }, clusters: ["c"] });
+  });
+});
