@@ -44,6 +44,8 @@ export interface HarnessCalls {
   readonly setClock: { readonly index: number; readonly aheadMs: number };
   /** Kills a container's process; returns how many there were. */
   readonly killContainer: { readonly namespace: string; readonly container: string };
+  /** Lines a running container has said that contain this text. */
+  readonly saidBy: { readonly namespace: string; readonly container: string; readonly containing: string };
 }
 
 /** Asks the harness to do something that only the process owning the parts can do. */

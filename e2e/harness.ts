@@ -48,6 +48,8 @@ export async function serveHarness(parts: Parts): Promise<Server> {
 }
 
 function createHandlers({ fleet, git, privateGit, database, databaseProxy, api, clockFile, secrets }: Parts): Handlers {
+  const running = ({ namespace, container }: { readonly namespace: string; readonly container: string }) =>
+    (api.node?.processes() ?? []).filter((one) => one.namespace === namespace && one.container === container);
   const proxyOf = (way: Way): FaultProxy => (way === "database" ? databaseProxy : api.faultProxy);
   return {
     commit: ({ repository, files }) => git.commit(repository, withoutNulls(files), "a change"),
@@ -81,11 +83,17 @@ function createHandlers({ fleet, git, privateGit, database, databaseProxy, api, 
       fleet.processes[index]?.kill("SIGUSR2");
       while (existsSync(clockFile)) await sleep(5, undefined, { signal: AbortSignal.timeout(10_000) });
     },
-    killContainer: async ({ namespace, container }) => {
-      const found = (api.node?.processes() ?? []).filter((running) => running.namespace === namespace && running.container === container);
+    killContainer: async (which) => {
+      const found = running(which);
       for (const { pid } of found) process.kill(pid, "SIGKILL");
       return found.length;
     },
+    saidBy: async ({ containing, ...which }) =>
+      running(which).flatMap(({ log }) =>
+        readFileSync(log, "utf8")
+          .split("\n")
+          .filter((line) => line.includes(containing)),
+      ),
   };
 }
 

@@ -90,7 +90,8 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
       gitHost: "127.0.0.1",
       trust: privateGit.trust,
       step,
-      config: { apiCluster: { instanceServer: kubernetes.server } },
+      // Looks at what instances take are as near to each other as they may be: a story compares them with what controllers say.
+      config: { apiCluster: { instanceServer: kubernetes.server }, sampling: { periodMs: 15_000 } },
     },
     signal,
   );

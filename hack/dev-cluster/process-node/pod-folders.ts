@@ -30,10 +30,15 @@ export function podDirectory(node: string, uid: string): string {
   return join(node, "pods", hash(uid, 8));
 }
 
+/** Where what a container says is kept, also after it has gone. */
+export function containerLog(node: string, pod: { readonly namespace: string; readonly name: string }, container: string): string {
+  return join(node, "logs", pod.namespace, pod.name, `${container}.log`);
+}
+
 export function containerFolders(node: string, { metadata }: Pod, container: string): ContainerFolders {
   const pod = podDirectory(node, metadata.uid);
   const own = join(pod, container);
-  const log = join(node, "logs", metadata.namespace, metadata.name, `${container}.log`);
+  const log = containerLog(node, metadata, container);
   return { own, run: join(own, "run"), root: join(own, "root"), sockets: socketFolder(pod), log };
 }
 

@@ -12,7 +12,7 @@ import { type CrashBackoff, developmentBackoff } from "./backoff.ts";
 import { endStrangers } from "./leftovers.ts";
 import { registerNode } from "./node-object.ts";
 import { type Pod, podType, type Service, serviceType } from "./pod.ts";
-import { podDirectory } from "./pod-folders.ts";
+import { containerLog, podDirectory } from "./pod-folders.ts";
 import { createPodLoop, keyOf, nameOf, type PodLoop } from "./pod-loop.ts";
 import type { PodRuntimeDeps } from "./pod-runtime.ts";
 import { createServiceForwarders, type ServiceForwarders } from "./service-forwarders.ts";
@@ -34,6 +34,8 @@ export interface NodeProcess {
   readonly pod: string;
   readonly container: string;
   readonly pid: number;
+  /** File with all it said, its predecessors under the same name included. */
+  readonly log: string;
 }
 
 export interface ProcessNodeOptions extends Pick<PodRuntimeDeps, "catalogue" | "apiServer" | "endsWithUs"> {
@@ -71,7 +73,7 @@ export function createProcessNode(options: ProcessNodeOptions): ProcessNode {
       parts.queue.start();
       ticker = setInterval(() => checkMemory(parts.loop), memoryCheckMs);
     },
-    processes: () => processesOf(parts.loop),
+    processes: () => processesOf(options.directory, parts.loop),
     async stop(how = {}) {
       clearInterval(ticker);
       life.abort();
@@ -122,12 +124,14 @@ function checkMemory(loop: PodLoop): void {
   for (const [, runtime] of loop.runtimes()) for (const container of runtime.containers().values()) container.checkMemory();
 }
 
-function processesOf(loop: PodLoop): readonly NodeProcess[] {
+function processesOf(directory: string, loop: PodLoop): readonly NodeProcess[] {
   return loop.runtimes().flatMap(([key, runtime]) => {
     const { namespace, name } = nameOf(key);
     return [...runtime.containers()].flatMap(([container, { run }]) => {
       const pid = run()?.pid;
-      return pid === undefined ? [] : [{ namespace, pod: name, container, pid }];
+      return pid === undefined
+        ? []
+        : [{ namespace, pod: name, container, pid, log: containerLog(directory, { namespace, name }, container) }];
     });
   });
 }

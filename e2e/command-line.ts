@@ -1,0 +1,33 @@
+import { execFile } from "node:child_process";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { runCommand, type Seen } from "../src/cli/testing/run-command.ts";
+import type { World } from "./world.ts";
+
+const ENTRY = join(dirname(fileURLToPath(import.meta.url)), "../src/cli/argosy.ts");
+const PATIENCE_MS = 300_000;
+
+/** How the first control plane is found, with the token of an operator. */
+const environment = ({ harness }: World) => ({ ARGOSY_URL: harness.argosyUrls[0] ?? "", ARGOSY_TOKEN: harness.token });
+
+/** Runs an `argosy` command against the fleet, without a process of its own. */
+export const argosy = (world: World, ...args: readonly string[]): Promise<Seen> => runCommand(args, environment(world));
+
+/** The same as a process of its own: what a shell sees. */
+export function argosyProcess(world: World, ...args: readonly string[]): Promise<Seen> {
+  const env = { PATH: process.env["PATH"] ?? "", ...environment(world) };
+  return new Promise((resolve, reject) => {
+    const child = execFile(process.execPath, [ENTRY, ...args], { env, timeout: PATIENCE_MS, maxBuffer: 2 ** 24 }, (error, out, err) => {
+      if (child.exitCode === null) reject(new Error(`argosy ${args.join(" ")} did not end`, { cause: error }));
+      else resolve({ out, err, code: child.exitCode });
+    });
+  });
+}
+
+/** The answer of a command that has to succeed, as programs read it. */
+export async function answerOf<T>(world: World, args: readonly string[]): Promise<T> {
+  const { out, err, code } = await argosy(world, ...args, "-o", "json");
+  if (code !== 0) throw new Error(`argosy ${args.join(" ")} ended with ${code}: ${err}`);
+  return JSON.parse(out) as T;
+}

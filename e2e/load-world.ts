@@ -1,0 +1,172 @@
+import type { InstanceId } from "../src/domain/ids.ts";
+import { projectName } from "../src/shard/names.ts";
+import type { CountedUnit, KnownLoad } from "../src/store/load/port.ts";
+import { reconciliationsOf } from "./controller-log.ts";
+import { applicationsOf, deployTenant, type Settled, TENANTS, type Tenant, withUsers } from "./load-tenants.ts";
+import { openPools, type PoolsWorld } from "./pools-world.ts";
+import { startTargetCluster } from "./target-cluster.ts";
+import { openTruth, type Truth } from "./truth.ts";
+import { TYPES, until, type World } from "./world.ts";
+
+const INSTANCES = [...new Set(TENANTS.map(({ instance }) => instance))];
+/** Comparisons as near to each other as they may be, and not all at once: many in a short time. */
+const ENGINE = { reconciliationSeconds: 5, reconciliationJitterSeconds: 2 };
+const CLASS = "local/load/public";
+/** Longest that measuring may take: machines are shared. */
+const MEASURING_MS = 600_000;
+/** Time in which planning load follows what is measured; see `nextLoad`. */
+const PLANNING_MS = 24 * 60 * 60_000;
+
+/** Shares of an instance's work that one workspace has, by two accounts that know nothing of each other. */
+export interface Shares {
+  readonly workspace: string;
+  readonly instance: string;
+  /** Of the CPU that was dealt, and how much that was. */
+  readonly dealt: number;
+  readonly milliCpu: number;
+  /** Of the time of comparisons that the controller logged, and how many these were. */
+  readonly logged: number;
+  readonly comparisons: number;
+}
+
+/** Six workspaces on three instances of a pool of their own. */
+export interface LoadWorld {
+  /** Makes the pool and puts each workspace where it belongs, with all its applications. */
+  settle(): Promise<void>;
+  /**
+   * Lets users do what they do until the applications of each workspace were compared this often, and holds what was dealt in that time
+   * against what was logged in it: a few comparisons differ by chance more than accounts of them may.
+   */
+  measure(comparisons: number): Promise<readonly Shares[]>;
+  cordon(instance: string, cordoned: boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openLoads(world: World): Promise<LoadWorld> {
+  const pools = openPools(world);
+  const [target, truth] = await Promise.all([startTargetCluster(world.signal), openTruth(world)]);
+  const cordon = async (name: string, cordoned: boolean): Promise<void> =>
+    void (await until(
+      `${name} ${cordoned ? "cordoned" : "taking units"}`,
+      // A busy machine's database may keep somebody waiting for too long once.
+      () =>
+        world.rest.put(`/v1/instances/${name}/cordon`, { cordoned, reason: "where the story wants it" }).then(
+          () => true,
+          () => false,
+        ),
+      Boolean,
+    ));
+  const settled: Settled[] = [];
+  const ids = new Map<string, InstanceId>();
+  const looks = (name: string) => ({ world, truth, instance: { name, id: ids.get(name) as InstanceId }, tenants: settled });
+  return {
+    cordon,
+    async settle() {
+      await pools.declare(pools.withPool({ name: "load", instances: { min: INSTANCES.length, max: INSTANCES.length }, engine: ENGINE }));
+      for (const name of INSTANCES) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
+      for (const { name, id } of await pools.instances()) ids.set(name, id as InstanceId);
+      settled.push(...(await placeAll((tenant) => deployTenant(world, target, tenant), cordon)));
+      for (const { tenant, workspace } of settled) for (const name of applicationsOf(tenant)) await workspace.settled(name);
+    },
+    async measure(comparisons) {
+      const all = await withUsers(world, settled, () => Promise.all(INSTANCES.map((name) => measureOne(looks(name), comparisons))));
+      return all.flat();
+    },
+    async close() {
+      await removeAll(world, pools);
+      await Promise.all([target.stop(), truth.close()]);
+    },
+  };
+}
+
+/** Deploys one after the other while no instance but its own takes units. */
+async function placeAll(deploy: (tenant: Tenant) => Promise<Settled>, cordon: LoadWorld["cordon"]): Promise<readonly Settled[]> {
+  const placed: Settled[] = [];
+  for (const tenant of TENANTS) {
+    for (const name of INSTANCES) await cordon(name, name !== tenant.instance);
+    placed.push(await deploy(tenant));
+  }
+  for (const name of INSTANCES) await cordon(name, false);
+  return placed;
+}
+
+/** Takes away whatever of it is there, also where only half of it came to be. */
+async function removeAll(world: World, pools: PoolsWorld): Promise<void> {
+  for (const tenant of TENANTS)
+    for (const name of applicationsOf(tenant))
+      await world.kube.delete(TYPES.deployment, { namespace: tenant.name, name }, {}, world.signal);
+  for (const { name } of TENANTS) await world.kube.delete(TYPES.namespace, { namespace: "", name }, {}, world.signal);
+  await until("the instances empty", pools.instances, (rows) => rows.every(({ name, units }) => !INSTANCES.includes(name) || units === 0));
+  await pools.restore();
+}
+
+interface OneInstance {
+  readonly world: World;
+  readonly truth: Truth;
+  readonly instance: { readonly name: string; readonly id: InstanceId };
+  readonly tenants: readonly Settled[];
+}
+
+/** What was known of a unit after a look at its instance. */
+interface Look {
+  readonly project: string;
+  readonly known: KnownLoad;
+}
+
+async function measureOne(one: OneInstance, comparisons: number): Promise<readonly Shares[]> {
+  const first = await lookAfter(one, await firstMeasured(one));
+  const from = first[0]?.known.at ?? 0;
+  const loggedSince = async () => (await reconciliationsOf(one.world, one.instance.name)).filter(({ at }) => at > from);
+  const last = await until(
+    `${comparisons} comparisons of each workspace on ${one.instance.name} before a look`,
+    async () => ({ looks: await lookAfter(one, from), logged: await loggedSince() }),
+    ({ looks, logged }) =>
+      looks.every(({ project, known }) => logged.filter((each) => each.project === project && each.at <= known.at).length >= comparisons),
+    MEASURING_MS,
+  );
+  const to = last.looks[0]?.known.at ?? 0;
+  const logged = last.logged.filter(({ at }) => at <= to);
+  const rows = last.looks.map(({ project, known }) => {
+    const before = first.find((look) => look.project === project)?.known ?? known;
+    const own = logged.filter((comparison) => comparison.project === project);
+    return { project, cpu: meanCpu(before, known), ms: own.reduce((sum, { ms }) => sum + ms, 0), comparisons: own.length };
+  });
+  const share = (of: "cpu" | "ms", value: number): number => value / rows.reduce((sum, row) => sum + row[of], 0);
+  return rows.map(({ project, cpu, ms, comparisons }) => ({
+    workspace: one.tenants.find((tenant) => tenant.project === project)?.tenant.name ?? project,
+    ...{ instance: one.instance.name, dealt: share("cpu", cpu), milliCpu: cpu, logged: share("ms", ms), comparisons },
+  }));
+}
+
+/** When the instance was looked at with CPU for the first time: later looks have it too. */
+async function firstMeasured({ world, truth, instance }: OneInstance): Promise<number> {
+  const load = await until(
+    `CPU of ${instance.name}`,
+    async () => (await truth.store.loads.listInstanceLoads(CLASS, world.signal)).find(({ instanceId }) => instanceId === instance.id),
+    (found) => found?.observation !== undefined,
+  );
+  return load?.at ?? 0;
+}
+
+/** What is known of an instance's units after a look later than `after`; all of one look. */
+function lookAfter({ world, truth, instance, tenants }: OneInstance, after: number): Promise<readonly Look[]> {
+  const held = tenants.filter(({ tenant }) => tenant.instance === instance.name).length;
+  return until(
+    `${instance.name} looked at once more`,
+    async () => looksOf(await truth.store.loads.countUnits(instance.id, world.signal)),
+    (looks) => looks.length === held && looks.every(({ known }) => known.at > after && known.at === looks[0]?.known.at),
+  );
+}
+
+function looksOf(units: readonly CountedUnit[]): readonly Look[] {
+  return units.flatMap(({ unitId, known }) => (known === undefined ? [] : [{ project: projectName(unitId), known }]));
+}
+
+/**
+ * Mean of the CPU that was dealt between two looks. Planning load is an exponential mean of it: what it was before counts by
+ * `e^(-elapsed/24 h)`, and the rest is what came since.
+ */
+function meanCpu(before: KnownLoad, after: KnownLoad): number {
+  const kept = Math.exp((before.at - after.at) / PLANNING_MS);
+  return (after.planning.milliCpu - before.planning.milliCpu * kept) / (1 - kept);
+}

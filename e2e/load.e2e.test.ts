@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { WorkspaceTop } from "../src/api/routes/loads.ts";
+import type { PlanView } from "../src/api/routes/plans.ts";
+import type { ExplanationView } from "../src/api/schema.ts";
+import { answerOf, argosy, argosyProcess } from "./command-line.ts";
+import { TENANTS, type Tenant } from "./load-tenants.ts";
+import { type LoadWorld, openLoads } from "./load-world.ts";
+import { IS_LONG, openWorld, report, type World } from "./world.ts";
+
+/** Both accounts differ by at most this for whoever takes a fair part of its instance. */
+const TOLERANCE = 0.2;
+/** Below this share whole thousandths of a core, and one slow comparison, are more than the tolerance. */
+const FAIR_SHARE = 0.15;
+/** Comparisons of each workspace that are waited for: what few of them take is chance. */
+const ENOUGH = IS_LONG ? 200 : 30;
+
+let world: World;
+let loads: LoadWorld;
+beforeAll(async () => {
+  world = openWorld();
+  loads = await openLoads(world);
+  await loads.settle();
+}, 600_000);
+afterAll(() => loads.close());
+
+const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
+
+describe("what workspaces take", () => {
+  it("is dealt to six of them on three instances as their controllers' own accounts of each comparison say", async () => {
+    const measured = await loads.measure(ENOUGH);
+    for (const { workspace, instance, dealt, milliCpu, logged, comparisons } of measured) {
+      const differs = `${percent(Math.abs(dealt - logged) / logged)} off`;
+      report(
+        `${workspace} on ${instance}: dealt ${percent(dealt)} (${milliCpu.toFixed(1)} mCPU), logged ${percent(logged)} in ${comparisons} comparisons, ${differs}`,
+      );
+    }
+    expect(measured.map(({ workspace }) => workspace).sort()).toEqual(TENANTS.map(({ name }) => name).sort());
+    const fair = measured.filter(({ logged }) => logged >= FAIR_SHARE);
+    expect(fair.length).toBeGreaterThanOrEqual(5);
+    expect(fair.filter(({ dealt, logged }) => Math.abs(dealt - logged) > TOLERANCE * logged)).toEqual([]);
+  });
+
+  it("is what `argosy top` tells of them, with where they live", async () => {
+    const rows = await answerOf<readonly WorkspaceTop[]>(world, ["top", "workspaces", "--limit", "1000"]);
+    const own = new Map(rows.map((row) => [row.workspace, row]));
+    for (const { name, instance, applications, isElsewhere } of TENANTS)
+      expect(own.get(name)).toMatchObject({
+        ...{ instance, part: 0, load: { applications, clusterEntries: isElsewhere === true ? 1 : 0 } },
+        ...{ recent: { milliCpu: expect.any(Number) }, measuredAt: expect.any(String) },
+      });
+  });
+});
+
+describe("`argosy explain`", () => {
+  it("tells of each workspace what was preferred, what was chosen and by which rule, and who was refused why", async () => {
+    const told = await Promise.all(TENANTS.map(({ name }) => answerOf<ExplanationView>(world, ["explain", name])));
+    for (const [index, { workspace, text, decisions }] of told.entries()) {
+      const { name, instance } = TENANTS[index] as Tenant;
+      expect(workspace.units).toMatchObject([{ class: "local/load/public", instance, epoch: 1, phase: "IDLE" }]);
+      expect(text[0]).toBe(`workspace ${name} lives on ${instance} (epoch 1, IDLE), class local/load/public`);
+      // Only one instance took units when it came: whatever else the ring prefers was refused.
+      const [last] = decisions;
+      expect(last).toMatchObject({ kind: "placement", verdict: "CHOSEN" });
+      const preferred = /the ring prefers (load-\d); (load-\d) was chosen: /.exec(text.join("\n"));
+      expect(preferred?.[2]).toBe(instance);
+      expect(last?.rule).toBe(preferred?.[1] === instance ? "PREFERRED" : "SPILL");
+      if (preferred?.[1] !== instance) expect(text).toContain(`  refused: ${preferred?.[1]}, it is CORDONED`);
+    }
+    expect((await argosy(world, "explain", "load-many")).out).toContain("workspace load-many lives on load-1");
+  });
+});
+
+describe("`argosy plan drain`", () => {
+  const drained = TENANTS.filter(({ instance }) => instance === "load-1").map(({ name }) => name);
+  const others = ["load-2", "load-3"];
+  const drain = async (): Promise<{ readonly code: number; readonly plan: PlanView; readonly report: Report }> => {
+    const { code, out } = await argosy(world, "plan", "drain", "load-1", "-o", "json");
+    const plans = JSON.parse(out) as readonly PlanView[];
+    expect(plans).toMatchObject([{ class: "local/load/public", goal: "drain", subject: "load-1", appliedAt: null, holds: true }]);
+    const plan = plans[0] as PlanView;
+    return { code, plan, report: plan.report as unknown as Report };
+  };
+  const namesOf = ({ names }: Report, ids: readonly string[]): readonly string[] => ids.map((id) => names.units[id] ?? id).sort();
+  beforeAll(async () => {
+    expect((await argosy(world, "freeze", "create", "load", "--for", "1h", "--reason", "a story of plans")).code).toBe(0);
+  });
+  afterAll(async () => {
+    for (const name of others) await loads.cordon(name, false);
+    expect((await argosy(world, "freeze", "delete", "load")).code).toBe(0);
+  });
+
+  it("moves nobody where no other instance takes units, names each that was refused and why, and ends with 0", async () => {
+    for (const name of others) await loads.cordon(name, true);
+    const { code, plan, report: why } = await drain();
+    expect({ code, moves: plan.moves }).toEqual({ code: 0, moves: [] });
+    expect(
+      namesOf(
+        why,
+        why.unplaceable.flatMap(({ units }) => units),
+      ),
+    ).toEqual([...drained].sort());
+    for (const { cause, answer } of why.unplaceable) {
+      expect(cause.rule).toBe("MAY_NOT_STAY");
+      const refused = Object.fromEntries(answer.refusals.map(({ instance, state }) => [why.names.instances[instance], state]));
+      expect(refused).toEqual({ "load-1": "DRAINING", "load-2": "CORDONED", "load-3": "CORDONED" });
+    }
+    const text = plan.text.join("\n");
+    expect(text).toContain("moves nothing");
+    expect(text).toContain("no instance has room for");
+    expect(text).toContain("refused load-3: it is CORDONED");
+  });
+
+  it("says who moves where and why, what that costs and gains, at least what it takes and what brakes it, and ends with 2", async () => {
+    await loads.cordon("load-2", false);
+    const { code, plan, report: why } = await drain();
+    expect(code).toBe(2);
+    expect(plan.moves.map(({ workspace }) => workspace).sort()).toEqual([...drained].sort());
+    for (const move of plan.moves) expect(move).toMatchObject({ from: "load-1", to: "load-2", reason: "FORCED", takesLiveMove: true });
+    expect(why.moves).toEqual({ FORCED: 2, HOT: 0, SHED: 0, SWAP: 0, FILL: 0 });
+    expect(why.workspaces).toEqual({ moved: 2, of: TENANTS.length });
+    expect(plan.approval).toEqual(["LOAD", "WORKSPACES"]);
+    expect(why.lowerBound.moves).toBe(2);
+    for (const share of [why.moved, why.lowerBound.load]) expect(share > 0 && share <= 1_000_000).toBe(true);
+    expect(why.names.instances[why.after.worst]).toBe("load-2");
+    // Of what need not move nothing does: for the freeze, or before that for metrics that differ too much from those of before.
+    expect(["FREEZE", "METRICS"]).toContain(why.brakes[0]?.brake);
+    const refused = plan.records.flatMap((record) => (record as PlanRecord).answer.refusals.map(({ state }) => state));
+    expect(refused.every((state) => state === "CORDONED" || state === "DRAINING")).toBe(true);
+
+    const seen = await argosyProcess(world, "plan", "drain", "load-1");
+    expect(seen.code).toBe(2);
+    for (const name of drained) expect(seen.out).toContain(`  ${name}: load-1 → load-2, FORCED, takes a live move`);
+    for (const said of ["it may not stay: it is DRAINING; moves", "at least 2 moves of", "before: fullest", "brakes\n"])
+      expect(seen.out).toContain(said);
+    const explained = await argosy(world, "explain", `plan/${plan.id}`);
+    expect(explained.out).toContain(plan.text.join("\n"));
+    expect(explained.out).toMatch(/each choice, asked again, gives the recorded answer$/);
+  });
+});
+
+/** What this story reads of a plan's report. */
+interface Report {
+  readonly moves: Readonly<Record<string, number>>;
+  readonly moved: number;
+  readonly lowerBound: { readonly load: number; readonly moves: number };
+  readonly workspaces: { readonly moved: number; readonly of: number };
+  readonly after: { readonly worst: string };
+  readonly brakes: readonly { readonly brake: string }[];
+  readonly unplaceable: readonly PlanRecord[];
+  readonly names: { readonly units: Readonly<Record<string, string>>; readonly instances: Readonly<Record<string, string>> };
+}
+
+interface PlanRecord {
+  readonly units: readonly string[];
+  readonly cause: { readonly rule: string };
+  readonly answer: { readonly refusals: readonly { readonly instance: string; readonly state?: string }[] };
+}
