@@ -16,6 +16,7 @@ function record({ tables, notify }: Transaction, status: RecordedStatus): boolea
   if (row === undefined) return false;
   const { unit } = unitRow(tables, row.application.unitId);
   if (unit.owner !== status.instanceId || unit.epoch !== status.epoch) return false;
+  if (isOlder(status, row.status)) return false;
   const isNews = row.status?.hash !== status.hash;
   // What has the same hash says the same: of a mere refresh only its time is new.
   const recorded =
@@ -25,4 +26,10 @@ function record({ tables, notify }: Transaction, status: RecordedStatus): boolea
   tables.applications.put(status.applicationId, { ...row, status: recorded, viewRevision: row.viewRevision + (isNews ? 1 : 0) });
   if (isNews) notify("status", status.applicationId);
   return isNews;
+}
+
+/** Whether the engine has said something later under this epoch already: whoever was held up with this one must not tell it as the news. */
+function isOlder(status: RecordedStatus, before: RecordedStatus | undefined): boolean {
+  if (before?.epoch !== status.epoch || before.reconciledAt === undefined || status.reconciledAt === undefined) return false;
+  return status.reconciledAt < before.reconciledAt;
 }

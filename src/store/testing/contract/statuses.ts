@@ -40,6 +40,22 @@ export function describeStatuses(world: () => World): void {
       expect((await statusOf(applicationId))?.reconciledAt).toBeUndefined();
     });
 
+    it("drops what was said before what is recorded, whoever brings it late", async () => {
+      const { store, seat, hintsOf } = world();
+      const { applicationId, instanceId, epoch } = await seat();
+      const early = aStatus({ applicationId, instanceId, epoch }, { hash: "early", reconciledAt: millis(AT) });
+      const late = aStatus({ applicationId, instanceId, epoch }, { hash: "late", reconciledAt: millis(AT + 1_000) });
+      await store.statuses.recordStatuses([late], soon());
+      expect(await hintsOf(async () => expect(await store.statuses.recordStatuses([early], soon())).toEqual([]))).toEqual([]);
+      expect(await statusOf(applicationId)).toEqual(late);
+      const [sameTime, timeless] = [
+        { ...late, hash: "same time" },
+        { ...early, reconciledAt: undefined },
+      ];
+      expect(await store.statuses.recordStatuses([sameTime], soon())).toEqual([applicationId]);
+      expect(await store.statuses.recordStatuses([timeless], soon())).toEqual([applicationId]);
+    });
+
     it("drops what comes from another instance or epoch, or is about nothing known", async () => {
       const { store, seat, record, addInstance, hintsOf } = world();
       const { applicationId, instanceId, epoch } = await seat();

@@ -6,7 +6,7 @@ import { instants, numbers, sortedBy, texts } from "../sql-values.ts";
 /**
  * Documents travel as one JSON array a column, which costs less than half of an array of texts: nothing is quoted twice.
  * A mere refresh keeps the documents it has: large ones lie outside the row and would be written anew. A row of which nothing
- * is new is not written at all. The epoch is tested once more on the locked row: an older statement that waited must not win.
+ * is new is not written at all. The epoch and the time are tested once more on the locked row: an older statement that waited must not win.
  */
 const RECORD: Statement = {
   name: "record_statuses",
@@ -20,6 +20,7 @@ with locked as materialized (
    cross join lateral (
      select unit, hash from application_status
       where application = i.application and (epoch is null or epoch <= i.epoch)
+        and (epoch is distinct from i.epoch or reconciled_at is null or i.reconciled_at is null or i.reconciled_at >= reconciled_at)
         and (hash is distinct from i.hash or reconciled_at is distinct from i.reconciled_at or epoch is distinct from i.epoch)
         for no key update) as s
    cross join lateral (select id from placement_unit where id = s.unit and owner = i.instance and epoch = i.epoch offset 0) as u
