@@ -56,3 +56,9 @@ export const ANNOTATION_POKE = "argosy.dev/poke";
 export const ANNOTATION_REFRESH = "argocd.argoproj.io/refresh";
 /** Entry of an operation's `info` that holds the uid of the GitOpsDeploymentSyncRun it was asked for by. */
 export const INFO_RUN = "argosy.dev/sync-run";
+/** Stops Argo CD from looking at an Application; nobody but a move may set it. */
+export const ANNOTATION_PAUSE = "argocd.argoproj.io/skip-reconcile";
+/** On an Application that a move has put on its target and not activated yet: how far it is, see `ARRIVALS`. */
+export const ANNOTATION_ARRIVING = "argosy.dev/arriving";
+/** Hash of the status that was copied last to an arriving Application. */
+export const ANNOTATION_COPIED = "argosy.dev/copied-status";

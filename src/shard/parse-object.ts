@@ -2,7 +2,7 @@ import { contentHash } from "../domain/hash.ts";
 import { ANNOTATION_EPOCH, LABEL_MANAGED_BY } from "../domain/names.ts";
 import type { ManagedKind, ObservedObject } from "./managed-object.ts";
 import { MANAGED_KINDS, pick } from "./managed-object.ts";
-import { ANNOTATION_REVISION } from "./names.ts";
+import { ANNOTATION_PAUSE, ANNOTATION_REVISION } from "./names.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -24,7 +24,7 @@ const OUR_PREFIX = "argosy.dev/";
 const OUR_NAMES: ReadonlySet<string> = new Set([
   LABEL_MANAGED_BY,
   "argocd.argoproj.io/secret-type",
-  "argocd.argoproj.io/skip-reconcile",
+  ANNOTATION_PAUSE,
   "kubernetes.io/service-account.name",
 ]);
 

@@ -4,7 +4,7 @@ import type { Application, Deletion } from "../domain/workspace.ts";
 import type { ObjectAction, PatchOperation } from "./diff-object.ts";
 import { diffObject, escapePointer, guards, mapChanges, newerFence, planRemoval } from "./diff-object.ts";
 import type { DesiredObject, Fence } from "./managed-object.ts";
-import { ANNOTATION_POKE, ANNOTATION_REFRESH, ANNOTATION_REVISION } from "./names.ts";
+import { ANNOTATION_PAUSE, ANNOTATION_POKE, ANNOTATION_REFRESH, ANNOTATION_REVISION } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 import { calm, restlessnessOf } from "./restlessness.ts";
 
@@ -12,8 +12,6 @@ import { calm, restlessnessOf } from "./restlessness.ts";
 export const CASCADE_FINALIZER = "resources-finalizer.argocd.argoproj.io/background";
 /** Any form of it: bare, `/foreground` or `/background`. */
 export const CASCADE_PREFIX = "resources-finalizer.argocd.argoproj.io";
-/** Stops Argo CD from looking at an Application; nobody but a move may set it. */
-const PAUSE = "argocd.argoproj.io/skip-reconcile";
 
 export type ApplicationAction = ObjectAction<ObservedApplication>;
 
@@ -147,5 +145,7 @@ function setFinalizers(observed: ObservedApplication, finalizers: readonly strin
 }
 
 function unpause(observed: ObservedApplication): readonly PatchOperation[] {
-  return observed.annotations[PAUSE] === undefined ? [] : [{ op: "remove", path: `/metadata/annotations/${escapePointer(PAUSE)}` }];
+  return observed.annotations[ANNOTATION_PAUSE] === undefined
+    ? []
+    : [{ op: "remove", path: `/metadata/annotations/${escapePointer(ANNOTATION_PAUSE)}` }];
 }

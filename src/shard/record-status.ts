@@ -1,5 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { RecordedStatus } from "../domain/status.ts";
+import { ANNOTATION_ARRIVING } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 import { applicationOf, holderOf } from "./parse-application.ts";
 
@@ -19,6 +20,8 @@ const LOOK_EVERY_MS = 10 * 60_000;
 /** What is to be recorded of an Application now; `undefined` when it says nothing new, or does not say whose it is. */
 export function statusToRecord(observed: ObservedApplication, last: LastRecord | undefined): RecordedStatus | undefined {
   const { report, epoch } = observed;
+  // What a copy says before it works is what it was given.
+  if (observed.annotations[ANNOTATION_ARRIVING] !== undefined) return undefined;
   const applicationId = applicationOf(observed);
   const instanceId = holderOf(observed);
   if (report === undefined || epoch === undefined || applicationId === undefined || instanceId === undefined) return undefined;

@@ -35,9 +35,9 @@ const between: readonly IRegularForbiddenRuleType[] = [
   ),
   rule(
     "only-the-reconciler-knows-shards",
-    production("^src/", [TOP, "^src/(shard|reconciler|simulation)/"]),
+    production("^src/", [TOP, "^src/(shard|reconciler|mover|simulation)/"]),
     { path: "^src/shard/" },
-    "shard/ has nothing but core and reconciler/ acts on it: the two are one role, so this room alone is entered without a port",
+    "shard/ has nothing but core, and reconciler/ and mover/ act on it: these are one role, so this room alone is entered without a port",
   ),
   rule(
     "core-knows-no-doors",

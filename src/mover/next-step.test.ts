@@ -1,0 +1,286 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
+import type { ApplicationId } from "../domain/ids.ts";
+import { MOVE_PHASES, type Move } from "../domain/move.ts";
+import { PHASES } from "../domain/move-phases.ts";
+import { anApplication, deleted } from "../shard/testing/builders.ts";
+import { nextStep, type Step } from "./next-step.ts";
+import { aMove, createModel, EPOCH, holderOf, inPhase, MOVE_EPOCH, type Model, sightOf } from "./testing/model.ts";
+
+const named = (name: string) => anApplication({ id: `id-${name}` as ApplicationId, argoName: name, name });
+const WEB = named("web");
+const API = named("api");
+
+const ACTS = ["look", "begin", "end", "fail", "hook"] as const;
+const turn = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({ kind: "worker" } as const) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("act" as const),
+      side: fc.constantFrom("source" as const, "target" as const),
+      name: fc.constantFrom("web", "api"),
+      what: fc.constantFrom(...ACTS),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: "second worker" } as const) },
+);
+
+/** What must hold after every write of a move, whatever Argo CD and other workers do meanwhile. */
+function expectSound(model: Model, move: Move): void {
+  const isCommitted = !PHASES[move.phase].isRevocable && move.phase !== "ABORT" && move.phase !== "ABORTED";
+  const holder = holderOf(model);
+  expect(["nobody", isCommitted ? "target" : "source"], "I8: the register names its owner or nobody").toContain(holder);
+  for (const raw of model.objects.target.values()) {
+    const sight = sightOf(raw);
+    if (!isCommitted) expect(sight.isAutomated, "a copy syncs by itself before its instance owns it").toBe(false);
+    if (sight.isAutomated && !sight.isPaused) expect(holder, "it works before it has the right to").toBe("target");
+    expect(sight.sync.operation !== undefined && sight.arrival !== undefined, "a copy begins nothing").toBe(false);
+  }
+}
+
+/** Carries a step out with the eyes of the moment it was decided in. */
+function carryOut(model: Model, move: Move, step: Step, isDeletable = true): Move {
+  switch (step.kind) {
+    case "write":
+      for (const each of step.writes) {
+        if (each.write.kind === "delete" && each.side === "source" && isDeletable) {
+          const object = model.objects.source.get(each.write.at.name);
+          const isSame = object?.metadata["resourceVersion"] === each.write.preconditions.resourceVersion;
+          if (isSame) expect(sightOf(object as never).finalizers, "I2: nothing is deleted that would cascade").toEqual([]);
+        }
+        model.carry(each);
+        expectSound(model, move);
+      }
+      return move;
+    case "advance":
+      return inPhase(move, step.to, model.now, step.baseline === undefined ? {} : { baseline: step.baseline });
+    case "commit":
+      return inPhase(move, "GRANT", model.now);
+    case "abort":
+      return inPhase(move, "ABORT", model.now);
+    case "clear":
+      return inPhase(move, step.side === "source" ? "DONE" : "ABORTED", model.now);
+    case "probe":
+    case "wait":
+    case "late":
+      return move;
+  }
+}
+
+const proven = (model: Model, move: Move) => (move.phase === "REVOKE" && holderOf(model) === "nobody" ? { isRefusalProven: true } : {});
+
+describe("a move", () => {
+  it("ends with everything on the target and nothing on the source, whatever both controllers and a late worker do (I4, I5)", () => {
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 5, maxLength: 120 }), (turns) => {
+        const model = createModel([WEB, API]);
+        let move = aMove();
+        let late: { readonly move: Move; readonly step: Step } | undefined;
+        const work = (): void => {
+          move = carryOut(model, move, nextStep(move, model.look(move, proven(model, move))));
+        };
+        for (const each of turns) {
+          model.now = millis(model.now + 400);
+          if (each.kind === "act") model.act(each.side, each.name, each.what);
+          else if (each.kind === "worker") work();
+          else {
+            // Another worker decides, sleeps, and carries out what it had decided: only its writes count, its phase is refused.
+            if (late?.step.kind === "write") for (const write of late.step.writes) model.carry(write);
+            expectSound(model, move);
+            late = { move, step: nextStep(move, model.look(move, proven(model, move))) };
+          }
+        }
+        for (let round = 0; round < 200 && PHASES[move.phase].isLive; round += 1) {
+          model.now = millis(model.now + 1000);
+          for (const side of ["source", "target"] as const)
+            for (const name of ["web", "api"]) {
+              model.act(side, name, "look");
+              model.act(side, name, "end");
+            }
+          work();
+        }
+        expect(move.phase).toBe("DONE");
+        expect([...model.objects.source.keys()]).toEqual([]);
+        const stand = ["api", "web"].map((name) => sightOf(model.objects.target.get(name) as never));
+        expect(stand.map(({ at, isPaused, isAutomated, epoch, arrival }) => [at.name, isPaused, isAutomated, epoch, arrival])).toEqual([
+          ["api", false, true, MOVE_EPOCH, undefined],
+          ["web", false, true, MOVE_EPOCH, undefined],
+        ]);
+        expect(holderOf(model)).toBe("target");
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("knows a step for every phase, and none leads where the phase may not go", () => {
+    for (const phase of MOVE_PHASES) {
+      const model = createModel([WEB]);
+      const step = nextStep(aMove({ phase }), model.look(aMove({ phase })));
+      if (step.kind === "advance") expect(PHASES[phase].next).toContain(step.to);
+      if (step.kind === "commit") expect(phase).toBe("COMMIT");
+      if (step.kind === "abort") expect(PHASES[phase].isRevocable).toBe(true);
+    }
+  });
+
+  it("leaves what a newer epoch wrote alone, in every phase that writes", () => {
+    for (const phase of ["PREPARE", "FENCE", "QUIESCE", "REVOKE", "GRANT", "ACTIVATE", "CLEANUP", "ABORT"] as const) {
+      const model = createModel([WEB]);
+      const newer = (raw: { metadata: Record<string, unknown> }) => {
+        raw.metadata["annotations"] = { ...(raw.metadata["annotations"] as object), "argosy.dev/epoch": String(MOVE_EPOCH + 1) };
+      };
+      const move = aMove({ phase });
+      for (const write of stepWrites(nextStep(aMove(), model.look(aMove())))) model.carry(write);
+      for (const raw of [...model.objects.source.values(), ...model.objects.target.values()]) newer(raw);
+      if (model.register !== undefined) newer(model.register);
+      expect(stepWrites(nextStep(move, model.look(move))), phase).toEqual([]);
+    }
+  });
+});
+
+function stepWrites(step: Step) {
+  return step.kind === "write" ? step.writes : [];
+}
+
+describe("preparing", () => {
+  it("makes copies paused, without automation and finalizers, under the move's epoch, with the source's status", () => {
+    const model = createModel([WEB]);
+    const [first] = stepWrites(nextStep(aMove(), model.look(aMove())));
+    expect(first?.side).toBe("target");
+    model.carry(first as never);
+    const copy = sightOf(model.objects.target.get("web") as never);
+    expect(copy).toMatchObject({ isPaused: true, isAutomated: false, finalizers: [], epoch: MOVE_EPOCH, arrival: "created" });
+    expect(copy.report?.status).toEqual(sightOf(model.objects.source.get("web") as never).report?.status);
+  });
+
+  it("strips a leftover that is ending, waits for its end, and never lets it loose", () => {
+    const model = createModel([WEB]);
+    model.carry(stepWrites(nextStep(aMove(), model.look(aMove())))[0] as never);
+    const leftover = model.objects.target.get("web") as never as { metadata: Record<string, unknown> };
+    leftover.metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    leftover.metadata["finalizers"] = ["resources-finalizer.argocd.argoproj.io"];
+    const [write] = stepWrites(nextStep(aMove(), model.look(aMove())));
+    expect(write?.write).toMatchObject({ kind: "change" });
+    expect(JSON.stringify(write)).not.toContain("skip-reconcile");
+    model.carry(write as never);
+    expect(model.objects.target.size).toBe(0);
+  });
+
+  it("gives up where somebody else's finalizer stands, and where the target cannot compare for five minutes", () => {
+    const model = createModel([WEB]);
+    (model.objects.source.get("web") as never as { metadata: Record<string, unknown> }).metadata["finalizers"] = ["example.com/keep"];
+    expect(nextStep(aMove(), model.look(aMove()))).toMatchObject({ kind: "abort", why: { code: "FOREIGN_FINALIZER" } });
+    const waiting = createModel([WEB]).look(aMove(), { groundWaits: ["for the project"], now: millis(aMove().phaseSince + 300_001) });
+    expect(nextStep(aMove(), waiting)).toMatchObject({ kind: "abort", why: { code: "TARGET_CANNOT_COMPARE" } });
+  });
+});
+
+describe("quieting the source", () => {
+  const fenced = () => {
+    const model = createModel([WEB]);
+    const move = aMove({ phase: "FENCE" });
+    for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+    return { model, move: inPhase(move, "QUIESCE", model.now) };
+  };
+
+  it("fences without pausing: automation and finalizers go, the epoch comes, and Argo CD is asked to look", () => {
+    const { model } = fenced();
+    const sight = sightOf(model.objects.source.get("web") as never);
+    expect(sight).toMatchObject({ isPaused: false, isAutomated: false, finalizers: [], epoch: MOVE_EPOCH, awaitsRefresh: true });
+  });
+
+  it("does not pause before Argo CD has looked, nor while a sync is under way, and ends one that only waits for its next attempt", () => {
+    const { model, move } = fenced();
+    expect(nextStep(move, model.look(move))).toMatchObject({ kind: "wait" });
+    model.act("source", "web", "look");
+    const web = model.objects.source.get("web") as never as Record<string, unknown>;
+    web["operation"] = { sync: {} };
+    web["status"] = { ...(web["status"] as object), operationState: { phase: "Running", operation: {} } };
+    expect(nextStep(move, model.look(move))).toMatchObject({ kind: "wait" });
+    expect(nextStep(move, model.look(move, { now: millis(model.now + 301_000) }))).toMatchObject({ kind: "write" });
+    web["status"] = {
+      ...(web["status"] as object),
+      operationState: { phase: "Running", operation: {}, finishedAt: "2026-01-01T00:00:00Z" },
+    };
+    const [write] = stepWrites(nextStep(move, model.look(move)));
+    expect(JSON.stringify(write)).toContain("Terminating");
+    delete web["operation"];
+    expect(nextStep(move, model.look(move)), "without an operation nothing is terminated").toMatchObject({ kind: "wait" });
+  });
+
+  it("lets loose again what was paused while a sync began, for a paused sync never ends", () => {
+    const { model, move } = fenced();
+    model.act("source", "web", "look");
+    for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+    const web = model.objects.source.get("web") as never as Record<string, unknown>;
+    expect(sightOf(web as never).isPaused).toBe(true);
+    web["operation"] = { sync: {} };
+    const [write] = stepWrites(nextStep(move, model.look(move)));
+    expect(write?.write).toMatchObject({ kind: "change" });
+    model.carry(write as never);
+    expect(sightOf(model.objects.source.get("web") as never).isPaused).toBe(false);
+  });
+});
+
+describe("revoking and granting", () => {
+  it("takes the right before it commits and gives it after, and asks until the refusal is proven", () => {
+    const model = createModel([WEB]);
+    const revoking = aMove({ phase: "REVOKE" });
+    for (const write of stepWrites(nextStep(revoking, model.look(revoking)))) model.carry(write);
+    expect(holderOf(model)).toBe("nobody");
+    expect(nextStep(revoking, model.look(revoking))).toMatchObject({ kind: "probe", whom: "source" });
+    expect(nextStep(revoking, model.look(revoking, { isRefusalProven: true }))).toMatchObject({ kind: "advance", to: "COMMIT" });
+    const granting = aMove({ phase: "GRANT" });
+    for (const write of stepWrites(nextStep(granting, model.look(granting)))) model.carry(write);
+    expect(holderOf(model)).toBe("target");
+  });
+
+  it("makes a register that is not there, so that nobody late can make it for the old owner", () => {
+    const model = createModel([WEB]);
+    model.register = undefined;
+    const move = aMove({ phase: "REVOKE" });
+    for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+    expect([holderOf(model), sightOf(model.register as never).epoch]).toEqual(["nobody", MOVE_EPOCH]);
+  });
+
+  it("never takes time for a refusal: it gives up where another binding lets the old owner write, or nobody answers", () => {
+    const model = createModel([WEB]);
+    const move = aMove({ phase: "REVOKE" });
+    for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+    const late = (ms: number) => ({ now: millis(move.phaseSince + ms) });
+    expect(nextStep(move, model.look(move, { answer: "allowed", ...late(59_000) }))).toMatchObject({ kind: "probe" });
+    expect(nextStep(move, model.look(move, { answer: "allowed", ...late(61_000) }))).toMatchObject({ why: { code: "REGISTER_BYPASSED" } });
+    expect(nextStep(move, model.look(move, { answer: "silent", ...late(301_000) }))).toMatchObject({ why: { code: "NO_REFUSAL" } });
+    expect(nextStep(move, model.look(move, { answer: "refused", ...late(3_600_000) }))).toMatchObject({ kind: "probe" });
+  });
+});
+
+describe("deletions and edits during a move", () => {
+  it("leave a deleted application's copy as it is, for its owner to delete after the move (I6)", () => {
+    const model = createModel([deleted(WEB, "cascade")]);
+    for (const write of stepWrites(nextStep(aMove(), model.look(aMove())))) model.carry(write);
+    const activating = aMove({ phase: "ACTIVATE" });
+    expect(nextStep(activating, model.look(activating))).toMatchObject({ kind: "advance", to: "VERIFY" });
+    expect(sightOf(model.objects.target.get("web") as never).isPaused).toBe(true);
+  });
+
+  it("activate what the row wants then, not what it wanted when the copy was made (I3, I6)", () => {
+    const before = createModel([WEB]);
+    for (const write of stepWrites(nextStep(aMove(), before.look(aMove())))) before.carry(write);
+    const edited = { ...WEB, desiredRevision: 3, spec: { ...WEB.spec, source: { ...WEB.spec.source, path: "other" } } };
+    const after = createModel([edited]);
+    after.objects.target.set("web", before.objects.target.get("web") as never);
+    const move = aMove({ phase: "ACTIVATE" });
+    for (const write of stepWrites(nextStep(move, after.look(move)))) after.carry(write);
+    expect(after.objects.target.get("web")?.["spec"]).toMatchObject({ source: { path: "other" }, syncPolicy: { automated: {} } });
+  });
+});
+
+it("empties the side it leaves only of what is not newer than the move", () => {
+  const model = createModel([WEB]);
+  const move = aMove({ phase: "CLEANUP", fromEpoch: EPOCH });
+  for (let round = 0; round < 3; round += 1) for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+  expect(model.objects.source.size).toBe(0);
+  expect(nextStep(move, model.look(move))).toEqual({ kind: "clear", side: "source" });
+});

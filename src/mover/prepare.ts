@@ -1,0 +1,80 @@
+import type { MoveBaseline } from "../domain/move.ts";
+import { escapePointer } from "../shard/diff-object.ts";
+import { type DesiredObject, type Manifest, manifestOf } from "../shard/managed-object.ts";
+import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "../shard/names.ts";
+import { asObject } from "../shard/parse-object.ts";
+import type { Sight } from "../shard/parse-sight.ts";
+import { copyStatus } from "./copy-status.ts";
+import { isNewer, type Pair } from "./pair.ts";
+import { change, DONE, FENCED, remove, type Verdict, wait, write } from "./verdict.ts";
+
+const ARGO_DOMAIN = "argocd.argoproj.io";
+/** Conditions with which Argo CD says that it cannot compare. */
+const BLIND: readonly string[] = ["ComparisonError", "InvalidSpecError", "UnknownError"];
+
+/**
+ * The next step that puts a copy of an application on the target: made paused, without anything that starts or deletes by itself,
+ * knowing what the source knows; then let loose to compare, which needs no right to write and warms its cache; then paused again.
+ */
+export function arrive({ name, desired, source, target }: Pair, epoch: number): Verdict {
+  if (source === undefined || desired === undefined) return DONE;
+  const foreign = source.finalizers.find((finalizer) => !finalizer.includes(ARGO_DOMAIN));
+  if (foreign !== undefined) {
+    const text = `the Application of ${name} has the finalizer ${foreign}, which is not Argo CD's: whoever set it has to take it off`;
+    return { kind: "abort", why: { code: "FOREIGN_FINALIZER", text } };
+  }
+  if (target === undefined) return write("target", { kind: "create", manifest: renderArrival(desired, source) });
+  if (isNewer(target, epoch)) return FENCED;
+  if (target.isDeleting || (target.epoch ?? 0) < epoch) return remove("target", target);
+  switch (target.arrival) {
+    case "created":
+      return change("target", target, [unpause, mark("comparing"), REFRESH]);
+    case "comparing":
+      return compared(source, target);
+    case "compared":
+    case undefined:
+      return DONE;
+  }
+}
+
+/** The copy of an application as it is made on the target. It stands before it can do anything. */
+export function renderArrival(desired: DesiredObject, source: Pick<Sight, "status">): Manifest {
+  const whole = manifestOf(desired);
+  const spec = asObject(whole["spec"]);
+  const { automated: _automated, ...syncPolicy } = asObject(spec["syncPolicy"]);
+  const { status, hash } = copyStatus(source);
+  const annotations = {
+    ...whole.metadata.annotations,
+    [ANNOTATION_PAUSE]: "true",
+    [ANNOTATION_ARRIVING]: "created",
+    [ANNOTATION_COPIED]: hash,
+  };
+  return { ...whole, metadata: { ...whole.metadata, annotations }, spec: { ...spec, syncPolicy }, status };
+}
+
+/** As the source is now, to be held against the target afterwards. */
+export function baselineOf(pairs: readonly Pair[]): readonly MoveBaseline[] {
+  return pairs.flatMap(({ name, source }) => {
+    const status = source?.report?.status;
+    if (status === undefined) return [];
+    const conditions = [...new Set(status.conditions.map(({ type }) => type))].sort();
+    return [{ name, sync: status.sync.status, health: status.health.status, conditions }];
+  });
+}
+
+const REFRESH = { op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_REFRESH)}`, value: "normal" } as const;
+const unpause = { op: "remove", path: `/metadata/annotations/${escapePointer(ANNOTATION_PAUSE)}` } as const;
+const pause = { op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_PAUSE)}`, value: "true" } as const;
+const mark = (arrival: string) =>
+  ({ op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_ARRIVING)}`, value: arrival }) as const;
+
+function compared(source: Sight, target: Sight): Verdict {
+  const { name } = target.at;
+  if (target.awaitsRefresh || target.report === undefined) return wait(`for the target to compare ${name}`);
+  const known = new Set(source.report?.status.conditions.map(({ type }) => type));
+  const { conditions, sync } = target.report.status;
+  const complaint = conditions.find(({ type }) => BLIND.includes(type) && !known.has(type));
+  if (complaint !== undefined) return wait(`for the target to be able to compare ${name}: ${complaint.message}`);
+  if (sync.status === "Unknown" && source.report?.status.sync.status !== "Unknown") return wait(`for the target to compare ${name}`);
+  return change("target", target, [pause, mark("compared")]);
+}

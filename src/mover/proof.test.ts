@@ -1,0 +1,61 @@
+import { expect, it } from "vitest";
+import { type Answer, isProven, judgeAnswer, NO_PROOF, nextProof, type TrialAnswer } from "./proof.ts";
+
+const FENCE_MS = 2_000;
+type Round = readonly [ms: number, a: Answer, b: Answer];
+/** Answers of the endpoints `a` and `b` at moments. */
+const after = (...rounds: readonly Round[]) =>
+  rounds.reduce(
+    (proof, [ms, a, b]) =>
+      nextProof(
+        proof,
+        [
+          { endpoint: "a", answer: a },
+          { endpoint: "b", answer: b },
+        ],
+        ms,
+      ),
+    NO_PROOF,
+  );
+const proven = (...rounds: readonly Round[]) => isProven(after(...rounds), ["a", "b"], FENCE_MS);
+
+it("takes three refusals of every endpoint over the fence time for proof, and no fewer", () => {
+  expect(proven([0, "refused", "refused"], [1000, "refused", "refused"], [2000, "refused", "refused"])).toBe(true);
+  expect(proven([0, "refused", "refused"], [1000, "refused", "refused"], [1999, "refused", "refused"])).toBe(false);
+  expect(proven([0, "refused", "refused"], [9000, "refused", "refused"])).toBe(false);
+});
+
+it("does not take silence for a refusal, and counts an endpoint anew after it answers", () => {
+  expect(proven([0, "refused", "silent"], [1000, "refused", "silent"], [60_000, "refused", "silent"])).toBe(false);
+  expect(proven([0, "refused", "refused"], [1000, "refused", "silent"], [2000, "refused", "refused"], [3000, "refused", "refused"])).toBe(
+    false,
+  );
+  expect(isProven(NO_PROOF, [], FENCE_MS)).toBe(false);
+});
+
+it("forgets all refusals of an endpoint that allows once", () => {
+  expect(proven([0, "refused", "refused"], [1000, "allowed", "refused"], [2000, "refused", "refused"])).toBe(false);
+});
+
+const USER = "system:serviceaccount:argosy-accounts:u-1";
+const CANNOT = `configmaps is forbidden: User "${USER}" cannot create resource "configmaps" in API group "" in the namespace "team-a"`;
+
+it.each<[string, boolean | undefined, TrialAnswer, Answer]>([
+  ["the authoriser's 403 and no right", false, { status: 403, message: CANNOT }, "refused"],
+  ["a quota's 403", false, { status: 403, message: 'configmaps "x" is forbidden: exceeded quota: small' }, "silent"],
+  ["an admission's 403 that quotes another user", false, { status: 403, message: 'User "somebody" cannot pass' }, "silent"],
+  [
+    "a right whose use is refused by a quota",
+    true,
+    { status: 403, message: 'configmaps "x" is forbidden: exceeded quota: small' },
+    "allowed",
+  ],
+  ["a right that works", true, { status: 201, message: "" }, "allowed"],
+  ["a right, and the authoriser's 403: a cache is behind", true, { status: 403, message: CANNOT }, "silent"],
+  ["no right and a write that works: a cache is behind", false, { status: 201, message: "" }, "silent"],
+  ["a token that is not accepted", true, { status: 401, message: "Unauthorized" }, "silent"],
+  ["no answer to the review", undefined, { status: 403, message: CANNOT }, "silent"],
+  ["no answer to the trial", false, { status: undefined, message: "" }, "silent"],
+])("reads %s", (_what, isAllowed, trial, answer) => {
+  expect(judgeAnswer(isAllowed, trial, USER)).toBe(answer);
+});

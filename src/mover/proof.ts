@@ -1,0 +1,67 @@
+/** What one API server said when an account asked whether it may write, and tried. */
+export type Answer =
+  /** Not allowed to ask for it, and the attempt was refused by the authoriser. */
+  | "refused"
+  | "allowed"
+  /** No answer, or one that proves nothing: a quota's refusal, a failing admission. */
+  | "silent";
+
+export interface EndpointAnswer {
+  readonly endpoint: string;
+  readonly answer: Answer;
+}
+
+/** A row of refusals of one endpoint without anything else between them, on a clock that only grows, in ms. */
+export interface Streak {
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly count: number;
+}
+
+/** By endpoint. An endpoint that did not refuse last has no streak. */
+export type Proof = ReadonlyMap<string, Streak>;
+
+export const NO_PROOF: Proof = new Map();
+/** Refusals that a streak needs at least. */
+const REFUSALS = 3;
+
+/** Counts a round of answers. An endpoint that was silent begins anew after it answers: it may carry out what it had queued. */
+export function nextProof(proof: Proof, answers: readonly EndpointAnswer[], nowMs: number): Proof {
+  return new Map(
+    answers.flatMap(({ endpoint, answer }) => {
+      if (answer !== "refused") return [];
+      const before = proof.get(endpoint) ?? { firstMs: nowMs, count: 0 };
+      return [[endpoint, { firstMs: before.firstMs, lastMs: nowMs, count: before.count + 1 }] as const];
+    }),
+  );
+}
+
+/** Whether each endpoint has refused often enough, over the fence time: a request admitted before has ended by then. */
+export function isProven(proof: Proof, endpoints: readonly string[], fenceMs: number): boolean {
+  return (
+    endpoints.length > 0 &&
+    endpoints.every((endpoint) => {
+      const streak = proof.get(endpoint);
+      return streak !== undefined && streak.count >= REFUSALS && streak.lastMs - streak.firstMs >= fenceMs;
+    })
+  );
+}
+
+/** What a trial write was answered with. */
+export interface TrialAnswer {
+  /** Absent: no answer came. */
+  readonly status: number | undefined;
+  readonly message: string;
+}
+
+/**
+ * Reads a review of access and a trial write together. Only the authoriser's refusal counts: it names the user and says "cannot";
+ * quotas and admission refuse with the same 403.
+ */
+export function judgeAnswer(isAllowed: boolean | undefined, trial: TrialAnswer, user: string): Answer {
+  if (isAllowed === undefined || trial.status === undefined) return "silent";
+  const isAuthorisers = trial.status === 403 && trial.message.includes(`User "${user}" cannot `);
+  if (!isAllowed && isAuthorisers) return "refused";
+  if (isAllowed && !isAuthorisers && trial.status !== 401) return "allowed";
+  return "silent";
+}

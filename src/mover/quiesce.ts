@@ -1,0 +1,93 @@
+import type { Millis } from "../domain/clock.ts";
+import { ANNOTATION_EPOCH } from "../domain/names.ts";
+import { escapePointer, type PatchOperation } from "../shard/diff-object.ts";
+import { ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "../shard/names.ts";
+import type { Sight } from "../shard/parse-sight.ts";
+import { copyStatus } from "./copy-status.ts";
+import { isNewer, type Pair } from "./pair.ts";
+import { renderArrival } from "./prepare.ts";
+import { change, DONE, FENCED, remove, type Verdict, wait, write } from "./verdict.ts";
+
+/** A sync that is under way when the source is fenced may go on for this long before it is terminated, in ms. */
+const TERMINATE_AFTER_MS = 5 * 60_000;
+/** Afterwards the source is paused whatever it does: the register, not its calm, keeps it from writing. In ms. */
+const QUIET_CAP_MS = 10 * 60_000;
+
+const annotation = (name: string): string => `/metadata/annotations/${escapePointer(name)}`;
+
+/**
+ * The write that fences an application on the source: what starts by itself and what deletes goes, the move's epoch comes, and Argo CD
+ * is asked to look once. Not paused: whatever it had decided before shows up before it takes that request off.
+ */
+export function fence(source: Sight | undefined, epoch: number): Verdict {
+  if (source === undefined) return DONE;
+  if (isNewer(source, epoch)) return FENCED;
+  if (source.isDeleting) return remove("source", source);
+  if (source.epoch === epoch) return DONE;
+  return change("source", source, [
+    ...(source.isAutomated ? [{ op: "remove", path: "/spec/syncPolicy/automated" } as const] : []),
+    ...strip(source),
+    ...(source.isPaused ? [{ op: "remove", path: annotation(ANNOTATION_PAUSE) } as const] : []),
+    { op: "add", path: annotation(ANNOTATION_EPOCH), value: String(epoch) },
+    { op: "add", path: annotation(ANNOTATION_REFRESH), value: "normal" },
+  ]);
+}
+
+export interface QuietTimes {
+  readonly now: Millis;
+  /** When the phase began. */
+  readonly since: Millis;
+}
+
+/**
+ * The next step that brings an application on the source to rest: Argo CD has looked, no sync is asked for or under way, and then it is
+ * paused. What was paused while something began is let loose again, for a paused sync never ends.
+ */
+export function quiet(source: Sight | undefined, epoch: number, { now, since }: QuietTimes): Verdict {
+  const fenced = fence(source, epoch);
+  if (source === undefined || fenced.kind !== "done") return fenced;
+  const elapsedMs = now - since;
+  const isCapped = elapsedMs > QUIET_CAP_MS;
+  if (source.isPaused && isUnderWay(source) && !isCapped)
+    return change("source", source, [{ op: "remove", path: annotation(ANNOTATION_PAUSE) }]);
+  if (source.isPaused) return source.finalizers.length > 0 ? change("source", source, strip(source)) : DONE;
+  const calm = isCapped ? DONE : calmDown(source, elapsedMs);
+  if (calm.kind !== "done") return calm;
+  return change("source", source, [...strip(source), { op: "add", path: annotation(ANNOTATION_PAUSE), value: "true" }]);
+}
+
+function calmDown(source: Sight, elapsedMs: number): Verdict {
+  if (source.awaitsRefresh) return wait(`for the source to look at ${source.at.name} once more`);
+  if (!isUnderWay(source)) return DONE;
+  return mayTerminate(source, elapsedMs) ? change("source", source, [TERMINATE]) : wait(`for the sync of ${source.at.name} to end`);
+}
+
+/** Gives the copy what the source says now that it is quiet; one that went meanwhile is made again. */
+export function hand({ desired, source, target }: Pair, epoch: number): Verdict {
+  if (source === undefined || desired === undefined) return DONE;
+  if (target === undefined) return write("target", { kind: "create", manifest: renderArrival(desired, source) });
+  if (isNewer(target, epoch)) return FENCED;
+  if (target.isDeleting || (target.epoch ?? 0) < epoch) return remove("target", target);
+  const { status, hash } = copyStatus(source);
+  if (target.copiedHash === hash) return DONE;
+  return change("target", target, [
+    { op: "add", path: "/status", value: status },
+    { op: "add", path: annotation(ANNOTATION_COPIED), value: hash },
+  ]);
+}
+
+const TERMINATE: PatchOperation = { op: "add", path: "/status/operationState/phase", value: "Terminating" };
+
+function strip(sight: Sight): readonly PatchOperation[] {
+  return sight.finalizers.length === 0 ? [] : [{ op: "add", path: "/metadata/finalizers", value: [] }];
+}
+
+function isUnderWay({ sync: { operation, state } }: Sight): boolean {
+  return operation !== undefined || state?.phase === "Running" || state?.phase === "Terminating";
+}
+
+/** A sync that waits for its next attempt does nothing: ended at once. Without an operation the phase would never leave Terminating. */
+function mayTerminate({ sync: { operation, state } }: Sight, elapsedMs: number): boolean {
+  if (operation === undefined || state?.phase !== "Running") return false;
+  return state.finishedAt !== undefined || elapsedMs > TERMINATE_AFTER_MS;
+}
