@@ -13,8 +13,8 @@ export interface Workspace {
   readonly state: "active" | "deleting";
 }
 
-/** Phases of a unit. All but `UNPLACED` and `IDLE` belong to a move or a deletion (design: moves). */
-export const UNIT_PHASES = ["UNPLACED", "IDLE"] as const;
+/** Phases of a unit. While it is MOVING, nobody but its move writes what stands for it on instances, or its registers. */
+export const UNIT_PHASES = ["UNPLACED", "IDLE", "MOVING"] as const;
 export type UnitPhase = (typeof UNIT_PHASES)[number];
 
 /** What is placed on an instance: a workspace, or one part (bucket) of a split one. */

@@ -7,6 +7,7 @@ import type { FleetStore } from "./fleet/port.ts";
 import type { IntentStore } from "./intent/port.ts";
 import type { LoadStore } from "./load/port.ts";
 import type { MemberStore } from "./member/port.ts";
+import type { MoveStore } from "./move/port.ts";
 import type { OperationStore } from "./operation/port.ts";
 import type { PlacementStore } from "./placement/port.ts";
 import type { PlanStore } from "./plan/port.ts";
@@ -40,6 +41,7 @@ export interface Store {
   readonly members: MemberStore;
   readonly plans: PlanStore;
   readonly splits: SplitStore;
+  readonly moves: MoveStore;
   readonly retention: RetentionStore;
   readonly tokens: TokenStore;
   readonly changes: ChangeFeed;

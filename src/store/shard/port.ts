@@ -62,6 +62,8 @@ export interface ShardStore {
   readUnit(id: UnitId, signal: AbortSignal): Promise<DesiredUnit | undefined>;
   /** Units the instance holds, sorted by id. */
   listOwned(instanceId: InstanceId, signal: AbortSignal): Promise<readonly OwnedUnit[]>;
+  /** Units whose account the instance may act as: those it holds, and those that live moves bring or take away. Sorted. */
+  listActing(instanceId: InstanceId, signal: AbortSignal): Promise<readonly UnitId[]>;
   /** Every application that belongs on the instance, deleted ones that still wait for their end included. */
   listApplications(
     instanceId: InstanceId,

@@ -11,6 +11,7 @@ import { createFleetStore } from "./fleet.ts";
 import { createIntentStore } from "./intents.ts";
 import { createLoadStore } from "./loads.ts";
 import { createMemberStore } from "./members.ts";
+import { createMoveStore } from "./moves.ts";
 import { createOperationStore } from "./operations.ts";
 import { createPlacementStore } from "./placements.ts";
 import { createPlanStore } from "./plans.ts";
@@ -53,6 +54,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     members: createMemberStore(transact),
     plans: createPlanStore(transact),
     splits: createSplitStore(transact),
+    moves: createMoveStore(transact),
     retention: createRetentionStore(transact),
     tokens: createTokenStore(transact),
     changes: feed,

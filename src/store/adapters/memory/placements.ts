@@ -6,6 +6,7 @@ import type { PlacementUnit } from "../../../domain/workspace.ts";
 import { WAITING_FOR_INSTANCE, WAITING_FOR_ROOM } from "../../operation/messages.ts";
 import type { FirstPlacement, FleetSnapshot, PlacementOutcome, PlacementRefusal, PlacementStore } from "../../placement/port.ts";
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
+import { arrivingAt } from "./live-moves.ts";
 import { amendOpen } from "./operations-log.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
@@ -34,7 +35,9 @@ function siblingsOf(tables: Tables, { id, workspaceId }: PlacementUnit): readonl
 }
 
 export function loadOf(tables: Tables, instanceId: InstanceId): LoadVector {
-  return tables.units.where("owner", instanceId).reduce((sum, { unit }) => addLoad(sum, unit.load), ZERO_LOAD);
+  const held = tables.units.where("owner", instanceId).map(({ unit }) => unit);
+  const arriving = arrivingAt(tables, instanceId).flatMap((id) => tables.units.get(id)?.unit ?? []);
+  return [...new Set([...held, ...arriving])].reduce((sum, { load }) => addLoad(sum, load), ZERO_LOAD);
 }
 
 function readFleet(tables: Tables, className: string): FleetSnapshot {

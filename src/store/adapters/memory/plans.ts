@@ -4,6 +4,7 @@ import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
 import type { MoveOutcome, PlanFacts, PlanStore, UnitFacts, UnitMove } from "../../plan/port.ts";
 import { applicationsOf, objectKey, putUnit, workspaceOf } from "./applications.ts";
 import { environmentNamed } from "./environments.ts";
+import { liveMoveOf } from "./live-moves.ts";
 import { changeViews, loadOf } from "./placements.ts";
 import type { Tables, Transact, Transaction, UnitRow } from "./tables.ts";
 
@@ -94,7 +95,7 @@ function commitMove(transaction: Transaction, move: UnitMove): MoveOutcome {
   if (row === undefined) return { kind: "stale" };
   if (target === undefined) return { kind: "full" };
   const { unit } = row;
-  if (unit.owner !== move.from || unit.epoch !== move.epoch) return { kind: "stale" };
+  if (unit.owner !== move.from || unit.epoch !== move.epoch || liveMoveOf(tables, unit.id) !== undefined) return { kind: "stale" };
   if (isDeployed(tables, row)) return { kind: "deployed" };
   const load = addLoad(loadOf(tables, move.to), unit.load);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= move.ceiling[dimension]);

@@ -19,6 +19,13 @@ export function createShardStore(transact: Transact): ShardStore {
       transact(signal, ({ tables }) =>
         ownedBy(tables, instanceId).map(({ id, epoch, workspaceId }) => ({ unitId: id, epoch, workspaceId })),
       ),
+    listActing: (instanceId, signal) =>
+      transact(signal, ({ tables }) => {
+        const held = ownedBy(tables, instanceId).map(({ id }) => id);
+        const live = [...tables.moves.values()].filter(({ endedAt, phase }) => endedAt === undefined && phase !== "WAITING");
+        const moving = live.filter(({ from, to }) => from === instanceId || to === instanceId).map(({ unitId }) => unitId);
+        return [...new Set([...held, ...moving])].sort();
+      }),
     listApplications: (instanceId, signal) =>
       transact(signal, ({ tables }) => {
         const rows = ownedBy(tables, instanceId).flatMap((unit) =>

@@ -10,6 +10,7 @@ import type {
   EnvironmentId,
   InstanceId,
   MemberId,
+  MoveId,
   OperationId,
   PlanId,
   RepositoryCredentialId,
@@ -17,6 +18,7 @@ import type {
   WorkspaceId,
 } from "../../../domain/ids.ts";
 import type { Instance } from "../../../domain/instance.ts";
+import type { Move } from "../../../domain/move.ts";
 import type { Operation } from "../../../domain/operation.ts";
 import type { StoredPlan } from "../../../domain/plan.ts";
 import type { RepositoryCredential } from "../../../domain/repository-credential.ts";
@@ -90,6 +92,7 @@ export interface Tables {
   readonly splits: Map<WorkspaceId, Pick<SplitRow, "parts" | "openPart" | "roomySince" | "deal">>;
   /** Oldest first. */
   readonly unitMoves: (DoneMove & { readonly class: string })[];
+  readonly moves: Map<MoveId, Move>;
   readonly freezes: Map<string, Freeze>;
   readonly credentials: Map<CredentialId, CredentialRow>;
   readonly repositoryCredentials: IndexedTable<RepositoryCredentialId, RepositoryCredential, "workspace" | "uid">;
@@ -125,6 +128,7 @@ export function createTables(): Tables {
     plans: new Map(),
     splits: new Map(),
     unitMoves: [],
+    moves: new Map(),
     freezes: new Map(),
     credentials: new Map(),
     repositoryCredentials: createIndexedTable({ workspace: ({ workspaceId }) => workspaceId, uid: ({ uid }) => uid }),

@@ -24,6 +24,7 @@ import { recordDeployments } from "./intents/record-deployments.ts";
 import { recordWorkspaceEnds } from "./intents/record-workspace-ends.ts";
 import { createLoadStore } from "./loads/loads.ts";
 import { MIGRATIONS } from "./migrations/source.ts";
+import { createMoveStore } from "./moves/moves.ts";
 import { commitFirstPlacement } from "./placements/commit-first-placement.ts";
 import { readFleetOfClass } from "./placements/read-fleet.ts";
 import { listUnplaced, readUnitsOf, readUnitWithWorkspace } from "./placements/read-units.ts";
@@ -36,7 +37,7 @@ import { acknowledge } from "./shards/acknowledge.ts";
 import { forgetApplications } from "./shards/forget-applications.ts";
 import { forgetObjects } from "./shards/forget-objects.ts";
 import { forgetWorkspace } from "./shards/forget-workspace.ts";
-import { listApplications, listLagging, listOwned } from "./shards/list-by-instance.ts";
+import { listActing, listApplications, listLagging, listOwned } from "./shards/list-by-instance.ts";
 import { readApplications } from "./shards/read-applications.ts";
 import { readUnit } from "./shards/read-unit.ts";
 import { recordProgress } from "./shards/record-progress.ts";
@@ -139,6 +140,7 @@ function storesOn(
     members: createMemberStore(database),
     plans: createPlanStore(database, ids),
     splits: createSplitStore(database, clock, ids),
+    moves: createMoveStore(database, clock, ids),
     retention: createRetentionStore(database),
     tokens: createTokenStore(database, clock),
   };
@@ -175,6 +177,7 @@ function shardsOn(database: Database, clock: Clock): ShardStore {
     readApplications: (ids, signal) => readApplications(database, ids, signal),
     readUnit: (id, signal) => readUnit(database, id, signal),
     listOwned: (instanceId, signal) => listOwned(database, instanceId, signal),
+    listActing: (instanceId, signal) => listActing(database, instanceId, signal),
     listApplications: (instanceId, signal) => listApplications(database, instanceId, signal),
     listLagging: (instanceId, limit, signal) => listLagging(database, instanceId, limit, signal),
     acknowledge: (objects, signal) => acknowledge(database, clock, objects, signal),

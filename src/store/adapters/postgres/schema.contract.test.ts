@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DECISION_KINDS } from "../../../domain/decision.ts";
 import { ENVIRONMENT_STATES } from "../../../domain/environment.ts";
 import { INSTANCE_STATES } from "../../../domain/instance.ts";
+import { MOVE_KINDS, MOVE_PHASES } from "../../../domain/move.ts";
 import { OPERATION_KINDS, OPERATION_STATES } from "../../../domain/operation.ts";
 import { MOVE_REASONS, PLAN_GOALS } from "../../../domain/plan.ts";
 import { SHARD_KINDS } from "../../../domain/shard-object.ts";
@@ -37,6 +38,9 @@ const LISTS: readonly (readonly [constraint: string, values: readonly string[]])
   ["run_phase", RUN_PHASES],
   ["plan_goal", PLAN_GOALS],
   ["move_reason", MOVE_REASONS],
+  ["live_move_reason", MOVE_REASONS],
+  ["move_phase", MOVE_PHASES],
+  ["move_kind", MOVE_KINDS],
 ];
 
 describe("values the schema allows", () => {

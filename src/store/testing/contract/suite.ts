@@ -8,6 +8,7 @@ import { describeFleet } from "./fleet.ts";
 import { describeIntents } from "./intents.ts";
 import { describeLoads } from "./loads.ts";
 import { describeMembers } from "./members.ts";
+import { describeMoves } from "./moves.ts";
 import { describePlacements } from "./placements.ts";
 import { describePlans } from "./plans.ts";
 import { describeProgress } from "./progress.ts";
@@ -34,6 +35,7 @@ const PARTS = [
   describeFleet,
   describeLoads,
   describeMembers,
+  describeMoves,
   describePlans,
   describeSplits,
   describeRetention,

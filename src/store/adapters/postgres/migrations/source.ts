@@ -13,6 +13,7 @@ import { loads } from "./013-loads.ts";
 import { plans } from "./014-plans.ts";
 import { repairs } from "./015-repairs.ts";
 import { splits } from "./020-splits.ts";
+import { moves } from "./021-moves.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -36,6 +37,7 @@ export const MIGRATIONS: readonly Migration[] = [
   plans,
   repairs,
   splits,
+  moves,
 ];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */

@@ -5,10 +5,10 @@ import { DECISION_COLUMNS } from "../views/decisions.ts";
  * $5 the loads it may have, $6 to $12 the decision (`decisionValues`), of which $7 is when, $13 what waiting operations say.
  */
 
-/** `held`: what the instance holds. */
+/** `held`: what the instance holds, and what live moves bring. */
 export const HELD = `held as materialized (
   select coalesce(sum(load[1]), 0) as l1, coalesce(sum(load[2]), 0) as l2, coalesce(sum(load[3]), 0) as l3, coalesce(sum(load[4]), 0) as l4, coalesce(sum(load[5]), 0) as l5
-    from placement_unit where owner = $1
+    from placement_unit where owner = $1 or id in (select unit from move where to_instance = $1 and ended_at is null)
 )`;
 
 /** Whether a unit `u` may go there, beside what is `held` as `h`: there is room, and no other part of its workspace. */

@@ -28,7 +28,8 @@ const COMMIT: Statement = {
   name: "commit_move",
   text: `
 with ${HELD}, unit as materialized (
-  select u.*, ${IS_DEPLOYED} as is_deployed from placement_unit u where u.id = $2 and u.owner = $14 and u.epoch = $3
+  select u.*, ${IS_DEPLOYED} as is_deployed from placement_unit u
+   where u.id = $2 and u.owner = $14 and u.epoch = $3 and not exists (select from move m where m.unit = u.id and m.ended_at is null)
 ), placed as (
   update placement_unit u
      set owner = $1, epoch = nextval('epoch_seq'), phase = 'IDLE', row_version = u.row_version + 1

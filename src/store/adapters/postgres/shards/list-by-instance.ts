@@ -7,6 +7,15 @@ const OWNED: Statement = {
   text: `select id as "unitId", epoch, workspace as "workspaceId" from placement_unit where owner = $1 order by id`,
 };
 
+const ACTING: Statement = {
+  name: "list_acting",
+  text: `
+select id from placement_unit where owner = $1
+ union
+select unit from move where ended_at is null and phase <> 'WAITING' and (from_instance = $1 or to_instance = $1)
+ order by 1`,
+};
+
 const APPLICATIONS: Statement = {
   name: "list_applications_of_instance",
   text: `
@@ -43,6 +52,10 @@ export interface ApplicationAt {
 
 export function listOwned(database: Database, instanceId: InstanceId, signal: AbortSignal): Promise<readonly OwnedUnit[]> {
   return database.run<OwnedUnit>(OWNED, [instanceId], signal);
+}
+
+export async function listActing(database: Database, instanceId: InstanceId, signal: AbortSignal): Promise<readonly UnitId[]> {
+  return (await database.run<{ readonly id: UnitId }>(ACTING, [instanceId], signal)).map(({ id }) => id);
 }
 
 export function listApplications(database: Database, instanceId: InstanceId, signal: AbortSignal): Promise<readonly ApplicationAt[]> {

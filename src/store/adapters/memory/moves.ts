@@ -1,0 +1,148 @@
+import type { MoveId, UnitId } from "../../../domain/ids.ts";
+import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
+import type { Move, MovePhase } from "../../../domain/move.ts";
+import { PHASES } from "../../../domain/move-phases.ts";
+import type { PlacementUnit } from "../../../domain/workspace.ts";
+import type { MoveAdvance, MoveBeginning, MoveRequest, MoveStore, MoveWish } from "../../move/port.ts";
+import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
+import { applicationsOf, objectKey, putUnit } from "./applications.ts";
+import { liveMoveOf } from "./live-moves.ts";
+import { changeViews, loadOf } from "./placements.ts";
+import type { Transact, Transaction } from "./tables.ts";
+
+export function createMoveStore(transact: Transact): MoveStore {
+  return {
+    request: (wish, signal) => transact(signal, (transaction) => request(transaction, wish)),
+    begin: (id, signal) => transact(signal, (transaction) => begin(transaction, id)),
+    advance: (id, advance, signal) =>
+      transact(signal, (transaction) => {
+        const move = transaction.tables.moves.get(id);
+        if (move?.phase !== advance.from) return false;
+        enter(transaction, move, advance);
+        if (PHASES[advance.from].holdsUnit && !PHASES[advance.to].holdsUnit) free(transaction, move.unitId);
+        return true;
+      }),
+    note: (id, phase, message, signal) =>
+      transact(signal, ({ tables }) => {
+        const move = tables.moves.get(id);
+        if (move?.phase === phase) tables.moves.set(id, { ...move, message });
+      }),
+    commit: (id, decision, signal) =>
+      transact(signal, (transaction) => {
+        const move = transaction.tables.moves.get(id);
+        if (move?.phase !== "COMMIT") return false;
+        const { unitId, from, to, reason, toEpoch } = move;
+        const unit = seat(transaction, unitId, { owner: to, epoch: toEpoch });
+        transaction.tables.unitMoves.push({ unit: unitId, class: unit?.class ?? "", from, to, reason, at: decision.at });
+        transaction.tables.decisions.push(decision);
+        enter(transaction, move, { to: "GRANT", message: "" });
+        return true;
+      }),
+    abort: (id, { message, decision }, signal) =>
+      transact(signal, (transaction) => {
+        const { tables } = transaction;
+        const move = tables.moves.get(id);
+        if (move === undefined || !PHASES[move.phase].isRevocable) return false;
+        const isWaiting = move.phase === "WAITING";
+        if (!isWaiting) {
+          tables.lastEpoch += 1;
+          seat(transaction, move.unitId, { owner: move.from, epoch: tables.lastEpoch, phase: "IDLE" });
+          tables.decisions.push(decision);
+        }
+        enter(transaction, move, { to: isWaiting ? "ABORTED" : "ABORT", message });
+        return true;
+      }),
+    read: (id, signal) => transact(signal, ({ tables }) => tables.moves.get(id)),
+    list: ({ isLive, unitId }, limit, signal) =>
+      transact(signal, ({ tables }) => {
+        const wanted = [...tables.moves.values()].filter(
+          (move) => (isLive !== true || move.endedAt === undefined) && (unitId === undefined || move.unitId === unitId),
+        );
+        return wanted.sort((a, b) => b.createdAt - a.createdAt || (a.id > b.id ? -1 : 1)).slice(0, limit);
+      }),
+    listApplications: (unitId, signal) =>
+      transact(signal, ({ tables }) =>
+        applicationsOf(tables, unitId)
+          .map(({ application }) => application.id)
+          .sort(),
+      ),
+  };
+}
+
+function request({ tables, notify }: Transaction, wish: MoveWish): MoveRequest {
+  const unit = tables.units.get(wish.unitId)?.unit;
+  const target = tables.instances.get(wish.to);
+  if (unit === undefined) return { kind: "stale" };
+  if (target === undefined) return { kind: "full" };
+  const live = liveMoveOf(tables, unit.id);
+  if (live?.id === wish.id) return { kind: "requested" };
+  if (live !== undefined) return { kind: "moving", id: live.id };
+  if (unit.owner === undefined || unit.owner === wish.to || unit.epoch !== wish.epoch) return { kind: "stale" };
+  const load = addLoad(loadOf(tables, wish.to), unit.load);
+  const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= wish.ceiling[dimension]);
+  if (target.state !== "ACTIVE" || !fits) return { kind: "full" };
+  const { id, unitId, to, epoch: fromEpoch, kind, reason, plan, reverses, actor, decision } = wish;
+  const { at } = decision;
+  tables.moves.set(id, {
+    ...{ id, unitId, from: unit.owner, to, fromEpoch, toEpoch: 0, phase: "WAITING", phaseSince: at, kind, reason, plan, reverses, actor },
+    ...{ createdAt: at, endedAt: undefined, message: "", baseline: [], marks: [{ phase: "WAITING", at }] },
+  });
+  tables.decisions.push(decision);
+  notify("move", id);
+  return { kind: "requested" };
+}
+
+function begin(transaction: Transaction, id: MoveId): MoveBeginning {
+  const { tables, notify } = transaction;
+  const move = tables.moves.get(id);
+  if (move?.phase !== "WAITING") return "stale";
+  const row = tables.units.get(move.unitId);
+  if (row?.unit.owner !== move.from || row.unit.epoch !== move.fromEpoch || row.unit.phase !== "IDLE") {
+    enter(transaction, move, { to: "ABORTED", message: "the unit was moved or changed before its turn came" });
+    return "dropped";
+  }
+  if (applicationsOf(tables, move.unitId).some(({ application }) => application.deletedAt !== undefined)) return "leaving";
+  tables.lastEpoch += 1;
+  enter(transaction, { ...move, toEpoch: tables.lastEpoch }, { to: "PREPARE", message: "" });
+  putUnit(tables, { ...row, unit: { ...row.unit, phase: "MOVING", rowVersion: row.unit.rowVersion + 1 } });
+  notify("unit", move.unitId);
+  return "begun";
+}
+
+type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };
+
+function enter({ tables, notify, now }: Transaction, move: Move, { to, message, baseline }: Entering): void {
+  const at = now();
+  tables.moves.set(move.id, {
+    ...move,
+    ...{ phase: to, phaseSince: at, message, baseline: baseline ?? move.baseline, marks: [...move.marks, { phase: to, at }] },
+    endedAt: PHASES[to].isLive ? undefined : at,
+  });
+  notify("move", move.id);
+}
+
+function free({ tables, notify }: Transaction, unitId: UnitId): void {
+  const row = tables.units.get(unitId);
+  if (row?.unit.phase !== "MOVING") return;
+  putUnit(tables, { ...row, unit: { ...row.unit, phase: "IDLE", rowVersion: row.unit.rowVersion + 1 } });
+  notify("unit", unitId);
+  for (const { application } of applicationsOf(tables, unitId)) notify("application", application.id);
+}
+
+/** Gives a unit its owner and epoch; what was acknowledged of it, wherever, says nothing any more. */
+function seat(
+  transaction: Transaction,
+  unitId: UnitId,
+  change: Pick<PlacementUnit, "owner" | "epoch"> & Partial<PlacementUnit>,
+): PlacementUnit | undefined {
+  const { tables, notify } = transaction;
+  const row = tables.units.get(unitId);
+  if (row === undefined) return undefined;
+  const subjects = [unitId, ...applicationsOf(tables, unitId).map(({ application }) => application.id)];
+  for (const subject of subjects) for (const object of tables.objects.where("subject", subject)) tables.objects.drop(objectKey(object));
+  putUnit(tables, { ...row, unit: { ...row.unit, ...change, rowVersion: row.unit.rowVersion + 1 } });
+  notify("unit", unitId);
+  const { owner } = change;
+  changeViews(transaction, unitId, { ...(owner === undefined ? {} : { instanceId: owner }), message: WAITING_FOR_INSTANCE });
+  return row.unit;
+}

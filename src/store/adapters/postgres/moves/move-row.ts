@@ -1,0 +1,56 @@
+import type { Millis } from "../../../../domain/clock.ts";
+import type { InstanceId, MoveId, PlanId, UnitId } from "../../../../domain/ids.ts";
+import type { Move } from "../../../../domain/move.ts";
+import type { Run, Statement } from "../database.ts";
+
+const COLUMNS = `m.id, m.unit, m.from_instance, m.to_instance, m.from_epoch, m.to_epoch, m.phase, m.phase_since, m.kind, m.reason, m.plan,
+       m.reverses, m.actor, m.created_at, m.ended_at, m.message, m.baseline, m.marks`;
+
+export interface MoveRow extends Pick<Move, "phase" | "kind" | "reason" | "actor" | "message" | "baseline" | "marks"> {
+  readonly id: MoveId;
+  readonly unit: UnitId;
+  readonly from_instance: InstanceId;
+  readonly to_instance: InstanceId;
+  readonly from_epoch: number;
+  readonly to_epoch: number | null;
+  readonly phase_since: Millis;
+  readonly plan: PlanId | null;
+  readonly reverses: MoveId | null;
+  readonly created_at: Millis;
+  readonly ended_at: Millis | null;
+}
+
+export const READ: Statement = { name: "read_move", text: `select ${COLUMNS} from move m where m.id = $1` };
+
+export const LIST: Statement = {
+  name: "list_moves",
+  text: `
+select ${COLUMNS} from move m
+ where ($1::boolean is not true or m.ended_at is null) and ($2::text is null or m.unit = $2)
+ order by m.created_at desc, m.id desc
+ limit $3`,
+};
+
+const LOCK_UNIT: Statement = {
+  name: "lock_unit_of_move",
+  text: "select id from placement_unit where id = (select unit from move where id = $1) for no key update",
+};
+
+const LOCK_MOVE: Statement = { name: "lock_move_row", text: `select ${COLUMNS} from move m where m.id = $1 for update` };
+
+/** The move, for this transaction alone; its unit is locked before it, as everywhere. */
+export async function lockMove(run: Run, id: MoveId): Promise<Move | undefined> {
+  await run(LOCK_UNIT, [id]);
+  const [row] = await run<MoveRow>(LOCK_MOVE, [id]);
+  return row === undefined ? undefined : moveOf(row);
+}
+
+export function moveOf(row: MoveRow): Move {
+  const { id, phase, kind, reason, actor, message, baseline, marks } = row;
+  return {
+    ...{ id, unitId: row.unit, from: row.from_instance, to: row.to_instance, fromEpoch: row.from_epoch, toEpoch: row.to_epoch ?? 0 },
+    ...{ phase, phaseSince: row.phase_since, kind, reason, actor, message, baseline, marks },
+    ...{ plan: row.plan ?? undefined, reverses: row.reverses ?? undefined },
+    ...{ createdAt: row.created_at, endedAt: row.ended_at ?? undefined },
+  };
+}

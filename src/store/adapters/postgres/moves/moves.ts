@@ -1,0 +1,133 @@
+import type { Clock, Millis } from "../../../../domain/clock.ts";
+import type { ApplicationId, MoveId, UnitId } from "../../../../domain/ids.ts";
+import type { MovePhase } from "../../../../domain/move.ts";
+import { PHASES } from "../../../../domain/move-phases.ts";
+import type { MoveAdvance, MoveBeginning, MoveStore } from "../../../move/port.ts";
+import type { Database, Run, Statement } from "../database.ts";
+import { instant, text } from "../sql-values.ts";
+import type { DecisionIds } from "../views/decisions.ts";
+import { abortMove, commitLiveMove } from "./change-owner.ts";
+import { LIST, lockMove, type MoveRow, moveOf, READ } from "./move-row.ts";
+import { requestMove } from "./request-move.ts";
+
+/** Leaves the unit alone that was moved, or has an application that leaves: 0 or 1 of each. */
+const BEGIN_UNIT: Statement = {
+  name: "begin_move_of_unit",
+  text: `
+with unit as materialized (
+  select u.id, exists (select from application a where a.unit = u.id and a.deleted_at is not null) as is_leaving
+    from placement_unit u where u.id = $1 and u.owner = $2 and u.epoch = $3 and u.phase = 'IDLE'
+), taken as (
+  update placement_unit u set phase = 'MOVING', row_version = u.row_version + 1 from unit n where u.id = n.id and not n.is_leaving returning u.id
+)
+select n.is_leaving, (select count(pg_notify('argosy', 'unit:' || id)) from taken) as sent from unit n`,
+};
+
+const TAKE_EPOCH: Statement = { name: "take_epoch_for_move", text: "update move set to_epoch = nextval('epoch_seq') where id = $1" };
+
+/** A new phase, from now on; what is said where it is not given stays. */
+const ENTER: Statement = {
+  name: "enter_move_phase",
+  text: `
+with entered as (
+  update move
+     set phase = $2, phase_since = $3, message = $4, baseline = coalesce($5::json, baseline), ended_at = case when $6 then $3::timestamptz end,
+         marks = (marks::jsonb || jsonb_build_object('phase', $2::text, 'at', $7::bigint))::json
+   where id = $1
+  returning id
+)
+select count(pg_notify('argosy', 'move:' || id)) as sent from entered`,
+};
+
+const FREE_UNIT: Statement = {
+  name: "free_moved_unit",
+  text: `
+with freed as (
+  update placement_unit set phase = 'IDLE', row_version = row_version + 1 where id = $1 and phase = 'MOVING' returning id
+)
+select count(pg_notify('argosy', h.hint)) as sent
+  from (select 'unit:' || id from freed union all select 'application:' || a.id from freed f join application a on a.unit = f.id) as h (hint)`,
+};
+
+const NOTE: Statement = { name: "note_move", text: "update move set message = $3 where id = $1 and phase = $2 and message <> $3" };
+
+const APPLICATIONS: Statement = { name: "list_applications_of_unit", text: "select id from application where unit = $1 order by id" };
+
+export function createMoveStore(database: Database, clock: Clock, ids: DecisionIds): MoveStore {
+  return {
+    request: (wish, signal) => requestMove(database, ids, wish, signal),
+    begin: (id, signal) => begin(database, id, clock.now(), signal),
+    advance: (id, advance, signal) =>
+      database.transaction(
+        "advance_move",
+        async (run) => {
+          const move = await lockMove(run, id);
+          if (move?.phase !== advance.from) return false;
+          await enter(run, id, advance, clock.now());
+          if (PHASES[advance.from].holdsUnit && !PHASES[advance.to].holdsUnit) await run(FREE_UNIT, [move.unitId]);
+          return true;
+        },
+        signal,
+      ),
+    note: async (id, phase, message, signal) => void (await database.run(NOTE, [id, phase, text(message)], signal)),
+    commit: (id, decision, signal) =>
+      database.transaction(
+        "commit_live_move",
+        async (run) => {
+          const move = await lockMove(run, id);
+          if (move?.phase !== "COMMIT") return false;
+          await commitLiveMove(run, ids, { move, decision });
+          await enter(run, id, { to: "GRANT", message: "" }, clock.now());
+          return true;
+        },
+        signal,
+      ),
+    abort: (id, { message, decision }, signal) =>
+      database.transaction(
+        "abort_move",
+        async (run) => {
+          const move = await lockMove(run, id);
+          if (move === undefined || !PHASES[move.phase].isRevocable) return false;
+          if (move.phase !== "WAITING") await abortMove(run, ids, { move, decision });
+          await enter(run, id, { to: move.phase === "WAITING" ? "ABORTED" : "ABORT", message }, clock.now());
+          return true;
+        },
+        signal,
+      ),
+    async read(id, signal) {
+      const [row] = await database.run<MoveRow>(READ, [text(id) as MoveId], signal);
+      return row === undefined ? undefined : moveOf(row);
+    },
+    list: async ({ isLive, unitId }, limit, signal) =>
+      (await database.run<MoveRow>(LIST, [isLive ?? null, unitId ?? null, limit], signal)).map(moveOf),
+    listApplications: async (unitId: UnitId, signal) =>
+      (await database.run<{ readonly id: ApplicationId }>(APPLICATIONS, [unitId], signal)).map(({ id }) => id),
+  };
+}
+
+async function begin(database: Database, id: MoveId, now: Millis, signal: AbortSignal): Promise<MoveBeginning> {
+  return database.transaction<MoveBeginning>(
+    "begin_move",
+    async (run) => {
+      const move = await lockMove(run, id);
+      if (move?.phase !== "WAITING") return "stale";
+      const [unit] = await run<{ readonly is_leaving: boolean }>(BEGIN_UNIT, [move.unitId, move.from, move.fromEpoch]);
+      if (unit === undefined) {
+        await enter(run, id, { to: "ABORTED", message: "the unit was moved or changed before its turn came" }, now);
+        return "dropped";
+      }
+      if (unit.is_leaving) return "leaving";
+      await run(TAKE_EPOCH, [id]);
+      await enter(run, id, { to: "PREPARE", message: "" }, now);
+      return "begun";
+    },
+    signal,
+  );
+}
+
+type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };
+
+function enter(run: Run, id: MoveId, { to, message, baseline }: Entering, now: Millis): Promise<readonly unknown[]> {
+  const kept = baseline === undefined ? null : JSON.stringify(baseline);
+  return run(ENTER, [id, to, instant(now), text(message), kept, !PHASES[to].isLive, now]);
+}

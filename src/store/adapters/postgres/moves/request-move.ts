@@ -1,0 +1,65 @@
+import type { MoveId } from "../../../../domain/ids.ts";
+import type { MoveRequest, MoveWish } from "../../../move/port.ts";
+import type { Database, Statement } from "../database.ts";
+import { FITS, HELD } from "../placements/seating.ts";
+import { loadValues } from "../rows.ts";
+import { numbers, text } from "../sql-values.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
+
+/** The instance's lock makes arrivals take turns, the unit's keeps others from moving it. */
+const LOCK: Statement = {
+  name: "lock_live_move",
+  text: "select i.state from instance i cross join placement_unit u where i.id = $1 and u.id = $2 for no key update of i, u",
+};
+
+const EXISTS: Statement = { name: "exists_unit_of_move", text: "select id from placement_unit where id = $1" };
+
+const REQUEST: Statement = {
+  name: "request_move",
+  text: `
+with ${HELD}, live as materialized (
+  select id from move where unit = $2 and ended_at is null
+), unit as materialized (
+  select * from placement_unit u where u.id = $2 and u.epoch = $3 and u.owner <> $1
+), made as (
+  insert into move (id, unit, from_instance, to_instance, from_epoch, phase, phase_since, kind, reason, plan, reverses, actor, created_at, marks)
+  select $13, u.id, u.owner, $1, u.epoch, 'WAITING', $7, $14, $15, $16, $17, $18, $7, json_build_array(json_build_object('phase', 'WAITING', 'at', $19::bigint))
+    from unit u cross join held h
+   where not exists (select from live) and ${FITS}
+  returning id
+), journal as (
+  insert into decision (${DECISION_COLUMNS})
+  select $6, $7, $8, $9, $10, $11, $12::json from made
+)
+select (select id from live) as live, (select count(*) from unit) as candidates, (select count(*) from made) as made,
+       (select count(pg_notify('argosy', 'move:' || id)) from made) as sent`,
+};
+
+interface Row {
+  readonly live: MoveId | null;
+  readonly candidates: number;
+  readonly made: number;
+}
+
+export function requestMove(database: Database, ids: DecisionIds, wish: MoveWish, signal: AbortSignal): Promise<MoveRequest> {
+  const { id, unitId, to, epoch, kind, reason, plan, reverses, actor, ceiling, decision } = wish;
+  return database.transaction<MoveRequest>(
+    "request_move",
+    async (run) => {
+      const [seat] = await run<{ readonly state: string }>(LOCK, [to, unitId]);
+      if (seat === undefined) return (await run(EXISTS, [unitId])).length > 0 ? { kind: "full" } : { kind: "stale" };
+      const about = [to, unitId, epoch, seat.state, numbers(loadValues(ceiling)), ...decisionValues(ids, decision)];
+      const what = [id, kind, reason, plan ?? null, reverses ?? null, text(actor), decision.at];
+      const [row] = await run<Row>(REQUEST, [...about, ...what]);
+      return requestOf(row, id);
+    },
+    signal,
+  );
+}
+
+function requestOf(row: Row | undefined, id: MoveId): MoveRequest {
+  // The same wish may have been recorded before, and the answer lost.
+  if (row?.made === 1 || row?.live === id) return { kind: "requested" };
+  if (row?.live !== undefined && row.live !== null) return { kind: "moving", id: row.live };
+  return { kind: row?.candidates === 1 ? "full" : "stale" };
+}

@@ -1,0 +1,84 @@
+import type { Decision } from "../../domain/decision.ts";
+import type { ApplicationId, InstanceId, MoveId, PlanId, UnitId } from "../../domain/ids.ts";
+import type { LoadVector } from "../../domain/load.ts";
+import type { Move, MoveBaseline, MoveKind, MovePhase } from "../../domain/move.ts";
+import type { MoveReason } from "../../domain/plan.ts";
+
+/** What somebody wants moved. */
+export interface MoveWish {
+  readonly id: MoveId;
+  readonly unitId: UnitId;
+  readonly to: InstanceId;
+  /** The unit's epoch as it was seen. */
+  readonly epoch: number;
+  readonly kind: MoveKind;
+  readonly reason: MoveReason;
+  readonly plan: PlanId | undefined;
+  readonly reverses: MoveId | undefined;
+  readonly actor: string;
+  /** Largest load the target may have with the unit on it. */
+  readonly ceiling: LoadVector;
+  readonly decision: Decision;
+}
+
+export type MoveRequest =
+  | { readonly kind: "requested" }
+  /** It is being moved, or waits for that, under this id. */
+  | { readonly kind: "moving"; readonly id: MoveId }
+  /** The target filled up, or is not ACTIVE. */
+  | { readonly kind: "full" }
+  /** The unit was moved since, lives there already, or is gone. */
+  | { readonly kind: "stale" };
+
+export type MoveBeginning =
+  | "begun"
+  /** An application of the unit is being deleted: that ends first. */
+  | "leaving"
+  /** The unit was moved or went: the move has ended. */
+  | "dropped"
+  /** It does not wait any more. */
+  | "stale";
+
+export interface MoveAdvance {
+  readonly from: MovePhase;
+  readonly to: MovePhase;
+  readonly message: string;
+  /** Kept where it is given. */
+  readonly baseline?: readonly MoveBaseline[];
+}
+
+export interface MoveFilter {
+  /** Those that have not ended, only. */
+  readonly isLive?: boolean;
+  readonly unitId?: UnitId;
+}
+
+/**
+ * Live moves: one for a unit at a time. Every change of a phase is conditional on the phase before it, so that of several workers one
+ * makes it; each notifies `move`. While a move is from PREPARE to VERIFY its unit's phase is MOVING.
+ */
+export interface MoveStore {
+  /** Records that a unit is to be moved, under the lock of the target's row: room is kept for it from now on. Journals the decision. */
+  request(wish: MoveWish, signal: AbortSignal): Promise<MoveRequest>;
+  /** Takes the move's epoch from the global sequence and the unit for the move. Notifies `unit` too. */
+  begin(id: MoveId, signal: AbortSignal): Promise<MoveBeginning>;
+  /** False: it is in another phase by now. One that gives the unit back notifies `unit` and each of its applications too. */
+  advance(id: MoveId, advance: MoveAdvance, signal: AbortSignal): Promise<boolean>;
+  /** Says what it waits for in this phase. */
+  note(id: MoveId, phase: MovePhase, message: string, signal: AbortSignal): Promise<void>;
+  /**
+   * The point of no return, from COMMIT to GRANT: the target owns the unit under the move's epoch, its objects are wanted there and not
+   * on the source any more, the decision is journaled. False: it is in another phase by now.
+   */
+  commit(id: MoveId, decision: Decision, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Gives a move up before COMMIT: the source owns the unit under a newer epoch than the move's, and everything of it is wanted there
+   * again. One that waits has ended with that; another one empties its target in ABORT. False: it is too late, or it has ended.
+   */
+  abort(id: MoveId, why: { readonly message: string; readonly decision: Decision }, signal: AbortSignal): Promise<boolean>;
+  read(id: MoveId, signal: AbortSignal): Promise<Move | undefined>;
+  /** Newest first. */
+  list(filter: MoveFilter, limit: number, signal: AbortSignal): Promise<readonly Move[]>;
+  /** Every application of a unit, sorted, those that are being deleted too. */
+  listApplications(unitId: UnitId, signal: AbortSignal): Promise<readonly ApplicationId[]>;
+}

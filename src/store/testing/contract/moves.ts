@@ -1,0 +1,296 @@
+import { describe, expect, it } from "vitest";
+import type { InstanceId, MoveId, UnitId } from "../../../domain/ids.ts";
+import type { MovePhase } from "../../../domain/move.ts";
+import { PHASES } from "../../../domain/move-phases.ts";
+import type { MoveWish } from "../../move/port.ts";
+import { aDecision, anObject, aStatus, WIDE } from "../builders.ts";
+import { type Seated, soon, type World } from "../world.ts";
+
+const FORWARD: readonly MovePhase[] = ["PREPARE", "FENCE", "QUIESCE", "REVOKE", "COMMIT"];
+
+export function describeMoves(world: () => World): void {
+  const wishOf = (seated: Pick<Seated, "unitId" | "epoch">, to: InstanceId, over: Partial<MoveWish> = {}): MoveWish => ({
+    ...{ id: `move-of-${seated.unitId}` as MoveId, unitId: seated.unitId, to, epoch: seated.epoch, kind: "voluntary", reason: "FORCED" },
+    ...{ plan: undefined, reverses: undefined, actor: "otto", ceiling: WIDE },
+    decision: aDecision({ subject: seated.unitId, verdict: "MOVE_REQUESTED", rule: "COMMAND" }),
+    ...over,
+  });
+  const read = async (id: MoveId) => await world().store.moves.read(id, soon());
+  /** A unit whose move to another instance has begun. */
+  const begun = async (namespace = "team") => {
+    const { store, seat, addInstance } = world();
+    const seated = await seat({ namespace });
+    const { id: to } = await addInstance();
+    const wish = wishOf(seated, to);
+    expect(await store.moves.request(wish, soon())).toEqual({ kind: "requested" });
+    expect(await store.moves.begin(wish.id, soon())).toBe("begun");
+    return { seated, to, id: wish.id, toEpoch: (await read(wish.id))?.toEpoch ?? 0 };
+  };
+  /** Goes on to a phase before GRANT. */
+  const reach = async (id: MoveId, phase: MovePhase) => {
+    for (const [index, from] of FORWARD.entries()) {
+      if (from === phase) return;
+      const to = FORWARD[index + 1] as MovePhase;
+      expect(await world().store.moves.advance(id, { from, to, message: "" }, soon())).toBe(true);
+    }
+  };
+  const committed = async () => {
+    const move = await begun();
+    await reach(move.id, "COMMIT");
+    expect(await world().store.moves.commit(move.id, aDecision({ subject: move.seated.unitId, verdict: "MOVED" }), soon())).toBe(true);
+    return move;
+  };
+
+  describe("a move that is asked for", () => {
+    it("waits for its turn without an epoch and leaves the unit as it is", async () => {
+      const { store, seat, addInstance, unit } = world();
+      const seated = await seat();
+      const { id: to } = await addInstance();
+      const before = await unit(seated.applicationId);
+      const wish = wishOf(seated, to);
+      expect(await store.moves.request(wish, soon())).toEqual({ kind: "requested" });
+      const { at } = wish.decision;
+      expect(await read(wish.id)).toEqual({
+        ...{ id: wish.id, unitId: seated.unitId, from: seated.instanceId, to, fromEpoch: seated.epoch, toEpoch: 0, phase: "WAITING" },
+        ...{ phaseSince: at, kind: "voluntary", reason: "FORCED", plan: undefined, reverses: undefined, actor: "otto", createdAt: at },
+        ...{ endedAt: undefined, message: "", baseline: [], marks: [{ phase: "WAITING", at }] },
+      });
+      expect(await unit(seated.applicationId)).toEqual(before);
+      expect(await store.decisions.list({ subject: seated.unitId }, 1, soon())).toEqual([wish.decision]);
+      expect(await store.shards.listActing(to, soon())).toEqual([]);
+    });
+
+    it("is one at a time for a unit, and the same wish again is the same move", async () => {
+      const { store, seat, addInstance } = world();
+      const seated = await seat();
+      const { id: to } = await addInstance();
+      const wish = wishOf(seated, to);
+      await store.moves.request(wish, soon());
+      expect(await store.moves.request(wish, soon())).toEqual({ kind: "requested" });
+      expect(await store.moves.request({ ...wish, id: "another" as MoveId }, soon())).toEqual({ kind: "moving", id: wish.id });
+      expect(await store.moves.list({}, 10, soon())).toHaveLength(1);
+    });
+
+    it.each([
+      ["of another epoch", { epoch: 99 }, "stale"],
+      ["that is not there", { unitId: "nobody" as UnitId }, "stale"],
+      ["to an instance that is not there", { to: "nowhere" as InstanceId }, "full"],
+      ["to an instance without room", { ceiling: { ...WIDE, applications: 999 } }, "full"],
+    ] as const)("is refused for a unit %s", async (_what, over, kind) => {
+      const { store, seat, addInstance } = world();
+      const wish = { ...wishOf(await seat(), (await addInstance()).id), ...over };
+      expect(await store.moves.request(wish, soon())).toEqual({ kind });
+      expect(await store.moves.list({}, 10, soon())).toEqual([]);
+    });
+
+    it("is refused to where the unit lives, and to an instance that takes nothing", async () => {
+      const { store, seat, addInstance } = world();
+      const seated = await seat();
+      expect(await store.moves.request(wishOf(seated, seated.instanceId), soon())).toEqual({ kind: "stale" });
+      const { id } = await addInstance({ state: "DRAINING" });
+      expect(await store.moves.request(wishOf(seated, id), soon())).toEqual({ kind: "full" });
+    });
+
+    it("has room kept for it: what waits counts at the target", async () => {
+      const { store, seat, addInstance } = world();
+      const { id: to } = await addInstance();
+      const ceiling = { ...WIDE, applications: 1_500 };
+      const first = await seat({ namespace: "one" });
+      expect(await store.moves.request(wishOf(first, to, { ceiling }), soon())).toEqual({ kind: "requested" });
+      const second = await seat({ namespace: "two" });
+      expect(await store.moves.request(wishOf(second, to, { ceiling }), soon())).toEqual({ kind: "full" });
+      await store.moves.abort(`move-of-${first.unitId}` as MoveId, { message: "", decision: aDecision() }, soon());
+      expect(await store.moves.request(wishOf(second, to, { ceiling }), soon())).toEqual({ kind: "requested" });
+    });
+
+    it("keeps moves without a hand-over away", async () => {
+      const { store, seat, addInstance } = world();
+      const seated = await seat();
+      const { id: to } = await addInstance();
+      await store.moves.request(wishOf(seated, to), soon());
+      const move = { unitId: seated.unitId, from: seated.instanceId, to, epoch: seated.epoch, reason: "SHED", ceiling: WIDE } as const;
+      expect(await store.plans.commitMove({ ...move, plan: "p" as never, decision: aDecision() }, soon())).toEqual({ kind: "stale" });
+    });
+  });
+
+  describe("a move that begins", () => {
+    it("takes an epoch of the global sequence and the unit, and tells", async () => {
+      const { store, seat, addInstance, unit, hintsOf } = world();
+      const seated = await seat();
+      const { id: to } = await addInstance();
+      const wish = wishOf(seated, to);
+      await store.moves.request(wish, soon());
+      const hints = await hintsOf(() => store.moves.begin(wish.id, soon()));
+      expect(hints).toEqual([`move:${wish.id}`, `unit:${seated.unitId}`]);
+      const move = await read(wish.id);
+      expect(move).toMatchObject({ phase: "PREPARE", toEpoch: seated.epoch + 1, fromEpoch: seated.epoch });
+      expect(move?.marks.map(({ phase }) => phase)).toEqual(["WAITING", "PREPARE"]);
+      expect(await unit(seated.applicationId)).toMatchObject({ phase: "MOVING", owner: seated.instanceId, epoch: seated.epoch });
+      expect(await store.moves.begin(wish.id, soon())).toBe("stale");
+      for (const instance of [to, seated.instanceId]) expect(await store.shards.listActing(instance, soon())).toEqual([seated.unitId]);
+    });
+
+    it("waits while an application of the unit is being deleted (I6)", async () => {
+      const { store, seat, addInstance, remove } = world();
+      const seated = await seat();
+      const wish = wishOf(seated, (await addInstance()).id);
+      await store.moves.request(wish, soon());
+      await remove(seated.intent);
+      expect(await store.moves.begin(wish.id, soon())).toBe("leaving");
+      await store.shards.forgetApplications([seated.applicationId], soon());
+      expect(await store.moves.begin(wish.id, soon())).toBe("begun");
+    });
+
+    it("has ended when the unit is another's by then", async () => {
+      const { store } = world();
+      const { id, seated, to } = await begun();
+      await store.moves.abort(id, { message: "", decision: aDecision() }, soon());
+      await store.moves.advance(id, { from: "ABORT", to: "ABORTED", message: "" }, soon());
+      const epoch = (await world().unit(seated.applicationId)).epoch;
+      expect(await store.moves.request(wishOf({ ...seated, epoch }, to, { id: "second" as MoveId }), soon())).toEqual({
+        kind: "requested",
+      });
+      expect(await store.moves.request(wishOf({ ...seated, epoch }, to, { id: "third" as MoveId }), soon())).toMatchObject({
+        kind: "moving",
+      });
+    });
+  });
+
+  describe("the phases of a move", () => {
+    it("change once, whoever else wants to, and keep the message and the baseline they were given", async () => {
+      const { store } = world();
+      const { id } = await begun();
+      const baseline = [{ name: "web", sync: "Synced", health: "Healthy", conditions: [] }] as const;
+      const advance = { from: "PREPARE", to: "FENCE", message: "because", baseline } as const;
+      const answers = await Promise.all([1, 2, 3].map(() => store.moves.advance(id, advance, soon())));
+      expect(answers.filter(Boolean)).toHaveLength(1);
+      await store.moves.note(id, "PREPARE", "too late", soon());
+      expect(await read(id)).toMatchObject({ phase: "FENCE", message: "because", baseline });
+      await store.moves.note(id, "FENCE", "for the sync of web to end", soon());
+      expect(await read(id)).toMatchObject({ message: "for the sync of web to end", baseline });
+    });
+
+    it("are found live until they have ended, newest first, by unit too", async () => {
+      const { store } = world();
+      const first = await begun("one");
+      const second = await begun("two");
+      await store.moves.abort(first.id, { message: "enough", decision: aDecision() }, soon());
+      await store.moves.advance(first.id, { from: "ABORT", to: "ABORTED", message: "enough" }, soon());
+      expect((await store.moves.list({ isLive: true }, 10, soon())).map(({ id }) => id)).toEqual([second.id]);
+      expect(await store.moves.list({}, 10, soon())).toHaveLength(2);
+      expect(await store.moves.list({ unitId: first.seated.unitId }, 10, soon())).toMatchObject([{ phase: "ABORTED", message: "enough" }]);
+      expect((await read(first.id))?.endedAt).toBeGreaterThan(0);
+      expect(await store.moves.listApplications(second.seated.unitId, soon())).toEqual([second.seated.applicationId]);
+    });
+  });
+
+  describe("the commit of a move", () => {
+    it("gives the unit to the target under the move's epoch, and what is wanted with it, in one", async () => {
+      const { store, unit, hintsOf, acknowledgeUnit } = world();
+      const { seated, to, id, toEpoch } = await begun();
+      await acknowledgeUnit(seated);
+      await reach(id, "COMMIT");
+      const decision = aDecision({ subject: seated.unitId, verdict: "MOVED", rule: "FORCED" });
+      const hints = await hintsOf(async () => expect(await store.moves.commit(id, decision, soon())).toBe(true));
+      expect(hints).toEqual([`application:${seated.applicationId}`, `move:${id}`, `unit:${seated.unitId}`]);
+      expect(await unit(seated.applicationId)).toMatchObject({ owner: to, epoch: toEpoch, phase: "MOVING" });
+      expect(await read(id)).toMatchObject({ phase: "GRANT" });
+      expect(await store.decisions.list({ subject: seated.unitId }, 1, soon())).toEqual([decision]);
+      expect(await store.shards.listLagging(seated.instanceId, 10, soon())).toEqual({ applications: [], units: [] });
+      expect(await store.shards.listLagging(to, 10, soon())).toEqual({ applications: [seated.applicationId], units: [seated.unitId] });
+      expect(await store.moves.commit(id, decision, soon())).toBe(false);
+      expect((await unit(seated.applicationId)).epoch).toBe(toEpoch);
+      const { moves } = await store.plans.readFacts((await unit(seated.applicationId)).class, 0 as never, soon());
+      expect(moves).toMatchObject([{ unit: seated.unitId, from: seated.instanceId, to }]);
+    });
+
+    it("is refused in every phase but COMMIT", async () => {
+      const { store, unit } = world();
+      const { seated, id } = await begun();
+      await reach(id, "REVOKE");
+      expect(await store.moves.commit(id, aDecision(), soon())).toBe(false);
+      expect(await unit(seated.applicationId)).toMatchObject({ owner: seated.instanceId, epoch: seated.epoch });
+    });
+
+    it("refuses the old owner's acknowledgements and statuses from then on, and takes the new one's (I7)", async () => {
+      const { store } = world();
+      const { seated, to, toEpoch } = await committed();
+      const late = { subject: seated.applicationId, instanceId: seated.instanceId, epoch: seated.epoch };
+      expect(await store.shards.acknowledge([anObject(late), anObject({ ...late, epoch: toEpoch })], soon())).toBe(0);
+      expect(await store.statuses.recordStatuses([aStatus({ ...late, applicationId: seated.applicationId })], soon())).toEqual([]);
+      expect(await store.shards.acknowledge([anObject({ ...late, instanceId: to, epoch: toEpoch })], soon())).toBe(1);
+    });
+
+    it("and an abort that race leave one of the two", async () => {
+      const { store, unit } = world();
+      for (let round = 0; round < 10; round += 1) {
+        const { seated, to, id, toEpoch } = await begun(`team-${round}`);
+        await reach(id, "COMMIT");
+        const [isCommitted, isAborted] = await Promise.all([
+          store.moves.commit(id, aDecision(), soon()),
+          store.moves.abort(id, { message: "", decision: aDecision() }, soon()),
+        ]);
+        expect(isCommitted).not.toBe(isAborted);
+        const after = await unit(seated.applicationId);
+        if (isCommitted) expect(after).toMatchObject({ owner: to, epoch: toEpoch });
+        else expect(after.owner).toBe(seated.instanceId);
+        if (isAborted) expect(after.epoch).toBeGreaterThan(toEpoch);
+      }
+    });
+
+    it("gives the unit back once it is verified, and tells everybody who waited", async () => {
+      const { store, unit, hintsOf } = world();
+      const { seated, id } = await committed();
+      for (const [from, to] of [
+        ["GRANT", "ACTIVATE"],
+        ["ACTIVATE", "VERIFY"],
+      ] as const)
+        await store.moves.advance(id, { from, to, message: "" }, soon());
+      expect((await unit(seated.applicationId)).phase).toBe("MOVING");
+      const hints = await hintsOf(() => store.moves.advance(id, { from: "VERIFY", to: "CLEANUP", message: "" }, soon()));
+      expect(hints).toEqual([`application:${seated.applicationId}`, `move:${id}`, `unit:${seated.unitId}`]);
+      expect((await unit(seated.applicationId)).phase).toBe("IDLE");
+      await store.moves.advance(id, { from: "CLEANUP", to: "DONE", message: "" }, soon());
+      expect(await store.shards.listActing(seated.instanceId, soon())).toEqual([]);
+    });
+  });
+
+  describe("a move that is given up", () => {
+    it.each(FORWARD)("in %s leaves the unit where it is under an epoch that is newer than the move's", async (phase) => {
+      const { store, unit, acknowledgeUnit, hintsOf } = world();
+      const { seated, id, toEpoch } = await begun();
+      await acknowledgeUnit(seated);
+      await reach(id, phase);
+      const decision = aDecision({ subject: seated.unitId, verdict: "MOVE_ABORTED", rule: "COMMAND" });
+      const hints = await hintsOf(async () => expect(await store.moves.abort(id, { message: "otto", decision }, soon())).toBe(true));
+      expect(hints).toEqual([`application:${seated.applicationId}`, `move:${id}`, `unit:${seated.unitId}`]);
+      const after = await unit(seated.applicationId);
+      expect(after).toMatchObject({ owner: seated.instanceId, phase: "IDLE" });
+      expect(after.epoch).toBeGreaterThan(toEpoch);
+      expect(await read(id)).toMatchObject({ phase: "ABORT", message: "otto" });
+      expect(await store.shards.listLagging(seated.instanceId, 10, soon())).toEqual({
+        applications: [seated.applicationId],
+        units: [seated.unitId],
+      });
+      expect(await store.moves.abort(id, { message: "", decision }, soon())).toBe(false);
+    });
+
+    it("while it waits has ended at once, and the unit's epoch stays", async () => {
+      const { store, seat, addInstance, unit } = world();
+      const seated = await seat();
+      const wish = wishOf(seated, (await addInstance()).id);
+      await store.moves.request(wish, soon());
+      expect(await store.moves.abort(wish.id, { message: "enough", decision: aDecision() }, soon())).toBe(true);
+      expect(await read(wish.id)).toMatchObject({ phase: "ABORTED", message: "enough" });
+      expect((await unit(seated.applicationId)).epoch).toBe(seated.epoch);
+    });
+
+    it("too late goes on: after the commit there is no way back but another move", async () => {
+      const { id } = await committed();
+      expect(await world().store.moves.abort(id, { message: "", decision: aDecision() }, soon())).toBe(false);
+      expect(PHASES[(await read(id))?.phase ?? "DONE"].isRevocable).toBe(false);
+      expect(await world().store.moves.abort("nobody" as MoveId, { message: "", decision: aDecision() }, soon())).toBe(false);
+      expect(await read("nobody" as MoveId)).toBeUndefined();
+    });
+  });
+}
