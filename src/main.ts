@@ -9,6 +9,7 @@ import { insideAddressesOf } from "./main/inside-addresses-of.ts";
 import { openStore } from "./main/open-store.ts";
 import { startRoles } from "./main/roles.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
+import { createMoveDesk } from "./mover/desk/controller.ts";
 import { explainUnit } from "./scheduler/explain.ts";
 import { explainInstance } from "./scheduler/explain-instance.ts";
 import { describePlan } from "./scheduler/plan/describe-plan.ts";
@@ -78,6 +79,7 @@ async function startApi(
       names: planNames,
       review: reviewPlan,
     },
+    moving: createMoveDesk({ store, clock, ids }),
     explainInstance,
     review: reviewDecision,
     isSchedule: (text) => parseSchedule(text) !== undefined,

@@ -81,7 +81,7 @@ function environment(): Readonly<Record<string, string>> {
 function configOf(facts: ArgosyFacts): Readonly<Record<string, unknown>> {
   const { apiCluster, ...more } = facts.config ?? {};
   return {
-    apiCluster: { name: "main", kubeconfig: facts.kubeconfig, ...(apiCluster as object | undefined) },
+    apiCluster: { name: "main", kubeconfig: facts.kubeconfig, singleServer: true, ...(apiCluster as object | undefined) },
     listen: { host: "127.0.0.1", port: facts.port },
     encryption: { current: "local", keys: [{ id: "local", file: facts.encryptionKeyFile }] },
     ...more,

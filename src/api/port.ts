@@ -1,10 +1,12 @@
 import type { Clock, Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { FleetSpec } from "../domain/fleet.ts";
-import type { InstanceId, PlanId } from "../domain/ids.ts";
+import type { InstanceId, MoveId, PlanId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
+import type { Move, MoveKind } from "../domain/move.ts";
 import type { PlanGoal, PlannedMove, StoredPlan } from "../domain/plan.ts";
+import type { PlacementUnit } from "../domain/workspace.ts";
 import type { InstanceLoad } from "../store/load/port.ts";
 import type { UnitWithWorkspace } from "../store/placement/port.ts";
 import type { Store } from "../store/port.ts";
@@ -69,6 +71,18 @@ export interface Planning {
   };
 }
 
+/** The mover's live moves. */
+export interface Moving {
+  /** What speaks against moving a unit there now, for people. */
+  whyNot(unit: PlacementUnit, target: Instance, signal: AbortSignal): Promise<{ readonly code: string; readonly text: string } | undefined>;
+  ask(
+    wish: { readonly unit: PlacementUnit; readonly target: Instance; readonly kind: MoveKind; readonly actor: string },
+    signal: AbortSignal,
+  ): Promise<Move>;
+  abort(id: MoveId, actor: string, signal: AbortSignal): Promise<Move>;
+  reverse(id: MoveId, actor: string, signal: AbortSignal): Promise<Move>;
+}
+
 /** What the API asks of the other rooms; the composition root hands it in. */
 export interface ApiDeps {
   readonly store: Store;
@@ -94,6 +108,7 @@ export interface ApiDeps {
     instanceName: (id: string) => string,
   ) => readonly string[];
   readonly planning: Planning;
+  readonly moving: Moving;
   /** The scheduler's account of an instance, as sentences. */
   readonly explainInstance: (about: {
     readonly instance: Instance;

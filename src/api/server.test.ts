@@ -188,6 +188,6 @@ describe("the REST API", () => {
   });
 });
 
-function pick({ planning, review, explainInstance }: ApiDeps): Pick<ApiDeps, "planning" | "review" | "explainInstance"> {
-  return { planning, review, explainInstance };
+function pick({ planning, moving, review, explainInstance }: ApiDeps): Pick<ApiDeps, "planning" | "moving" | "review" | "explainInstance"> {
+  return { planning, moving, review, explainInstance };
 }

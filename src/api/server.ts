@@ -13,6 +13,7 @@ import { addFleetRoutes } from "./routes/fleet.ts";
 import { addJournalRoutes } from "./routes/journal.ts";
 import { addListRoutes } from "./routes/lists.ts";
 import { addLoadRoutes } from "./routes/loads.ts";
+import { addMoveRoutes, addMoveViews } from "./routes/moves.ts";
 import { addOpenRoutes } from "./routes/open.ts";
 import { addPlanRoutes, addPlanViews } from "./routes/plans.ts";
 import { addQuestionRoutes } from "./routes/questions.ts";
@@ -87,6 +88,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addFreezeList(views, deps);
     addLoadRoutes(views, deps);
     addPlanViews(views, deps);
+    addMoveViews(views, deps);
     addQuestionRoutes(views, deps);
     addJournalRoutes(views, deps);
   });
@@ -95,6 +97,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addFleetRoutes(writes, deps);
     addDirectiveRoutes(writes, deps);
     addPlanRoutes(writes, deps);
+    addMoveRoutes(writes, deps);
   });
 }
 

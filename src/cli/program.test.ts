@@ -186,6 +186,6 @@ describe("the command line against a server", () => {
   });
 });
 
-function pick({ planning, review, explainInstance }: ApiDeps): Pick<ApiDeps, "planning" | "review" | "explainInstance"> {
-  return { planning, review, explainInstance };
+function pick({ planning, moving, review, explainInstance }: ApiDeps): Pick<ApiDeps, "planning" | "moving" | "review" | "explainInstance"> {
+  return { planning, moving, review, explainInstance };
 }

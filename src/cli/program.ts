@@ -3,6 +3,7 @@ import { addChangingCommands } from "./changing-commands.ts";
 import { addDirectingCommands } from "./directing-commands.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addLookingCommands } from "./looking-commands.ts";
+import { addMovingCommands } from "./moving-commands.ts";
 import { addRunningCommands } from "./running-commands.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -19,6 +20,7 @@ export function createProgram(terminal: Terminal): Command {
   addChangingCommands(program, terminal);
   addDirectingCommands(program, terminal);
   addKeyCommands(program, terminal);
+  addMovingCommands(program, terminal);
   addRunningCommands(program, terminal);
   return program;
 }

@@ -82,6 +82,12 @@ export const sections = {
       instanceServer: httpsUrl
         .optional()
         .describe("Address at which Argo CD instances reach this cluster; by default the one in the kubeconfig file."),
+      singleServer: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Whether one API server only answers at the cluster's address. Where several may, a live move waits 15 s instead of 2 s to see that the old owner is refused.",
+        ),
       instanceCa: pem
         .optional()
         .describe("PEM certificates by which instances trust that address; by default the ones in the kubeconfig file."),

@@ -6,6 +6,9 @@ import { createSecretMaker } from "../instance-provisioner/adapters/certificates
 import { createFileCrdSource } from "../instance-provisioner/adapters/kubernetes/crd-source.ts";
 import { createEngineClusters } from "../instance-provisioner/adapters/kubernetes/engine-clusters.ts";
 import { createProvisioner } from "../instance-provisioner/controller.ts";
+import { createManagedCluster } from "../mover/adapters/kubernetes/managed-cluster.ts";
+import { createSights } from "../mover/adapters/kubernetes/sights.ts";
+import { createMover } from "../mover/controller.ts";
 import { createApiCluster, createEngines } from "../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../reconciler/controller.ts";
 import { createScheduler } from "../scheduler/controller.ts";
@@ -150,7 +153,23 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
       return { ok: reasons.length === 0, detail: reasons.length === 0 ? "ready" : reasons.join("; ") };
     },
   });
-  return reconciler;
+  const mover = createMover({
+    ...context,
+    store,
+    sights: {
+      async of(name) {
+        const client = await clusters.engine(name);
+        return client === undefined ? undefined : createSights(client);
+      },
+    },
+    managed: createManagedCluster(clusters.api),
+    grounds: reconciler.grounds,
+    partition: membership.partition("reconciler"),
+    destination: clusters.destination,
+    namespaces: { accounts: ACCOUNTS_NAMESPACE },
+    isSingleServer: context.config.apiCluster.singleServer,
+  });
+  return together([reconciler, mover]);
 }
 
 function makeProvisioner({ context, store, clusters, membership }: RoleParts): Running {

@@ -62,6 +62,7 @@ function carryOut(model: Model, move: Move, step: Step, isDeletable = true): Mov
       return inPhase(move, "ABORT", model.now);
     case "clear":
       return inPhase(move, step.side === "source" ? "DONE" : "ABORTED", model.now);
+    case "raise":
     case "probe":
     case "wait":
     case "late":
@@ -72,7 +73,7 @@ function carryOut(model: Model, move: Move, step: Step, isDeletable = true): Mov
 const proven = (model: Model, move: Move) => (move.phase === "REVOKE" && holderOf(model) === "nobody" ? { isRefusalProven: true } : {});
 
 describe("a move", () => {
-  it("ends with everything on the target and nothing on the source, whatever both controllers and a late worker do (I4, I5)", () => {
+  it("ends with everything on the target and nothing on the source, whatever both controllers and a late worker do (I1, I4, I5, I8)", () => {
     fc.assert(
       fc.property(fc.array(turn, { minLength: 5, maxLength: 120 }), (turns) => {
         const model = createModel([WEB, API]);

@@ -20,8 +20,8 @@ export interface MoveWorld {
   readonly register: RegisterSight | undefined;
   /** The register as it is to be once the target has the right to write. */
   readonly granted: DesiredObject;
-  /** What the objects that Applications need on the target wait for; empty: they stand. */
-  readonly groundWaits: readonly string[];
+  /** What the objects that Applications need on the target wait for; empty: they stand, absent: nobody has looked. */
+  readonly groundWaits: readonly string[] | undefined;
   /** Whether the refusal of the old account has been seen for long enough. */
   readonly isRefusalProven: boolean;
   /** What the account that is asked in this phase was answered last; absent: it was not asked yet. */
@@ -31,6 +31,8 @@ export interface MoveWorld {
 /** What to do next. */
 export type Step =
   | { readonly kind: "write"; readonly writes: readonly SidedWrite[] }
+  /** Make what Applications need on the target. */
+  | { readonly kind: "raise" }
   /** Ask the API servers whether an account may write: the source's, that it may not, or the target's, that it may. */
   | { readonly kind: "probe"; readonly whom: "source" | "target"; readonly why: string }
   | { readonly kind: "advance"; readonly to: MovePhase; readonly baseline?: readonly MoveBaseline[]; readonly message: string }
@@ -100,6 +102,7 @@ const WORSE = "VERIFY failed, waiting ";
 const DEAD_END: Step = { kind: "wait", why: "" };
 
 function prepare({ pairs, groundWaits }: MoveWorld, epoch: number, elapsedMs: number): Step {
+  if (groundWaits === undefined) return { kind: "raise" };
   const [waits] = groundWaits;
   const verdict = waits === undefined ? together(pairs.map((pair) => arrive(pair, epoch))) : ({ kind: "wait", why: waits } as const);
   if (verdict.kind === "wait" && elapsedMs > PREPARE_CAP_MS) {

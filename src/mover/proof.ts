@@ -47,6 +47,13 @@ export function isProven(proof: Proof, endpoints: readonly string[], fenceMs: nu
   );
 }
 
+/** What all endpoints say; where they differ, or none is known, nothing. */
+export function summary(answers: readonly EndpointAnswer[]): Answer {
+  const said = new Set(answers.map(({ answer }) => answer));
+  const [only] = said;
+  return said.size === 1 && only !== undefined ? only : "silent";
+}
+
 /** What a trial write was answered with. */
 export interface TrialAnswer {
   /** Absent: no answer came. */
@@ -64,4 +71,12 @@ export function judgeAnswer(isAllowed: boolean | undefined, trial: TrialAnswer, 
   if (!isAllowed && isAuthorisers) return "refused";
   if (isAllowed && !isAuthorisers && trial.status !== 401) return "allowed";
   return "silent";
+}
+
+/**
+ * How long refusals are watched, in ms. A request that was admitted before may still be carried out: an API server that was frozen with
+ * queued requests carried one out after it woke. Behind an address that several answer at, each has to get its turn.
+ */
+export function fenceTimeMs(isSingleServer: boolean): number {
+  return isSingleServer ? 2_000 : 15_000;
 }

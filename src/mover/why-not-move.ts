@@ -1,5 +1,6 @@
 import type { Environment } from "../domain/environment.ts";
 import type { Instance } from "../domain/instance.ts";
+import { type LoadVector, loadVector } from "../domain/load.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 
 export interface MoveWish {
@@ -45,4 +46,9 @@ function isOlder(version: string, than: string): boolean {
 function numbersOf(version: string): readonly number[] {
   const [, ...parts] = /^v?(\d+)\.(\d+)\.(\d+)/.exec(version) ?? ["", "0", "0", "0"];
   return parts.map(Number);
+}
+
+/** The largest load an instance may have with what a person sends there: a controller's start has to fit above it. */
+export function roomOf({ capacity }: Pick<Instance, "capacity">): LoadVector {
+  return loadVector((dimension) => Math.floor((capacity[dimension] * 9) / 10));
 }

@@ -10,13 +10,14 @@ import { createBlockageWatch } from "./blockage/controller.ts";
 import { createDeployerController } from "./deployer/controller.ts";
 import { createEnvironmentEntries } from "./environments/controller.ts";
 import { createEvents } from "./events/controller.ts";
+import { createGrounds } from "./grounds/controller.ts";
 import { createImpersonationController } from "./impersonation/controller.ts";
 import { createInstanceController } from "./instance/controller.ts";
 import { createIntake } from "./intake/controller.ts";
 import { createLeftoverSweep } from "./leftovers/controller.ts";
 import { createCarrier } from "./object/controller.ts";
 import { createPacing } from "./pacing/controller.ts";
-import type { ApiCluster, EngineShard, Engines } from "./port.ts";
+import type { ApiCluster, EngineShard, Engines, Grounds } from "./port.ts";
 import { createProgress } from "./progress/controller.ts";
 import { createQueues } from "./queues/controller.ts";
 import { createRegisterKeeper } from "./register/controller.ts";
@@ -55,6 +56,8 @@ export interface Reconciler {
   stop(): Promise<void>;
   /** What keeps it from its work, for people; empty when nothing does. A cluster that was seen once and is away does not count. */
   whyNotReady(): readonly string[];
+  /** What live moves need of an instance. */
+  readonly grounds: Grounds;
   /** Resolves when nothing waits for its turn and nothing runs. */
   idle(): Promise<void>;
 }
@@ -115,6 +118,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     },
     stop,
     whyNotReady: () => (apiCluster.isSynced() ? [] : [`the objects of cluster ${apiCluster.cluster} are not listed yet`]),
+    grounds: createGrounds(parts),
     idle: queues.idle,
   };
 }

@@ -1,4 +1,6 @@
 import type { HeldObject } from "../domain/blockage.ts";
+import type { UnitId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
 import type { ResourceStatus } from "../domain/status.ts";
 import type { Discovery, PolicyRule } from "../shard/deployer-rules.ts";
 import type { PatchOperation, Preconditions } from "../shard/diff-object.ts";
@@ -82,4 +84,19 @@ export interface DeployerRole {
 /** Engine clusters by name; `undefined` for one that is not declared or cannot be reached yet. */
 export interface Engines {
   get(cluster: string): Promise<EngineShard | undefined>;
+}
+
+/** A unit on an instance that it comes to or has left, under an epoch. */
+export interface Ground {
+  readonly unitId: UnitId;
+  readonly instance: Instance;
+  readonly epoch: number;
+}
+
+/** What Applications of a unit need on an instance before they stand: account, project, repository Secrets, the right to impersonate. */
+export interface Grounds {
+  /** Makes them those of the unit's row. Returns what they wait for, for people; empty: they stand. */
+  raise(ground: Ground, signal: AbortSignal): Promise<readonly string[]>;
+  /** Takes them away, but for what a newer epoch wrote. The right to impersonate goes with the next look at the instance. */
+  clear(ground: Ground, signal: AbortSignal): Promise<void>;
 }

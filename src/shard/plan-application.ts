@@ -64,6 +64,15 @@ export function planRelease(observed: ObservedApplication | undefined): Applicat
   return observed !== undefined && uncascade.length > 0 ? change(observed, uncascade) : planRemoval(observed);
 }
 
+/**
+ * Decides the next step that ends an Application on an instance that its unit has left: whatever finalizer it has goes first, for nothing
+ * that Argo CD does at an end is due there.
+ */
+export function planDeparture(observed: ObservedApplication | undefined): ApplicationAction {
+  const strip = observed === undefined ? [] : setFinalizers(observed, []);
+  return observed !== undefined && strip.length > 0 ? change(observed, strip) : planRemoval(observed);
+}
+
 function planPresence(desired: DesiredObject, observed: ObservedApplication | undefined): ApplicationAction {
   const action = diffObject(desired, observed);
   if (observed === undefined || action.kind === "fenced") return action;

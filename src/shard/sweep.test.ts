@@ -3,10 +3,11 @@ import { millis } from "../domain/clock.ts";
 import type { ApplicationId } from "../domain/ids.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 import { differsInContent, differsInReport, differsInWish, parseApplication } from "./parse-application.ts";
+import { planDeparture } from "./plan-application.ts";
 import { statusToRecord, waitForOthersMs } from "./record-status.ts";
 import { renderApplication } from "./render-application.ts";
 import { whyRevisit } from "./revisit.ts";
-import { judgeStrays } from "./strays.ts";
+import { type Home, judgeStrays } from "./strays.ts";
 import type { Stored } from "./testing/builders.ts";
 import { anApplication, aSeat, setField, setMeta, stored, TARGET } from "./testing/builders.ts";
 
@@ -25,28 +26,44 @@ describe("Applications that stand where they do not belong", () => {
   const two = anObserved("application-2");
 
   test("are reported at the first look and may go at the second, when their rows are gone", () => {
-    const rows = { belonging: ids("application-1"), existing: ids() };
+    const rows = { belonging: ids("application-1"), existing: new Map() };
     expect(judgeStrays([one, two], rows, new Set())).toEqual([{ observed: two, reason: "no-row", isRemovable: false }]);
     expect(judgeStrays([two, one], rows, uids(two))).toEqual([{ observed: two, reason: "no-row", isRemovable: true }]);
     expect(judgeStrays([two], rows, new Set(["another-uid"]))[0]?.isRemovable).toBe(false);
   });
 
-  test("are never removed while their row exists, for their owner is another instance", () => {
-    expect(judgeStrays([two], { belonging: ids(), existing: ids("application-2") }, uids(two))).toEqual([
-      { observed: two, reason: "owned-elsewhere", isRemovable: false },
-    ]);
+  test("stay while their row exists, for their owner is another instance, unless its unit rests there under a newer epoch", () => {
+    const judged = (home: Home, seen = uids(two)) =>
+      judgeStrays([two], { belonging: ids(), existing: new Map([["application-2" as ApplicationId, home]]) }, seen);
+    const stays = [{ observed: two, reason: "owned-elsewhere", isRemovable: false }];
+    expect(judged({ epoch: 7, phase: "IDLE" })).toEqual(stays);
+    expect(judged({ epoch: 8, phase: "MOVING" })).toEqual(stays);
+    expect(judged({ epoch: 8, phase: "IDLE" }, new Set())).toEqual(stays);
+    expect(judged({ epoch: 8, phase: "IDLE" })).toEqual([{ observed: two, reason: "owned-elsewhere", isRemovable: true }]);
+  });
+
+  test("lose whatever finalizer they have before they go from an instance that their unit has left (I2)", () => {
+    const held = anObserved("application-2", setMeta("finalizers", ["post-delete-finalizer.argocd.argoproj.io"]));
+    expect(planDeparture(held)).toMatchObject({
+      kind: "change",
+      patch: expect.arrayContaining([{ op: "add", path: "/metadata/finalizers", value: [] }]),
+    });
+    expect(planDeparture(two)).toMatchObject({ kind: "delete", preconditions: { uid: two.uid } });
+    expect(planDeparture(undefined)).toEqual({ kind: "gone" });
   });
 
   test("are only reported when very many rows are missing at once, as after a loss of data (I2)", () => {
     const many = Array.from({ length: 11 }, (_, index) => anObserved(`application-${index + 10}`));
-    expect(judgeStrays(many, { belonging: ids(), existing: ids() }, uids(...many)).some((stray) => stray.isRemovable)).toBe(false);
-    expect(judgeStrays(many.slice(1), { belonging: ids(), existing: ids() }, uids(...many)).every((stray) => stray.isRemovable)).toBe(true);
+    expect(judgeStrays(many, { belonging: ids(), existing: new Map() }, uids(...many)).some((stray) => stray.isRemovable)).toBe(false);
+    expect(judgeStrays(many.slice(1), { belonging: ids(), existing: new Map() }, uids(...many)).every((stray) => stray.isRemovable)).toBe(
+      true,
+    );
   });
 
   test("do not count when they say nothing of an application, or are on their way out", () => {
     const probe = anObserved("probe", (raw) => void delete (raw.metadata["labels"] as Record<string, string>)["argosy.dev/application"]);
     const leaving = anObserved("application-3", setMeta("deletionTimestamp", "2026-01-01T00:00:00Z"));
-    expect(judgeStrays([probe, leaving], { belonging: ids(), existing: ids() }, uids(probe, leaving))).toEqual([
+    expect(judgeStrays([probe, leaving], { belonging: ids(), existing: new Map() }, uids(probe, leaving))).toEqual([
       { observed: leaving, reason: "no-row", isRemovable: false },
     ]);
   });

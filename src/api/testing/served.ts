@@ -40,6 +40,12 @@ export function idleDeps(store: MemoryStore): ApiDeps {
       review: () => true,
       names: () => ({ unit: String, instance: String, isDeployed: () => false, approval: [] }),
     },
+    moving: {
+      whyNot: async () => undefined,
+      ask: () => Promise.reject(new Error("nobody moves here")),
+      abort: () => Promise.reject(new Error("nobody moves here")),
+      reverse: () => Promise.reject(new Error("nobody moves here")),
+    },
     readUsage: async () => new Map(),
     doctor: async () => [],
     metricsText: async () => ({ contentType: "text/plain", text: "" }),

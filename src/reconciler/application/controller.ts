@@ -93,7 +93,8 @@ export function createApplicationController(deps: ApplicationControllerDeps): Ap
       const row = primed.get(id) ?? (await rows.readApplication(id, signal));
       primed.delete(id);
       waiting.remove(id);
-      if (row === undefined) return void [wishes.forget(id), progress.done(id)];
+      // While its unit is moved the move writes for it, and in the end asks for it.
+      if (row === undefined || row.unit.phase === "MOVING") return void [wishes.forget(id), progress.done(id)];
       try {
         return await reconcileRow(row, signal);
       } catch (error) {

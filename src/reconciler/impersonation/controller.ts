@@ -14,7 +14,7 @@ import type { ApiCluster } from "../port.ts";
 export interface ImpersonationController {
   /** Sees to it that the instance may act as this unit's account. Many at once become one write. */
   grant(instanceId: InstanceId, unitId: UnitId, signal: AbortSignal): Promise<void>;
-  /** Makes the Role name exactly the accounts of the units that the instance holds now. */
+  /** Makes the Role name exactly the accounts of the units that the instance holds now, or has to do with in a live move. */
   align(instanceId: InstanceId, signal: AbortSignal): Promise<void>;
 }
 
@@ -33,12 +33,7 @@ export function createImpersonationController({ shards, apiCluster, namespaces }
 
   const alignOnce = async (instanceId: InstanceId, seen: ObservedRole | undefined, signal: AbortSignal): Promise<void> => {
     // The Role was looked at before the rows are read: whoever wrote it after newer rows makes this write fail.
-    const units = await shards.listOwned(instanceId, signal);
-    const desired = renderImpersonation(
-      instanceId,
-      units.map((unit) => unit.unitId),
-      namespaces,
-    );
+    const desired = renderImpersonation(instanceId, await shards.listActing(instanceId, signal), namespaces);
     const action = diffObject(desired, seen);
     if (action.kind === "create") await roles.create(action.manifest, signal);
     if (action.kind === "change") await roles.patch(action.at, action.patch, signal);

@@ -1,9 +1,8 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
-import { planRelease } from "../../shard/plan-application.ts";
 import { whyRevisit } from "../../shard/revisit.ts";
 import type { Stray } from "../../shard/strays.ts";
-import { findStrays, judgeStrays } from "../../shard/strays.ts";
+import { findStrays, judgeStrays, planStrayEnd } from "../../shard/strays.ts";
 import type { ShardStore } from "../../store/shard/port.ts";
 import type { SyncRunStore } from "../../store/sync-run/port.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -62,8 +61,10 @@ export function createSweepController(deps: SweepDeps): SweepController {
     const rows = await shards.listApplications(instance.id, signal);
     const belonging = new Set(rows.map((row) => row.applicationId));
     const unknown = findStrays(observed, belonging).map((stray) => stray.id);
-    const existing = new Set(
-      unknown.length === 0 ? [] : (await shards.readApplications([...new Set(unknown)], signal)).map((row) => row.application.id),
+    const existing = new Map(
+      unknown.length === 0
+        ? []
+        : (await shards.readApplications([...new Set(unknown)], signal)).map((row) => [row.application.id, row.unit]),
     );
     const before = new Set((strays.get(instance.id) ?? []).map((stray) => stray.observed.uid));
     const found = judgeStrays(observed, { belonging, existing }, before);
@@ -94,8 +95,7 @@ export function createSweepController(deps: SweepDeps): SweepController {
       "Finding an Application that does not belong here",
     );
     if (!stray.isRemovable) return;
-    // Only this very object: another of its name may be wanted by now.
-    const plan = (observed: typeof stray.observed | undefined) => planRelease(observed?.uid === uid ? observed : undefined);
+    const plan = (now: typeof stray.observed | undefined) => planStrayEnd(stray, now);
     await deps.carrier.carryOut({ objects: engine.applications, at, plan, name: "stray" }, signal);
   };
 

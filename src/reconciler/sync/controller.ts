@@ -82,7 +82,7 @@ export function createSyncController({ rows, hosts, pacing, clock, log }: SyncCo
     async reconcile(id, signal) {
       const queue = await rows.readQueue(id, signal);
       const row = queue.length === 0 ? undefined : await rows.readApplication(id, signal);
-      if (row?.unit.owner === undefined) return undefined;
+      if (row?.unit.owner === undefined || row.unit.phase === "MOVING") return undefined;
       const host = await hosts.find(row.unit.owner, signal);
       if (host === undefined) return undefined;
       if (!host.engine.isSynced()) return { requeueAfterMs: UNSYNCED_RETRY_MS };

@@ -24,6 +24,8 @@ type CredentialOver = { readonly url?: string; readonly secret?: RepositorySecre
 export interface TestRows {
   /** What the reconciler is given: its statements are counted, its hints can be muted. */
   readonly store: ReconcilerStore;
+  /** The same rows, uncounted and never away. */
+  readonly memory: Store;
   addInstance(name: string, over?: Partial<Instance>): Promise<Instance>;
   retire(instance: Instance): Promise<void>;
   /** `namespaceUid`: of another namespace than the one that had the name first. */
@@ -118,6 +120,7 @@ export function createTestRows(): TestRows {
   };
 
   const rows: TestRows = {
+    memory,
     store: {
       shards: counted(memory.shards),
       statuses: counted(memory.statuses),

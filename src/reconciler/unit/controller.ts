@@ -95,7 +95,7 @@ export function createUnitController(deps: UnitControllerDeps): UnitController {
   const reconcileUnit = async (id: UnitId, signal: AbortSignal): Promise<UnitResult> => {
     const row = await shards.readUnit(id, signal);
     const host = row?.unit.owner === undefined ? undefined : await deps.hosts.find(row.unit.owner, signal);
-    if (row === undefined || host === undefined) return {};
+    if (row === undefined || host === undefined || row.unit.phase === "MOVING") return {};
     const unlisted = [host.engine, apiCluster].find((cluster) => !cluster.isSynced());
     if (unlisted !== undefined) return { requeueAfterMs: UNSYNCED_RETRY_MS, waits: [waits.unlisted(unlisted.cluster)] };
     const seat = { unit: row.unit, workspace: row.workspace, instance: host.instance };

@@ -1,0 +1,164 @@
+import type { FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { type Millis, rfc3339 } from "../../domain/clock.ts";
+import { GoneError, InputError } from "../../domain/errors.ts";
+import type { MoveId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import { MOVE_KINDS, MOVE_PHASES, type Move, type MovePhase } from "../../domain/move.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
+import { findInstance, findWorkspace } from "../find.ts";
+import type { ApiDeps } from "../port.ts";
+
+const security = [{ token: [] }];
+const deadline = () => AbortSignal.timeout(30_000);
+const time = z.iso.datetime();
+
+const moveView = z
+  .object({
+    id: z.string(),
+    workspace: z.string().nullable().describe("its namespace; null where it is gone"),
+    unit: z.string(),
+    from: z.string().describe("name of the instance"),
+    to: z.string(),
+    phase: z.enum(MOVE_PHASES),
+    since: time.describe("when the phase began"),
+    kind: z.enum(MOVE_KINDS),
+    actor: z.string(),
+    createdAt: time,
+    endedAt: time.nullable(),
+    message: z.string().describe("what it waits for, or why it ended as it did"),
+    gapMs: z
+      .number()
+      .int()
+      .nullable()
+      .describe("for how long nobody was the owner: from REVOKE until the new owner had looked, or until now"),
+    tookMs: z.number().int().nullable().describe("from its turn to its end, or to now; null while it waits for its turn"),
+    phases: z.array(z.object({ phase: z.enum(MOVE_PHASES), at: z.number().int().describe("ms since 1970, UTC") })),
+  })
+  .meta({ id: "Move" });
+const dryRun = z
+  .object({
+    workspace: z.string(),
+    from: z.string().nullable(),
+    to: z.string(),
+    refusal: z.object({ code: z.string(), text: z.string() }).nullable().describe("what speaks against it; null: nothing"),
+  })
+  .meta({ id: "MoveDryRun" });
+const wish = z.strictObject({
+  workspace: z.string().max(253).describe("its namespace"),
+  to: z.string().max(253).describe("name of the instance"),
+});
+const named = z.object({ move: z.string().max(253) });
+export type MoveView = z.infer<typeof moveView>;
+export type MoveDryRunView = z.infer<typeof dryRun>;
+
+/** Live moves as they go on. */
+export function addMoveViews(server: FastifyInstance, deps: ApiDeps): void {
+  const app = server.withTypeProvider<ZodTypeProvider>();
+  app.get(
+    "/v1/moves",
+    {
+      schema: {
+        operationId: "listMoves",
+        summary: "Live moves, newest first",
+        security,
+        querystring: z.object({ live: z.stringbool().default(false), limit: z.coerce.number().int().min(1).max(1000).default(100) }),
+        response: { 200: z.object({ items: z.array(moveView) }) },
+      },
+    },
+    async ({ query }) => {
+      const found = await deps.store.moves.list({ isLive: query.live }, query.limit, deadline());
+      const instances = await deps.store.fleet.listInstances(deadline());
+      return { items: await Promise.all(found.map((move) => viewOf(deps, move, instances))) };
+    },
+  );
+  app.get(
+    "/v1/moves/:move",
+    { schema: { operationId: "readMove", summary: "One live move", security, params: named, response: { 200: moveView } } },
+    async ({ params }) => show(deps, await readMove(deps, params.move)),
+  );
+}
+
+/** Asking for live moves, and giving them up. */
+export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
+  const app = server.withTypeProvider<ZodTypeProvider>();
+  const schema = { security, params: named, response: { 200: moveView } };
+  app.post(
+    "/v1/moves",
+    {
+      schema: {
+        operationId: "moveWorkspace",
+        summary: "Hands a workspace over to another instance while everything goes on; it begins when its turn comes",
+        security,
+        body: wish,
+        response: { 200: moveView },
+      },
+    },
+    async ({ body, actor }) => {
+      const { unit, target } = await wishOf(deps, body);
+      return show(deps, await deps.moving.ask({ unit, target, kind: "voluntary", actor }, deadline()));
+    },
+  );
+  app.post(
+    "/v1/moves/dry-run",
+    {
+      schema: { operationId: "tryMove", summary: "Says what speaks against a move", security, body: wish, response: { 200: dryRun } },
+    },
+    async ({ body }) => {
+      const { unit, target } = await wishOf(deps, body);
+      const source = (await deps.store.fleet.listInstances(deadline())).find(({ id }) => id === unit.owner);
+      const refusal = await deps.moving.whyNot(unit, target, deadline());
+      return { workspace: body.workspace, from: source?.name ?? null, to: target.name, refusal: refusal ?? null };
+    },
+  );
+  app.post(
+    "/v1/moves/:move/abort",
+    { schema: { ...schema, operationId: "abortMove", summary: "Gives a move up before its point of no return" } },
+    async ({ params, actor }) => show(deps, await deps.moving.abort(params.move as MoveId, actor, deadline())),
+  );
+  app.post(
+    "/v1/moves/:move/reverse",
+    { schema: { ...schema, operationId: "reverseMove", summary: "Asks for the move back of one that has ended" } },
+    async ({ params, actor }) => show(deps, await deps.moving.reverse(params.move as MoveId, actor, deadline())),
+  );
+}
+
+async function wishOf(
+  deps: ApiDeps,
+  { workspace, to }: z.infer<typeof wish>,
+): Promise<{ readonly unit: PlacementUnit; readonly target: Instance }> {
+  const { workspace: found } = await findWorkspace(deps, workspace, deadline());
+  const units = await deps.store.placements.readUnitsOf(found.id, deadline());
+  const [unit, ...more] = units;
+  if (unit === undefined || more.length > 0) {
+    const remedy = unit === undefined ? "Wait until something is deployed from it" : "Move its parts by `argosy plan`";
+    throw new InputError(`${workspace} is ${units.length} units`, { code: "move.units", path: "workspace", remedy });
+  }
+  return { unit, target: await findInstance(deps, to, deadline()) };
+}
+
+async function readMove({ store }: ApiDeps, id: string): Promise<Move> {
+  const move = await store.moves.read(id as MoveId, deadline());
+  if (move !== undefined) return move;
+  throw new GoneError(`there is no move ${id}; \`argosy moves\` lists them`, { code: "move.unknown", context: { move: id } });
+}
+
+const show = async (deps: ApiDeps, move: Move): Promise<MoveView> => viewOf(deps, move, await deps.store.fleet.listInstances(deadline()));
+
+async function viewOf({ store, clock }: ApiDeps, move: Move, instances: readonly Instance[]): Promise<MoveView> {
+  const nameOf = (id: string): string => instances.find((instance) => instance.id === id)?.name ?? id;
+  const unit = await store.placements.readUnit(move.unitId, deadline());
+  const until = move.endedAt ?? clock.now();
+  const began = (phase: MovePhase): Millis | undefined => move.marks.findLast((mark) => mark.phase === phase)?.at;
+  const since = (from: Millis | undefined, to: Millis = until): number | null => (from === undefined ? null : to - from);
+  const { id, phase, kind, actor, message, marks } = move;
+  return {
+    ...{ id, phase, kind, actor, message, unit: move.unitId, workspace: unit?.workspace.namespace ?? null },
+    ...{ from: nameOf(move.from), to: nameOf(move.to), since: rfc3339(move.phaseSince), createdAt: rfc3339(move.createdAt) },
+    endedAt: move.endedAt === undefined ? null : rfc3339(move.endedAt),
+    gapMs: since(began("REVOKE"), began("VERIFY") ?? began("ABORT")),
+    tookMs: since(began("PREPARE")),
+    phases: marks.map((mark) => ({ ...mark })),
+  };
+}

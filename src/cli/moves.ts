@@ -1,0 +1,80 @@
+import type { MoveDryRunView, MoveView } from "../api/routes/moves.ts";
+import { type Column, cellText, type OutputFormat, renderOne } from "./output.ts";
+import type { RestClient } from "./rest-client.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface MoveOptions {
+  readonly to: string;
+  readonly dryRun?: boolean;
+  readonly wait?: boolean;
+  readonly output: OutputFormat;
+}
+
+const LOOK_EVERY_MS = 200;
+
+/** `argosy move <workspace> --to <instance>`: asks for a live move, and follows it phase by phase unless it is told not to. */
+export async function moveWorkspace(client: RestClient, workspace: string, options: MoveOptions, terminal: Terminal): Promise<string> {
+  const { to, dryRun = false, wait = true, output } = options;
+  const body = { workspace, to };
+  if (dryRun) {
+    const view = await client.post<MoveDryRunView>("/v1/moves/dry-run", body);
+    return show(view, output, dryRunText(view));
+  }
+  const asked = await client.post<MoveView>("/v1/moves", body);
+  const view = wait ? await follow(client, asked, (line) => output === "table" && terminal.note(line)) : asked;
+  return show(view, output, sentenceOf(view));
+}
+
+/** `argosy move abort|reverse <move>`. */
+export async function changeMove(
+  client: RestClient,
+  id: string,
+  { how, output }: { readonly how: "abort" | "reverse"; readonly output: OutputFormat },
+): Promise<string> {
+  const view = await client.post<MoveView>(`/v1/moves/${encodeURIComponent(id)}/${how}`, {});
+  return show(view, output, sentenceOf(view));
+}
+
+export const moves: readonly Column<MoveView>[] = [
+  { title: "MOVE", value: (row) => row.id },
+  { title: "WORKSPACE", value: (row) => row.workspace ?? "-" },
+  { title: "FROM", value: (row) => row.from },
+  { title: "TO", value: (row) => row.to },
+  { title: "PHASE", value: (row) => row.phase },
+  { title: "GAP", value: (row) => seconds(row.gapMs) },
+  { title: "TOOK", value: (row) => seconds(row.tookMs) },
+  { title: "BY", value: (row) => row.actor },
+  { title: "MESSAGE", value: (row) => row.message },
+];
+
+async function follow(client: RestClient, asked: MoveView, tell: (line: string) => void): Promise<MoveView> {
+  let told = "";
+  for (let view = asked; ; view = await client.get<MoveView>(`/v1/moves/${encodeURIComponent(asked.id)}`)) {
+    const line = `${view.phase}${view.message === "" ? "" : `: waiting ${view.message}`}`;
+    if (line !== told)
+      tell(cellText(`${seconds(view.tookMs)} ${line}${view.gapMs === null ? "" : ` (gap so far ${seconds(view.gapMs)})`}`));
+    told = line;
+    if (view.endedAt !== null) return view;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+function sentenceOf(view: MoveView): string {
+  const what = `move ${view.id} of workspace ${view.workspace ?? view.unit} from ${view.from} to ${view.to}`;
+  if (view.phase === "DONE") return `${what}: done in ${seconds(view.tookMs)}, ${seconds(view.gapMs)} without an owner`;
+  if (view.phase === "ABORTED") return `${what}: given up, ${view.message}`;
+  return `${what}: ${view.phase}`;
+}
+
+function dryRunText({ workspace, from, to, refusal }: MoveDryRunView): string {
+  if (refusal !== null) return `workspace ${workspace} cannot be moved to ${to}: ${refusal.text}`;
+  return `workspace ${workspace} can be moved from ${from ?? "nowhere"} to ${to}; nothing was done`;
+}
+
+function seconds(ms: number | null): string {
+  return ms === null ? "-" : `${(ms / 1000).toFixed(1)}s`;
+}
+
+function show(view: Readonly<Record<string, unknown>>, output: OutputFormat, sentence: string): string {
+  return output === "json" || output === "yaml" ? renderOne(view, output) : cellText(sentence);
+}

@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import type { MoveView } from "../api/routes/moves.ts";
+import { changeMove, type MoveOptions, moves, moveWorkspace } from "./moves.ts";
+import { render } from "./output.ts";
+import { clientOf, type RemoteOptions, remote } from "./remote.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Commands that hand workspaces over from one instance to another. */
+export function addMovingCommands(program: Command, terminal: Terminal): void {
+  const move = program.command("move").description("hand a workspace over to another instance while everything goes on");
+  remote(move.command("start <workspace>", { isDefault: true }), ["table", "json", "yaml"])
+    .description("hand a workspace over; this is what `argosy move <workspace>` does")
+    .requiredOption("--to <instance>", "the instance that is to have it")
+    .option("--dry-run", "say what speaks against it, and do nothing")
+    .option("--no-wait", "do not follow it to its end")
+    .action(async (workspace: string, options: RemoteOptions & MoveOptions) =>
+      terminal.write(await moveWorkspace(clientOf(options, terminal), workspace, options, terminal)),
+    );
+  for (const [how, description] of [
+    ["abort", "give a move up before its point of no return; its workspace stays where it was"],
+    ["reverse", "ask for the move back of one that has ended"],
+  ] as const)
+    remote(move.command(`${how} <move>`), ["table", "json", "yaml"])
+      .description(description)
+      .action(async (id: string, options: RemoteOptions) =>
+        terminal.write(await changeMove(clientOf(options, terminal), id, { how, output: options.output })),
+      );
+  remote(program.command("moves"), ["table", "json", "yaml"])
+    .description("live moves, newest first")
+    .option("--live", "only those that have not ended")
+    .action(async (options: RemoteOptions & { readonly live?: boolean }) => {
+      const found = await clientOf(options, terminal).all<MoveView>("/v1/moves", { live: options.live === true });
+      terminal.write(render(found, moves, options.output));
+    });
+}

@@ -1,0 +1,39 @@
+import type { Millis } from "../domain/clock.ts";
+import type { Decision } from "../domain/decision.ts";
+import type { Move } from "../domain/move.ts";
+import type { Refusal } from "./verdict.ts";
+
+/** The journal's entry of a move that is asked for. */
+export function requestDecision(wish: Pick<Move, "id" | "unitId" | "to" | "kind" | "actor" | "reverses">, at: Millis): Decision {
+  const { id, unitId, to, kind, actor, reverses = null } = wish;
+  return {
+    at,
+    subject: unitId,
+    kind: "placement",
+    verdict: "MOVE_REQUESTED",
+    rule: "COMMAND",
+    details: { move: id, to, moveKind: kind, actor, reverses },
+  };
+}
+
+/** The journal's entry of a change of owner. */
+export function commitDecision(move: Move, at: Millis): Decision {
+  return decisionOf(move, at, { verdict: "MOVED", rule: move.reason });
+}
+
+/** The journal's entry of a move that is given up; its rule says why. */
+export function abortDecision(move: Move, at: Millis, why: Pick<Refusal, "text"> & { readonly code: string }): Decision {
+  return decisionOf(move, at, { verdict: "MOVE_ABORTED", rule: why.code, text: why.text });
+}
+
+interface Saying {
+  readonly verdict: string;
+  readonly rule: string;
+  readonly text?: string;
+}
+
+function decisionOf(move: Move, at: Millis, { verdict, rule, text }: Saying): Decision {
+  const { id, unitId, from, to, fromEpoch, toEpoch, kind, actor, phase } = move;
+  const details = { move: id, from, to, fromEpoch, toEpoch, moveKind: kind, actor, phase, plan: move.plan ?? null };
+  return { at, subject: unitId, kind: "placement", verdict, rule, details: { ...details, ...(text === undefined ? {} : { why: text }) } };
+}

@@ -1,0 +1,103 @@
+import type { Clock } from "../../domain/clock.ts";
+import { GoneError, RefusedError } from "../../domain/errors.ts";
+import type { Ids, MoveId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { Move, MoveKind } from "../../domain/move.ts";
+import { PHASES } from "../../domain/move-phases.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
+import type { Store } from "../../store/port.ts";
+import { abortDecision, requestDecision } from "../decisions.ts";
+import { type MoveRefusal, roomOf, whyNotMove } from "../why-not-move.ts";
+
+export interface MoveDeskDeps {
+  readonly store: Pick<Store, "moves" | "shards" | "fleet">;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** What people ask of live moves. */
+export interface MoveDesk {
+  /** What speaks against moving a unit there now; `undefined`: nothing but what is tested when it is asked for. */
+  whyNot(unit: PlacementUnit, target: Instance, signal: AbortSignal): Promise<MoveRefusal | undefined>;
+  /** Asks for a move. Throws `RefusedError` with what speaks against it. */
+  ask(wish: Asked, signal: AbortSignal): Promise<Move>;
+  /** Gives a move up. Throws `GoneError` for one nobody knows, `RefusedError` after its point of no return. */
+  abort(id: MoveId, actor: string, signal: AbortSignal): Promise<Move>;
+  /** Asks for the move back of one that has ended. */
+  reverse(id: MoveId, actor: string, signal: AbortSignal): Promise<Move>;
+}
+
+interface Asked {
+  readonly unit: PlacementUnit;
+  readonly target: Instance;
+  readonly kind: MoveKind;
+  readonly actor: string;
+  readonly reverses?: MoveId;
+}
+
+export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
+  const { moves, shards, fleet } = store;
+  const read = async (id: MoveId, signal: AbortSignal): Promise<Move> => {
+    const move = await moves.read(id, signal);
+    if (move !== undefined) return move;
+    throw new GoneError(`there is no move ${id}; \`argosy moves\` lists them`, { code: "move.unknown", context: { move: id } });
+  };
+
+  const whyNot: MoveDesk["whyNot"] = async (unit, target, signal) => {
+    const source = unit.owner === undefined ? undefined : await fleet.readInstance(unit.owner, signal);
+    const environments = (await shards.readUnit(unit.id, signal))?.environments ?? [];
+    return whyNotMove({ unit, environments, source, target });
+  };
+
+  const ask: MoveDesk["ask"] = async ({ unit, target, kind, actor, reverses }, signal) => {
+    const refusal = await whyNot(unit, target, signal);
+    if (refusal !== undefined) throw refused(refusal.text, unit);
+    const id = ids.next<MoveId>();
+    const wish = {
+      id,
+      unitId: unit.id,
+      to: target.id,
+      epoch: unit.epoch,
+      kind,
+      reason: "FORCED",
+      plan: undefined,
+      reverses,
+      actor,
+    } as const;
+    const decision = requestDecision(wish, clock.now());
+    const outcome = await moves.request({ ...wish, ceiling: roomOf(target), decision }, signal);
+    if (outcome.kind === "moving") throw refused(`it is being moved already: \`argosy moves\` shows move ${outcome.id}`, unit);
+    if (outcome.kind === "full") throw refused(`${target.name} has no room for it, or takes nothing now`, unit);
+    if (outcome.kind === "stale") throw refused("it was moved at this moment: look again", unit);
+    return read(id, signal);
+  };
+
+  return {
+    whyNot,
+    ask,
+    async abort(id, actor, signal) {
+      const move = await read(id, signal);
+      const text = `given up by ${actor}`;
+      const decision = abortDecision({ ...move, actor }, clock.now(), { code: "COMMAND", text });
+      if (await moves.abort(id, { message: text, decision }, signal)) return read(id, signal);
+      const { phase } = await read(id, signal);
+      const how = PHASES[phase].isLive ? "goes only forward now; `argosy move reverse` takes it back once it has ended" : "has ended";
+      throw new RefusedError(`move ${id} is in ${phase} and ${how}`, { code: "move.too-late", context: { move: id } });
+    },
+    async reverse(id, actor, signal) {
+      const move = await read(id, signal);
+      const target = await fleet.readInstance(move.from, signal);
+      const row = await shards.readUnit(move.unitId, signal);
+      if (move.phase !== "DONE" || target === undefined || row?.unit.owner !== move.to)
+        throw new RefusedError(`move ${id} is in ${move.phase}, or its unit has gone on since: nothing to take back`, {
+          code: "move.nothing-to-reverse",
+          context: { move: id },
+        });
+      return ask({ unit: row.unit, target, kind: "voluntary", actor, reverses: id }, signal);
+    },
+  };
+}
+
+function refused(text: string, unit: PlacementUnit): RefusedError {
+  return new RefusedError(`the workspace cannot be moved: ${text}`, { code: "move.refused", context: { unit: unit.id } });
+}

@@ -1,0 +1,34 @@
+import type { Environment } from "../domain/environment.ts";
+import type { Application } from "../domain/workspace.ts";
+import type { Sight } from "../shard/parse-sight.ts";
+import { renderApplication, targetOf } from "../shard/render-application.ts";
+import type { Destination, Seat } from "../shard/seat.ts";
+import type { Pair } from "./pair.ts";
+
+interface Row {
+  readonly application: Application;
+  readonly environment: Environment | undefined;
+}
+
+interface Sides {
+  readonly rows: readonly Row[];
+  readonly onSource: readonly Sight[];
+  readonly onTarget: readonly Sight[];
+  readonly own: Destination;
+}
+
+/** Each application of the unit with what stands of it on either side, in the order of the rows. */
+export function pairUp(seat: Seat, { rows, onSource, onTarget, own }: Sides): readonly Pair[] {
+  const named = (sights: readonly Sight[]) => new Map(sights.map((sight) => [sight.at.name, sight]));
+  const [source, target] = [named(onSource), named(onTarget)];
+  return rows.map(({ application, environment }) => {
+    const to = targetOf(seat, application, { own, environment });
+    return {
+      name: application.argoName,
+      desired: to === undefined ? undefined : renderApplication(seat, application, to),
+      isLeaving: application.deletedAt !== undefined,
+      source: source.get(application.argoName),
+      target: target.get(application.argoName),
+    };
+  });
+}

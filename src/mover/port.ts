@@ -1,0 +1,38 @@
+import type { UnitId } from "../domain/ids.ts";
+import type { PatchOperation, Preconditions } from "../shard/diff-object.ts";
+import type { Manifest, ObjectAt } from "../shard/managed-object.ts";
+import type { RegisterSight, Sight } from "../shard/parse-sight.ts";
+
+/** Conditional writes. A test that does not hold, and a name that is taken, is a `StaleError`. */
+interface Writes {
+  create(manifest: Manifest, signal: AbortSignal): Promise<void>;
+  patch(at: ObjectAt, patch: readonly PatchOperation[], signal: AbortSignal): Promise<void>;
+}
+
+/** Applications on one engine cluster, as the cluster has them now. */
+export interface Sights extends Writes {
+  /** Every one that says that it was made for the unit. Sorted by name. */
+  list(where: { readonly namespace: string; readonly unitId: UnitId }, signal: AbortSignal): Promise<readonly Sight[]>;
+  /** Resolves also when it is not there. */
+  delete(at: ObjectAt, preconditions: Preconditions, signal: AbortSignal): Promise<void>;
+}
+
+/** What one API server said when it was asked whether an account may write in a namespace, and of a write that was only tried. */
+export interface AccessAnswer {
+  readonly endpoint: string;
+  /** Absent: no answer. */
+  readonly isAllowed: boolean | undefined;
+  readonly trial: { readonly status: number | undefined; readonly message: string };
+}
+
+/** The cluster that units deploy to, with their registers. */
+export interface ManagedCluster extends Writes {
+  read(at: ObjectAt, signal: AbortSignal): Promise<RegisterSight | undefined>;
+  /** Asks as the user: a review of access, and a write that changes nothing. One answer of each API server that is known. */
+  ask(user: string, namespace: string, signal: AbortSignal): Promise<readonly AccessAnswer[]>;
+}
+
+/** Where the Applications of an engine cluster are reached; `undefined` for one that is not declared or cannot be reached yet. */
+export interface SightSource {
+  of(engineCluster: string): Promise<Sights | undefined>;
+}

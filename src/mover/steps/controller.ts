@@ -1,0 +1,109 @@
+import type { Clock } from "../../domain/clock.ts";
+import { StaleError } from "../../domain/errors.ts";
+import type { MoveId } from "../../domain/ids.ts";
+import type { Grounds } from "../../reconciler/port.ts";
+import type { WorkResult } from "../../runtime/keyed-queue.ts";
+import type { Store } from "../../store/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { abortDecision, commitDecision } from "../decisions.ts";
+import type { Look, View } from "../look/controller.ts";
+import { lookAgainMs } from "../looks.ts";
+import { nextStep, type Step } from "../next-step.ts";
+import type { ManagedCluster } from "../port.ts";
+import type { Probe } from "../probe/controller.ts";
+import { createWrites } from "../writes/controller.ts";
+
+export interface StepsDeps {
+  readonly store: Pick<Store, "moves">;
+  readonly look: Look;
+  readonly probe: Probe;
+  readonly managed: Pick<ManagedCluster, "create" | "patch">;
+  readonly grounds: Grounds;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Carries one move on, as far as it goes now. */
+export interface Steps {
+  carryOn(id: MoveId, signal: AbortSignal): Promise<WorkResult | void>;
+}
+
+/** More steps in one run than a move has: whoever contests an object all the time is met again after a pause. */
+const STEP_LIMIT = 60;
+const PROBE_AGAIN_MS = 250;
+
+/** What one run remembers from step to step: it looks for the target's objects once. */
+interface Run {
+  groundWaits: readonly string[] | undefined;
+}
+
+/** What a step comes to: look again at once, or after a while. */
+type Onward = "again" | { readonly requeueAfterMs: number };
+
+export function createSteps({ store: { moves }, look, probe, managed, grounds, clock, log }: StepsDeps): Steps {
+  const putAll = createWrites({ managed, probe, log });
+  const ground = ({ move, source, target }: View, side: "source" | "target") => {
+    return { unitId: move.unitId, instance: side === "source" ? source : target, epoch: move.toEpoch };
+  };
+
+  const waitFor = async ({ move, world }: View, why: string, signal: AbortSignal): Promise<Exclude<Onward, string>> => {
+    if (why !== move.message) await moves.note(move.id, move.phase, why, signal);
+    return { requeueAfterMs: lookAgainMs(move.phase, world.now - move.phaseSince) };
+  };
+
+  const carryOut = async (view: View, step: Exclude<Step, { kind: "raise" }>, signal: AbortSignal): Promise<Onward> => {
+    const { move } = view;
+    switch (step.kind) {
+      case "write":
+        return putAll(view, step.writes, signal).then(() => "again");
+      case "advance":
+        log.info({ move: move.id, unit: move.unitId, from: move.phase, to: step.to }, "Going on with a move");
+        probe.forget(move.id);
+        return moves.advance(move.id, { from: move.phase, ...step }, signal).then(() => "again");
+      case "commit":
+        return moves.commit(move.id, commitDecision(move, clock.now()), signal).then(() => "again");
+      case "abort":
+        log.warn({ move: move.id, unit: move.unitId, phase: move.phase, why: step.why.text }, "Giving a move up");
+        await moves.abort(move.id, { message: step.why.text, decision: abortDecision(move, clock.now(), step.why) }, signal);
+        return "again";
+      case "clear":
+        await grounds.clear(ground(view, step.side), signal);
+        await moves.advance(move.id, { from: move.phase, to: step.side === "source" ? "DONE" : "ABORTED", message: move.message }, signal);
+        return "again";
+      case "probe":
+        await probe.ask(view, step.whom, signal);
+        if (step.whom === "target" && probe.known(move.id).answer === "allowed") return "again";
+        return { ...(await waitFor(view, step.why, signal)), requeueAfterMs: PROBE_AGAIN_MS };
+      case "wait":
+        return waitFor(view, step.why, signal);
+      case "late":
+        throw new StaleError("writing for a move what a newer epoch was written to", { code: "mover.fenced", context: { move: move.id } });
+    }
+  };
+
+  /** `undefined`: there is nothing to do for the move. */
+  const takeStep = async (id: MoveId, run: Run, signal: AbortSignal): Promise<Onward | undefined> => {
+    const move = await moves.read(id, signal);
+    const isOver = move === undefined || move.endedAt !== undefined || move.phase === "WAITING";
+    const view = isOver ? undefined : await look.at(move, signal);
+    if (view === undefined) {
+      probe.forget(id);
+      return undefined;
+    }
+    const step = nextStep(view.move, { ...view.world, groundWaits: run.groundWaits, ...probe.known(id) });
+    if (step.kind !== "raise") return carryOut(view, step, signal);
+    run.groundWaits = await grounds.raise(ground(view, "target"), signal);
+    return "again";
+  };
+
+  return {
+    async carryOn(id, signal) {
+      const run: Run = { groundWaits: undefined };
+      for (let count = 0; count < STEP_LIMIT; count += 1) {
+        const onward = await takeStep(id, run, signal);
+        if (onward !== "again") return onward;
+      }
+      return { requeueAfterMs: PROBE_AGAIN_MS };
+    },
+  };
+}

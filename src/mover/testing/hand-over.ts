@@ -1,0 +1,138 @@
+import { millis } from "../../domain/clock.ts";
+import type { InstanceId, MoveId, UnitId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { Application } from "../../domain/workspace.ts";
+import { APPLICATIONS, ROLE_BINDINGS } from "../../reconciler/adapters/kubernetes/types.ts";
+import type { Reconciler } from "../../reconciler/controller.ts";
+import type { Grounds } from "../../reconciler/port.ts";
+import { eventually } from "../../reconciler/testing/until.ts";
+import { DESTINATION, NAMESPACES, type World } from "../../reconciler/testing/world.ts";
+import type { KubeObject } from "../../runtime/kube/resource.ts";
+import { parseRegister, parseSight, type Sight } from "../../shard/parse-sight.ts";
+import { aDecision, WIDE } from "../../store/testing/builders.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import { createManagedCluster } from "../adapters/kubernetes/managed-cluster.ts";
+import { createSights } from "../adapters/kubernetes/sights.ts";
+import { createLook } from "../look/controller.ts";
+import type { ManagedCluster } from "../port.ts";
+import { createProbe } from "../probe/controller.ts";
+import { createSteps, type Steps } from "../steps/controller.ts";
+
+/** A unit of two applications that stands on one of two instances, in a world with a running reconciler. */
+export interface HandOver {
+  readonly instances: readonly [Instance, Instance];
+  readonly applications: readonly Application[];
+  readonly unitId: UnitId;
+  readonly reconciler: Reconciler;
+  owner(): Promise<InstanceId | undefined>;
+  /** Asks for a move to the other instance, and begins it. */
+  begin(): Promise<{ readonly id: MoveId; readonly to: Instance; readonly from: Instance }>;
+  /** A worker with a memory of its own, whose every call goes through `wrap`. */
+  worker(wrap?: <T extends object>(port: T) => T): Steps;
+  /** Works, and lets both Argo CDs look, until the move has ended; what a run throws is met again by the next. */
+  workUntilEnd(id: MoveId, worker: () => Steps): Promise<void>;
+  sights(instance: Instance): Promise<readonly Sight[]>;
+  /** Names of whom the register lets write. */
+  holders(): Promise<readonly string[]>;
+  /** Lets each Argo CD look at what is not paused. */
+  look(): Promise<void>;
+}
+
+/** Durations pass between runs, so that no test waits for a proof; the time of day is the store's. */
+function createStepClock() {
+  let passed = 0;
+  return {
+    pass(ms: number): void {
+      passed += ms;
+    },
+    clock: { now: () => millis(Date.now()), monotonicMs: () => performance.now() + passed, after: () => () => undefined },
+  };
+}
+
+const STATUS = { sync: { status: "Synced", revision: "0123" }, health: { status: "Healthy" } };
+let count = 0;
+
+export async function startHandOver(world: World): Promise<HandOver> {
+  const { rows, hands, signal } = world;
+  const { memory } = rows;
+  const [one, two] = [await rows.addInstance("one"), await rows.addInstance("two")];
+  const applications = [await rows.addApplication("team-a", "web"), await rows.addApplication("team-a", "api")];
+  const { unitId } = applications[0] as Application;
+  await rows.place(applications[0] as Application, one.id);
+  const reconciler = await world.startReconciler();
+  await eventually("both applications stand", async () => {
+    const known = await Promise.all(applications.map(({ id }) => rows.acknowledged("application", id)));
+    return known.every((each) => each !== undefined);
+  });
+  const time = createStepClock();
+  const real = createManagedCluster(hands.api);
+
+  const holders = async (): Promise<readonly string[]> => {
+    const raw = await hands.api.get<KubeObject>(ROLE_BINDINGS, { namespace: "team-a", name: "argosy-deployer" }, signal);
+    return raw === undefined ? [] : (parseRegister(raw)?.subjects ?? []);
+  };
+  /** The authoriser's part, which the fake server has not: whom the register names may write. */
+  const managed: ManagedCluster = {
+    ...real,
+    async ask(user) {
+      const isAllowed = (await holders()).some((name) => user.endsWith(`:${name}`));
+      const trial = isAllowed ? { status: 201, message: "" } : { status: 403, message: `User "${user}" cannot create resource` };
+      return [{ endpoint: "fake", isAllowed, trial }];
+    },
+  };
+  const list = async (instance: Instance): Promise<readonly KubeObject[]> =>
+    (await hands.engine.listPage<KubeObject>(APPLICATIONS, { namespace: instance.namespace }, signal)).items;
+
+  const over: HandOver = {
+    ...{ instances: [one, two], applications, unitId, reconciler, holders },
+    owner: async () => (await rows.unit(unitId))?.owner,
+    async begin() {
+      const unit = await rows.unit(unitId);
+      const [from, to] = unit?.owner === one.id ? [one, two] : [two, one];
+      count += 1;
+      const id = `move-${count}` as MoveId;
+      const wish = { id, unitId, to: to.id, epoch: unit?.epoch ?? 0, kind: "voluntary", reason: "FORCED", plan: undefined } as const;
+      const outcome = await memory.moves.request(
+        { ...wish, reverses: undefined, actor: "otto", ceiling: WIDE, decision: aDecision() },
+        signal,
+      );
+      if (outcome.kind !== "requested") throw new Error(`asking for a move: ${outcome.kind}`);
+      if ((await memory.moves.begin(id, signal)) !== "begun") throw new Error("the move did not begin");
+      return { id, to, from };
+    },
+    worker(wrap = (port) => port) {
+      const store = { moves: wrap(memory.moves), shards: wrap(memory.shards), fleet: wrap(memory.fleet) };
+      const own = { clock: time.clock, destination: DESTINATION, namespaces: NAMESPACES, log: silentLog, managed: wrap(managed) };
+      const sights = wrap(createSights(hands.engine));
+      return createSteps({
+        ...{ ...own, store, grounds: wrap<Grounds>(reconciler.grounds), probe: createProbe({ ...own, fenceMs: 2_000 }) },
+        look: createLook({ ...own, store, sights: { of: async () => sights } }),
+      });
+    },
+    async workUntilEnd(id, worker) {
+      for (let round = 0; round < 200; round += 1) {
+        await worker()
+          .carryOn(id, signal)
+          .catch(() => undefined);
+        await over.look();
+        time.pass(1_000);
+        if ((await memory.moves.read(id, signal))?.endedAt !== undefined) return;
+      }
+      throw new Error(`the move did not end: ${JSON.stringify(await memory.moves.read(id, signal))}`);
+    },
+    sights: async (instance) => (await list(instance)).flatMap((raw) => parseSight(raw) ?? []),
+    async look() {
+      for (const instance of over.instances) {
+        for (const raw of await list(instance)) {
+          const sight = parseSight(raw);
+          if (sight === undefined || sight.isPaused || !sight.awaitsRefresh) continue;
+          const annotations = { "argocd.argoproj.io/refresh": null };
+          const status = { ...STATUS, reconciledAt: new Date(time.clock.now()).toISOString() };
+          const at = { namespace: instance.namespace, name: raw.metadata.name };
+          await hands.engine.mergePatch(APPLICATIONS, at, { metadata: { annotations }, status }, signal).catch(() => undefined);
+        }
+      }
+    },
+  };
+  return over;
+}
