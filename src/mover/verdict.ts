@@ -67,6 +67,8 @@ export function carry<T extends ObservedObject>(side: Side, action: ObjectAction
       return FENCED;
     case "await-end":
       return wait(`for the former ${what} to end`);
+    case "await-rest":
+      return wait(`for the sync of ${what} to end`);
     case "settled":
     case "gone":
       return DONE;

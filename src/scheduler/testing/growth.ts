@@ -90,9 +90,11 @@ function measure(rows: readonly PlanningUnit[], { at, instances, state, applicat
   const taken = new Map<string, Taken["units"][number]>();
   const instanceLoads = instances.map(({ id }) => {
     const units = rows.filter(({ unit }) => unit.owner === id).map((row) => countedOf(row, applicationsOf(row)));
-    const requestsPerMinute = Object.fromEntries(units.map(({ project, applications }) => [project, applications]));
-    const milliCpu = Math.round(units.reduce((sum, { applications }) => sum + applications * MILLI_CPU, FIRST_WEIGHTS.base));
-    const sample = takeSample({ at, units, rates: { milliCpu, requestsPerMinute }, weights: FIRST_WEIGHTS });
+    const applicationsIn = ({ destinations }: Counted): number => destinations.reduce((sum, { applications }) => sum + applications, 0);
+    const requestsPerMinute = Object.fromEntries(units.map((unit) => [unit.project, applicationsIn(unit)]));
+    const milliCpu = Math.round(units.reduce((sum, unit) => sum + applicationsIn(unit) * MILLI_CPU, FIRST_WEIGHTS.base));
+    const rates = { milliCpu, requestsPerMinute, reconcileMs: {}, reconciliations: {}, git: undefined };
+    const sample = takeSample({ at, units, rates, environmentOf: () => undefined, weights: FIRST_WEIGHTS });
     for (const unit of sample.units) taken.set(unit.unitId, unit);
     return { instanceId: id, at, total: sample.total, observation: sample.observation };
   });
@@ -105,5 +107,6 @@ function measure(rows: readonly PlanningUnit[], { at, instances, state, applicat
 
 function countedOf({ unit, known }: PlanningUnit, applications: number): Counted {
   const { id: unitId, epoch } = unit;
-  return { unitId, epoch, project: unitId, applications, resources: applications * 12, clusterEntries: 0, known };
+  const destinations = [{ isOwn: true, environments: [], applications, resources: applications * 12 }];
+  return { unitId, epoch, project: unitId, destinations, repositories: {}, known };
 }
