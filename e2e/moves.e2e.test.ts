@@ -121,6 +121,9 @@ it(
     expect(moves.map(({ phase, message }) => [phase, message])).toEqual(moves.map(() => ["DONE", ""]));
     expect(owners.length).toBeGreaterThan(MOVES);
     expect(owners.filter((count) => count > 1)).toEqual([]);
+    // The probes can tell: they see an owner, and during gaps none.
+    expect(new Set(owners)).toEqual(new Set([0, 1]));
+    expect(seen).toContain("sync Synced");
     expect(await uidsOf()).toEqual(uids);
     for (const wrong of ["sync Unknown", "health Unknown", "health Missing", "sync undefined", "health undefined"])
       expect(seen).not.toContain(wrong);
