@@ -245,7 +245,7 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
       const seated = await seat(false);
       return { run: () => work.units.reconcile(seated.unit.id, world.signal), check: () => isStanding(seated) };
     });
-    expect(broken).toEqual(expect.arrayContaining(["readUnit", "create", "listOwned", "patch", "acknowledge"]));
+    expect(broken).toEqual(expect.arrayContaining(["readUnit", "create", "listActing", "patch", "acknowledge"]));
   });
 
   test("while one repository's Secret is changed, one made and one taken away", async () => {
@@ -352,7 +352,7 @@ describe.each(FAULT_MODES)("the entry of an environment converges when any one c
       };
       return { run: () => work.units.reconcile(unit.id, world.signal), check };
     });
-    expect(new Set(broken)).toEqual(new Set(["readUnit", "listOwned", "read", "create", "patch", "acknowledge"]));
+    expect(new Set(broken)).toEqual(new Set(["readUnit", "listActing", "read", "create", "patch", "acknowledge"]));
   });
 
   test("while it is taken away", async () => {

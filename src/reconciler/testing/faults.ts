@@ -49,7 +49,7 @@ export function createFaultPoints(waiting: ReadonlySet<string> = WAITING): Fault
 /** Methods of the reconciler's ports that wait; the others answer from memory and cannot break. */
 const WAITING: ReadonlySet<string> = new Set([
   ...["read", "create", "patch", "delete"],
-  ...["readApplications", "readUnit", "listOwned", "acknowledge", "forgetApplications", "forgetObjects", "forgetWorkspace"],
+  ...["readApplications", "readUnit", "listOwned", "listActing", "acknowledge", "forgetApplications", "forgetObjects", "forgetWorkspace"],
   ...["listInstances", "readInstance"],
   ...["readQueues", "recordReports"],
 ]);
