@@ -15,6 +15,7 @@ const PROGRAMS = {
   coverage: { program: "tools/coverage.ts" },
   mutation: { program: "tools/mutation.ts" },
   bench: { program: "bench/main.ts" },
+  simulate: { program: "src/simulation/main.ts" },
 };
 
 /**

@@ -1,0 +1,142 @@
+import { ANNOTATION_EPOCH } from "../../domain/names.ts";
+import type { ManagedObjects } from "../../reconciler/port.ts";
+import type { PatchOperation } from "../../shard/diff-object.ts";
+import type { ObservedObject } from "../../shard/managed-object.ts";
+import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
+import type { Property } from "../checkers/checker.ts";
+import type { Breaker, Ports } from "../fleet/argosy.ts";
+
+/** A mistake that Argosy could make, made on purpose by an adapter, and the property through which it must be found. */
+export interface Bug {
+  readonly name: string;
+  readonly about: string;
+  readonly property: Property;
+  /** The scenario in which it is looked for. */
+  readonly scenario: string;
+  readonly breaker: Breaker;
+}
+
+type Change<T extends ObservedObject> = (objects: ManagedObjects<T>) => Partial<ManagedObjects<T>>;
+
+/** Replaces methods of what every engine cluster's Applications are written through. */
+const ofApplications =
+  (change: Change<NonNullable<ReturnType<EngineApplications["get"]>>>): Breaker =>
+  (ports) => ({
+    ...ports,
+    engines: {
+      async get(cluster) {
+        const engine = await ports.engines.get(cluster);
+        return engine && { ...engine, applications: { ...engine.applications, ...change(engine.applications) } };
+      },
+    },
+  });
+type EngineApplications = NonNullable<Awaited<ReturnType<Ports["engines"]["get"]>>>["applications"];
+
+const ofBindings =
+  (change: Change<ObservedObject>): Breaker =>
+  (ports) => ({
+    ...ports,
+    apiCluster: { ...ports.apiCluster, bindings: { ...ports.apiCluster.bindings, ...change(ports.apiCluster.bindings) } },
+  });
+
+const isAboutFinalizers = ({ path }: PatchOperation): boolean => path === "/metadata/finalizers";
+const STRANGER = "u-stranger";
+
+export const BUGS: readonly Bug[] = [
+  {
+    name: "two-subjects",
+    about: "a register is written with a second subject beside the owner's account",
+    ...{ property: "I1", scenario: "steady" },
+    breaker: ofBindings(({ create }) => ({
+      create: (manifest, signal) =>
+        create(
+          { ...manifest, subjects: [...((manifest["subjects"] ?? []) as object[]), { kind: "ServiceAccount", name: STRANGER }] },
+          signal,
+        ),
+    })),
+  },
+  {
+    name: "wrong-owner",
+    about: "a register names another account than the owner's",
+    ...{ property: "I8", scenario: "steady" },
+    breaker: ofBindings(({ create }) => ({
+      create: (manifest, signal) => create({ ...manifest, subjects: [{ kind: "ServiceAccount", name: STRANGER }] }, signal),
+    })),
+  },
+  {
+    name: "epoch-forgotten",
+    about: "a patch leaves out the epoch that it was decided under, and what stood there goes",
+    ...{ property: "I7", scenario: "steady" },
+    breaker: ofApplications(({ patch }) => ({
+      patch: (at, steps, signal) =>
+        patch(at, [...steps, { op: "add", path: `/metadata/annotations/${ANNOTATION_EPOCH.replace("/", "~1")}`, value: "0" }], signal),
+    })),
+  },
+  {
+    name: "cascade-dropped",
+    about: "an Application is deleted without the finalizer that makes Argo CD delete what it deployed",
+    ...{ property: "settled", scenario: "steady" },
+    breaker: ofApplications(({ patch }) => ({
+      patch: (at, steps, signal) =>
+        patch(at, steps.some(isAboutFinalizers) ? steps.filter((step) => !isAboutFinalizers(step)) : steps, signal),
+    })),
+  },
+  {
+    name: "neighbour-deleted",
+    about: "with an Application that is deleted goes another one beside it",
+    ...{ property: "I2", scenario: "steady" },
+    breaker: ofApplications(({ delete: remove, list, patch }) => ({
+      async delete(at, preconditions, signal) {
+        await remove(at, preconditions, signal);
+        const other = list(at.namespace).find((each) => each.at.name !== at.name && !each.isDeleting);
+        if (other === undefined) return;
+        const marked = await patch(other.at, [{ op: "add", path: "/metadata/finalizers", value: [CASCADE_FINALIZER] }], signal);
+        await remove(other.at, { uid: marked.uid, resourceVersion: marked.resourceVersion }, signal);
+      },
+    })),
+  },
+  {
+    name: "gone-too-soon",
+    about: "an Application that is being deleted counts as gone",
+    ...{ property: "held", scenario: "tenant-chaos" },
+    breaker: ofApplications((objects) => ({
+      get: (at) => unlessDeleting(objects.get(at)),
+      read: async (at, signal) => unlessDeleting(await objects.read(at, signal)),
+      list: (namespace) => objects.list(namespace).filter((each) => !each.isDeleting),
+    })),
+  },
+  {
+    name: "events-only",
+    about: "hints of the database are all that is listened to: nothing is swept",
+    ...{ property: "settled", scenario: "database-fail-over" },
+    breaker: (ports) => ({
+      ...ports,
+      store: {
+        ...ports.store,
+        placements: { ...ports.store.placements, listUnplaced: async () => [] },
+        changes: {
+          ...ports.store.changes,
+          subscribe: (listener) => ports.store.changes.subscribe((news) => (news === "missed" ? undefined : listener(news))),
+        },
+      },
+    }),
+  },
+  {
+    name: "late-acknowledgement",
+    about: "Applications are acknowledged under the epoch before, which the store drops, again and again",
+    ...{ property: "quiet", scenario: "steady" },
+    breaker(ports) {
+      const { shards } = ports.store;
+      const acknowledge: typeof shards.acknowledge = (objects, signal) =>
+        shards.acknowledge(
+          objects.map((object) => (object.kind === "application" ? { ...object, epoch: object.epoch - 1 } : object)),
+          signal,
+        );
+      return { ...ports, store: { ...ports.store, shards: { ...shards, acknowledge } } };
+    },
+  },
+];
+
+function unlessDeleting<T extends ObservedObject>(found: T | undefined): T | undefined {
+  return found?.isDeleting === true ? undefined : found;
+}

@@ -1,0 +1,40 @@
+import type { Violation } from "../checkers/checker.ts";
+import { runSeed } from "../run.ts";
+import { loadScenario } from "../scenarios/load.ts";
+import type { Bug } from "./bugs.ts";
+
+/** How a deliberate bug fared. */
+export interface Hunt {
+  readonly bug: Bug;
+  /** Runs until it was found through its property; absent: it never was. */
+  readonly runs: number | undefined;
+  readonly seed: number | undefined;
+  readonly violation: Violation | undefined;
+}
+
+/** Runs seed after seed, from 1, until the property named for the bug does not hold. Another property alone does not count. */
+export async function huntBug(bug: Bug, longest: number): Promise<Hunt> {
+  const scenario = loadScenario(bug.scenario);
+  for (let seed = 1; seed <= longest; seed += 1) {
+    const { violations } = await runSeed({ scenario, seed, breaker: bug.breaker });
+    const violation = violations.find(({ property }) => property === bug.property);
+    if (violation !== undefined) return { bug, runs: seed, seed, violation };
+  }
+  return { bug, runs: undefined, seed: undefined, violation: undefined };
+}
+
+/** One line for each bug: through what it was found, and how many seeds that took. */
+export function renderHunts(hunts: readonly Hunt[]): string {
+  const rows = hunts.map(({ bug, runs, violation }) => [
+    ...[bug.name, bug.property, bug.scenario, runs === undefined ? "never" : `seed ${runs}`, violation?.text.slice(0, 80) ?? ""],
+  ]);
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

@@ -1,0 +1,39 @@
+import type { Entry, History } from "../history.ts";
+
+/** What must not be, and when it was. */
+export interface Violation {
+  readonly property: Property;
+  readonly at: number;
+  readonly text: string;
+}
+
+/** The properties that are checked; I-numbers are those of docs/invariants.md. */
+export const PROPERTIES = {
+  I1: "at most one account is authorised to write for a unit",
+  I2: "nothing is deleted that its user, or Git, did not delete",
+  I6: "what its user deleted does not come back",
+  I7: "epochs only grow",
+  I8: "a register names nobody but the account of the unit's owner, under the owner's epoch",
+  held: "a deployment with the user's finalizer stays until what it deployed is gone",
+  settled: "once all is calm, rows, objects, registers, Git and users' statuses agree, and nothing is left over",
+  quiet: "at rest Argosy writes nothing",
+} as const;
+export type Property = keyof typeof PROPERTIES;
+
+/** Reads what happened, entry by entry, and says what is wrong with it. Knows nothing but the entries. */
+export interface Checker {
+  readonly property: Property;
+  look(entry: Entry): string | undefined;
+}
+
+/** Follows a history with checkers and gathers what they find. */
+export function follow(history: History, checkers: readonly Checker[]): readonly Violation[] {
+  const violations: Violation[] = [];
+  history.follow((entry) => {
+    for (const { property, look } of checkers) {
+      const text = look(entry);
+      if (text !== undefined) violations.push({ property, at: entry.at, text });
+    }
+  });
+  return violations;
+}

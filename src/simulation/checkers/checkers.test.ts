@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { argoName } from "../../workspace/argo-name.ts";
+import { createHistory, type Happening, type Photograph } from "../history.ts";
+import { TRACKING, trackingId } from "../models/engine/application.ts";
+import { follow } from "./checker.ts";
+import { nothingComesBack } from "./deletions.ts";
+import { disagreements } from "./settled.ts";
+
+const DEPLOYMENT = { namespace: "team-1", name: "app-1", uid: "uid-1", path: "folder" };
+const APPLICATION = argoName(DEPLOYMENT);
+const MINUTE_MS = 60_000;
+
+const user = (act: "create" | "delete"): Happening => ({ kind: "user", act, ...DEPLOYMENT });
+const made: Happening = {
+  ...{ kind: "object", cluster: "api", change: "ADDED", resource: "configmaps", namespace: "team-1", name: "app-1-0", before: undefined },
+  ...{ object: { metadata: { annotations: { [TRACKING]: trackingId(APPLICATION, "team-1", "app-1-0") } } }, by: "standard-1" },
+};
+
+describe("I6", () => {
+  it.each([
+    [1 * MINUTE_MS, 0],
+    [8 * MINUTE_MS, 1],
+  ])("is broken by what comes back %i ms after its deletion %i times", (afterMs, times) => {
+    const history = createHistory();
+    const violations = follow(history, [nothingComesBack()]);
+    history.add(0, user("create"));
+    history.add(1, made);
+    history.add(1_000, user("delete"));
+    history.add(1_000 + afterMs, made);
+    expect(violations).toHaveLength(times);
+  });
+});
+
+describe("what does not agree in a photograph", () => {
+  const good: Photograph = {
+    namespaces: ["team-1"],
+    deployments: [{ ...DEPLOYMENT, isDeleting: false, isReady: true, wanted: { "app-1-0": "content" } }],
+    rows: [{ uid: "uid-1", argoName: APPLICATION, namespace: "team-1", owner: "standard-1" }],
+    units: [{ namespace: "team-1", account: "u-1", epoch: 3 }],
+    applications: [{ instance: "standard-1", name: APPLICATION, epoch: 3, isDeleting: false }],
+    registers: [{ namespace: "team-1", subjects: ["u-1"], epoch: 3 }],
+    objects: [{ namespace: "team-1", name: "app-1-0", content: "content", tracking: "" }],
+  };
+  const [deployment, application, register, object] = [good.deployments[0]!, good.applications[0]!, good.registers[0]!, good.objects[0]!];
+
+  it("is nothing where everything does", () => {
+    expect(disagreements(good)).toEqual([]);
+  });
+
+  it.each<readonly [string, Partial<Photograph>]>([
+    ["is not said to be ready", { deployments: [{ ...deployment, isReady: false }] }],
+    ["still being deleted", { deployments: [{ ...deployment, isDeleting: true }] }],
+    ["lacks app-1-0", { objects: [{ ...object, content: "older" }] }],
+    ["nobody wants object", { objects: [object, { ...object, name: "app-9-0" }] }],
+    ["has no row", { rows: [] }],
+    ["has no deployment", { deployments: [] }],
+    ["there is no Application", { applications: [] }],
+    ["nobody wants Application standard-2", { applications: [application, { ...application, instance: "standard-2" }] }],
+    ["the register of team-1 names u-1, u-2", { registers: [{ ...register, subjects: ["u-1", "u-2"] }] }],
+    ["under epoch 2", { registers: [{ ...register, epoch: 2 }] }],
+    ["there is no register", { registers: [] }],
+  ])("says that something %s", (text, over) => {
+    expect(disagreements({ ...good, ...over }).join("\n")).toContain(text);
+  });
+});

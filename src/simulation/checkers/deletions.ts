@@ -1,0 +1,75 @@
+import type { Happening } from "../history.ts";
+import type { Checker } from "./checker.ts";
+import { createWishes, deployerOf, type ObjectHappening } from "./wishes.ts";
+
+/** What a late creation may outlive its deletion by, in ms: I9's six minutes, and what a delayed call adds. */
+const LATE_MS = 7 * 60_000;
+
+/**
+ * I2: an object that was wanted at every moment of its life, from the Application that made it, is not deleted. Where a deployment was
+ * made anew under its name while the one before was still ending, both Applications have the same objects, and what the first one
+ * deletes is made anew by the second: such objects do not count while both stand.
+ */
+export function nothingWantedIsDeleted(): Checker {
+  const wishes = createWishes();
+  const sharing = createSharing();
+  /** Objects that stand and were wanted ever since they were made, with the Application that made them. */
+  const cherished = new Map<string, { readonly application: string; readonly name: string }>();
+  const forgetUnwanted = (): void => {
+    for (const [key, { application, name }] of cherished) if (!wishes.wants(application, name)) cherished.delete(key);
+  };
+  const judge = (application: string, { namespace, name, change, by }: ObjectHappening): string | undefined => {
+    const key = `${namespace}/${name}`;
+    const isShared = sharing.isShared(key, application);
+    if (change === "ADDED" && !isShared && wishes.wants(application, name)) cherished.set(key, { application, name });
+    // Taken over by another Application: its end is that one's matter now.
+    if (change === "MODIFIED" && cherished.get(key)?.application !== application) cherished.delete(key);
+    if (change !== "DELETED" || !cherished.delete(key)) return undefined;
+    return `${by} deleted ${key}, which its user and Git have wanted since it was made`;
+  };
+  return {
+    property: "I2",
+    look({ at, happening }) {
+      wishes.learn(happening, at);
+      sharing.learn(happening);
+      if (happening.kind === "user" || happening.kind === "push") forgetUnwanted();
+      const deployed = deployerOf(happening);
+      return deployed && judge(deployed.application, deployed.happening);
+    },
+  };
+}
+
+/** Which Applications had an object of one name, and stand at once. */
+function createSharing() {
+  const standing = new Set<string>();
+  const makers = new Map<string, Set<string>>();
+  return {
+    learn(happening: Happening): void {
+      if (happening.kind !== "object" || happening.resource !== "applications.argoproj.io") return;
+      if (happening.change === "DELETED") standing.delete(happening.name);
+      else standing.add(happening.name);
+    },
+    isShared(key: string, application: string): boolean {
+      const known = makers.get(key) ?? new Set();
+      makers.set(key, known.add(application));
+      return [...known].some((each) => each !== application && standing.has(each));
+    },
+  };
+}
+
+/** I6: what a user deleted is not made again once the time is over in which a late answer may do harm. */
+export function nothingComesBack(): Checker {
+  const wishes = createWishes();
+  return {
+    property: "I6",
+    look({ at, happening }) {
+      wishes.learn(happening, at);
+      const deployed = deployerOf(happening);
+      if (deployed?.happening.change !== "ADDED") return undefined;
+      const endedAt = wishes.deletedAt(deployed.application);
+      if (endedAt === undefined || at - endedAt < LATE_MS) return undefined;
+      const { namespace, name, by } = deployed.happening;
+      return `${by} made ${namespace}/${name} ${Math.round((at - endedAt) / 1_000)} s after its deployment was deleted`;
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { Photograph, StandingDeployment } from "../history.ts";
+
+/**
+ * Everything that does not agree in a photograph, sorted; nothing when the fleet is as it should be: each deployment's objects stand
+ * as Git has them and its status says Ready, nothing else stands, rows are the resources, Applications are the rows on their owners,
+ * registers name the owners' accounts under their epochs.
+ */
+export function disagreements(photograph: Photograph): readonly string[] {
+  return [
+    ...photograph.deployments.flatMap((each) => ofDeployment(photograph, each)),
+    ...orphans(photograph),
+    ...ofRows(photograph),
+    ...ofApplications(photograph),
+    ...ofRegisters(photograph),
+  ].sort();
+}
+
+function ofDeployment({ objects }: Photograph, deployment: StandingDeployment): readonly string[] {
+  const { namespace, name, isDeleting, isReady, wanted } = deployment;
+  const what = `deployment ${namespace}/${name}`;
+  if (isDeleting) return [`${what} is still being deleted`];
+  const missing = Object.entries(wanted).filter(
+    ([object, content]) => !objects.some((each) => each.namespace === namespace && each.name === object && each.content === content),
+  );
+  return [...missing.map(([object]) => `${what} lacks ${object} as Git has it`), ...(isReady ? [] : [`${what} is not said to be ready`])];
+}
+
+function orphans({ objects, deployments }: Photograph): readonly string[] {
+  const wanted = new Set(deployments.flatMap(({ namespace, wanted: files }) => Object.keys(files).map((file) => `${namespace}/${file}`)));
+  return objects.flatMap(({ namespace, name }) => (wanted.has(`${namespace}/${name}`) ? [] : [`nobody wants object ${namespace}/${name}`]));
+}
+
+function ofRows({ rows, deployments }: Photograph): readonly string[] {
+  const [recorded, standing] = [new Set(rows.map(({ uid }) => uid)), new Set(deployments.map(({ uid }) => uid))];
+  return [
+    ...deployments.flatMap(({ namespace, name, uid }) =>
+      recorded.has(uid) ? [] : [`deployment ${namespace}/${name} has no row with an owner`],
+    ),
+    ...rows.flatMap(({ uid, argoName }) => (standing.has(uid) ? [] : [`row ${argoName} has no deployment`])),
+  ];
+}
+
+function ofApplications({ rows, applications }: Photograph): readonly string[] {
+  const wanted = new Set(rows.map(({ argoName, owner }) => `${owner}/${argoName}`));
+  const standing = new Set(applications.map(({ instance, name }) => `${instance}/${name}`));
+  return [
+    ...[...wanted].flatMap((each) => (standing.has(each) ? [] : [`there is no Application ${each}`])),
+    ...applications.flatMap(({ instance, name, isDeleting }) => [
+      ...(wanted.has(`${instance}/${name}`) ? [] : [`nobody wants Application ${instance}/${name}`]),
+      ...(isDeleting ? [`Application ${instance}/${name} is still being deleted`] : []),
+    ]),
+  ];
+}
+
+function ofRegisters({ registers, units, rows }: Photograph): readonly string[] {
+  const wrong = registers.flatMap(({ namespace, subjects, epoch }) => {
+    const unit = units.find((each) => each.namespace === namespace && subjects.includes(each.account));
+    const isRight = unit !== undefined && subjects.length === 1 && unit.epoch === epoch;
+    return isRight ? [] : [`the register of ${namespace} names ${subjects.join(", ") || "nobody"} under epoch ${epoch}`];
+  });
+  const missing = [...new Set(rows.map(({ namespace }) => namespace))].filter(
+    (namespace) => !registers.some((each) => each.namespace === namespace),
+  );
+  return [...wrong, ...missing.map((namespace) => `there is no register in ${namespace}`)];
+}

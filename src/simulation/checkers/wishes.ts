@@ -1,0 +1,53 @@
+import { argoName } from "../../workspace/argo-name.ts";
+import type { Happening } from "../history.ts";
+import { TRACKING } from "../models/engine/application.ts";
+import { annotationsOf } from "../models/kubernetes/server.ts";
+
+/** What users and Git want, by the Argo CD Application that stands for each wish, learned from what they did. */
+export interface Wishes {
+  learn(happening: Happening, at: number): void;
+  /** Whether the Application's deployment is wanted and has this object. */
+  wants(application: string, object: string): boolean;
+  /** When the Application's deployment was deleted; undefined while it is wanted. */
+  deletedAt(application: string): number | undefined;
+}
+
+export function createWishes(): Wishes {
+  const folders = new Map<string, ReadonlySet<string>>();
+  const wanted = new Map<string, { readonly namespace: string; readonly path: string }>();
+  const ends = new Map<string, number>();
+
+  const end = (application: string, at: number): void => {
+    wanted.delete(application);
+    ends.set(application, at);
+  };
+  const endNamespace = (namespace: string, at: number): void => {
+    for (const [application, wish] of [...wanted]) if (wish.namespace === namespace) end(application, at);
+  };
+  const act = (happening: Extract<Happening, { readonly kind: "user" }>, at: number): void => {
+    const { namespace, path } = happening;
+    if (happening.act === "delete-namespace") endNamespace(namespace, at);
+    else if (happening.act === "delete") end(argoName(happening), at);
+    else wanted.set(argoName(happening), { namespace, path });
+  };
+  return {
+    learn(happening, at) {
+      if (happening.kind === "push") folders.set(happening.path, new Set(happening.files));
+      if (happening.kind === "user") act(happening, at);
+    },
+    wants(application, object) {
+      const path = wanted.get(application)?.path;
+      return path !== undefined && folders.get(path)?.has(object) === true;
+    },
+    deletedAt: (application) => ends.get(application),
+  };
+}
+
+export type ObjectHappening = Extract<Happening, { readonly kind: "object" }>;
+
+/** The Application that an object of a user's namespace says it was deployed by; undefined for every other happening. */
+export function deployerOf(happening: Happening): { readonly application: string; readonly happening: ObjectHappening } | undefined {
+  if (happening.kind !== "object" || happening.cluster !== "api" || happening.resource !== "configmaps") return undefined;
+  const tracking = annotationsOf(happening.object)[TRACKING];
+  return typeof tracking === "string" ? { application: tracking.slice(0, tracking.indexOf(":")), happening } : undefined;
+}

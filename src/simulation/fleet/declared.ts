@@ -1,0 +1,54 @@
+import { millis } from "../../domain/clock.ts";
+import type { Decision } from "../../domain/decision.ts";
+import { classOf, type FleetSpec, type PoolSpec } from "../../domain/fleet.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+
+export const ENGINE_CLUSTER = "engine";
+const VERSION = "3.5.7";
+
+const POOL: PoolSpec = {
+  name: "standard",
+  class: { region: "eu", tier: "shared", trust: "public" },
+  engineClusters: [ENGINE_CLUSTER],
+  instances: { min: 1, max: 50 },
+  version: undefined,
+  capacity: {
+    applications: 1_000_000,
+    clusterEntries: 1_000_000,
+    cachedResources: 1_000_000_000,
+    milliCpu: 1_000_000_000,
+    gitPerMinute: 1_000_000_000,
+  },
+  resources: {
+    controller: { cpu: "1", memory: "1Gi" },
+    repoServer: { cpu: "1", memory: "1Gi", replicas: 1 },
+    redis: { cpu: "1", memory: "1Gi" },
+  },
+  engine: {
+    ...{ statusProcessors: 20, operationProcessors: 10, k8sClientQps: 50, k8sClientBurst: 100 },
+    ...{ reconciliationSeconds: 120, reconciliationJitterSeconds: 60 },
+  },
+};
+
+/** What `argosy apply` declared before the simulation began. */
+export const FLEET: FleetSpec = {
+  engineClusters: [{ name: ENGINE_CLUSTER, region: "eu", access: { kind: "inCluster" } }],
+  versions: { default: VERSION, floor: "3.5.1", catalogue: [] },
+  pools: [POOL],
+  workspaces: { selector: {}, quota: { deployments: 100, syncsPerMinute: 60 } },
+  egress: { allow: [], http: [] },
+};
+
+export const DECLARED: Decision = { at: millis(0), subject: "fleet", kind: "fleet", verdict: "APPLIED", rule: "DECLARED", details: {} };
+
+/** An instance that stands already: its making is not simulated. */
+export function standingInstance(index: number): Instance {
+  const name = `standard-${index}`;
+  return {
+    id: `00000000-0000-7000-8000-${String(index).padStart(12, "0")}` as InstanceId,
+    ...{ name, engineCluster: ENGINE_CLUSTER, namespace: `argosy-${name}`, pool: POOL.name, class: classOf(POOL) },
+    ...{ version: VERSION, desiredVersion: VERSION, state: "ACTIVE", stateSince: millis(0), reason: "", attempt: 0 },
+    ...{ capacity: POOL.capacity, weight: 1, appliedHash: "", revision: 1 },
+  };
+}

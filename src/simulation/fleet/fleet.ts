@@ -1,0 +1,99 @@
+import type { Instance } from "../../domain/instance.ts";
+import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE } from "../../domain/names.ts";
+import { CLUSTER_ROLES, PROJECTS, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS } from "../../reconciler/adapters/kubernetes/types.ts";
+import type { KubeClient } from "../../runtime/kube/client.ts";
+import { DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
+import { createAuthority } from "../models/authority.ts";
+import { CONFIG_MAPS } from "../models/engine/cluster-cache.ts";
+import { startEngine } from "../models/engine/engine.ts";
+import { createGit, type Git } from "../models/git.ts";
+import { createSimulatedClient } from "../models/kubernetes/client.ts";
+import { runClusterControllers } from "../models/kubernetes/cluster-controllers.ts";
+import { createKubeServer, type KubeServer, NAMESPACE_TYPE } from "../models/kubernetes/server.ts";
+import { createDatabase, type Database } from "../models/store.ts";
+import type { Network } from "../world/network.ts";
+import { createParty, type Party } from "../world/party.ts";
+import type { World } from "../world/world.ts";
+import { type Breaker, startArgosy } from "./argosy.ts";
+import { DECLARED, ENGINE_CLUSTER, FLEET, standingInstance } from "./declared.ts";
+
+/** A whole fleet with everything around it. */
+export interface Fleet {
+  readonly world: World;
+  readonly network: Network;
+  readonly database: Database;
+  readonly api: KubeServer;
+  readonly engine: KubeServer;
+  readonly git: Git;
+  readonly instances: readonly Instance[];
+  /** Processes that can be crashed, by name, in the order they were started. */
+  readonly names: readonly string[];
+  party(name: string): Party;
+  /** Ends a process in the middle of everything and starts it anew after that long. */
+  crash(name: string, downMs: number): void;
+  client(party: Party, server: KubeServer): KubeClient;
+}
+
+export interface FleetOptions {
+  readonly world: World;
+  readonly network: Network;
+  readonly members: number;
+  readonly instances: number;
+  readonly breaker: Breaker;
+}
+
+const never = new AbortController().signal;
+
+/** Builds a fleet whose instances stand and hold nothing, and starts its processes. */
+export async function startFleet({ world, network, members, instances: wanted, breaker }: FleetOptions): Promise<Fleet> {
+  const database = createDatabase(world, network);
+  const api = createKubeServer(world, "api");
+  const engine = createKubeServer(world, ENGINE_CLUSTER);
+  const git = createGit(world);
+  const instances = Array.from({ length: wanted }, (_, index) => standingInstance(index + 1));
+  createAuthority(world, api);
+  runClusterControllers(world, api, [DEPLOYMENTS, CONFIG_MAPS, ROLE_BINDINGS, SERVICE_ACCOUNTS, SECRETS]);
+  runClusterControllers(world, engine, [PROJECTS]);
+  prepare(api, [ACCOUNTS_NAMESPACE]);
+  api.objects.create(CLUSTER_ROLES, "", { sent: { metadata: { name: DEPLOYER_ROLE } }, dryRun: false });
+  prepare(
+    engine,
+    instances.map(({ namespace }) => namespace),
+  );
+  await database.rows.fleet.applyFleet(FLEET, "simulation", never);
+  for (const instance of instances) await database.rows.fleet.insertInstance(instance, DECLARED, never);
+
+  const parties = new Map<string, Party>();
+  const lives = new Map<string, number>();
+  const client = (party: Party, server: KubeServer) => createSimulatedClient({ world, network, party, server });
+  const starts = new Map<string, (party: Party) => void>();
+  for (let index = 1; index <= members; index += 1)
+    starts.set(`argosy-${index}`, (party) =>
+      startArgosy({ party, store: database.connect(party), api: client(party, api), engine: client(party, engine) }, breaker),
+    );
+  for (const { name, namespace } of instances)
+    starts.set(name, (party) => startEngine({ party, namespace, own: client(party, engine), managed: client(party, api), git }));
+
+  const start = (name: string): void => {
+    const life = lives.get(name) ?? 0;
+    lives.set(name, life + 1);
+    const party = createParty(world, name, life);
+    parties.set(name, party);
+    starts.get(name)?.(party);
+  };
+  for (const name of starts.keys()) world.schedule(0, `${name} starts`, () => start(name));
+  const party = (name: string): Party => {
+    const found = parties.get(name);
+    if (found === undefined) throw new Error(`there is nobody called ${name}`);
+    return found;
+  };
+  const crash = (name: string, downMs: number): void => {
+    party(name).kill();
+    world.schedule(downMs, `${name} starts`, () => start(name));
+  };
+  return { world, network, database, api, engine, git, instances, names: [...starts.keys()], party, crash, client };
+}
+
+function prepare({ objects }: KubeServer, namespaces: readonly string[]): void {
+  for (const name of namespaces) objects.create(NAMESPACE_TYPE, "", { sent: { metadata: { name } }, dryRun: false });
+}

@@ -1,0 +1,92 @@
+import type { InstanceId } from "../../domain/ids.ts";
+import { ANNOTATION_EPOCH, DEPLOYER_ROLE } from "../../domain/names.ts";
+import { APPLICATIONS, ROLE_BINDINGS } from "../../reconciler/adapters/kubernetes/types.ts";
+import type { JsonMap } from "../../runtime/kube/testing/json.ts";
+import { mapAt } from "../../runtime/kube/testing/json.ts";
+import { metadataOf, nameOf } from "../../runtime/kube/testing/object-rules.ts";
+import { accountName } from "../../shard/names.ts";
+import { DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
+import type { Photograph, StandingDeployment } from "../history.ts";
+import { subjectsOf } from "../models/authority.ts";
+import { TRACKING } from "../models/engine/application.ts";
+import { CONFIG_MAPS } from "../models/engine/cluster-cache.ts";
+import { annotationsOf, NAMESPACE_TYPE } from "../models/kubernetes/server.ts";
+import { textAt } from "../models/kubernetes/text.ts";
+import type { Fleet } from "./fleet.ts";
+import { pathOf } from "./users.ts";
+
+const never = new AbortController().signal;
+
+/** Everything that should agree with everything else, as it stands now in rows, objects and Git. */
+export async function photograph(fleet: Fleet): Promise<Photograph> {
+  const { api, engine, instances } = fleet;
+  const namespaces = api.objects
+    .list(NAMESPACE_TYPE, "")
+    .map(nameOf)
+    .filter((name) => name.startsWith("team-"));
+  const resources = api.objects.list(DEPLOYMENTS, "");
+  const [rows, units] = await rowsOf(fleet);
+  return {
+    namespaces,
+    deployments: resources.map((each) => standing(fleet, each)),
+    rows,
+    units,
+    applications: instances.flatMap(({ name: instance, namespace }) =>
+      engine.objects.list(APPLICATIONS, namespace).map((each) => ({
+        ...{ instance, name: nameOf(each), epoch: epochOf(each), isDeleting: metadataOf(each)["deletionTimestamp"] !== undefined },
+      })),
+    ),
+    registers: api.objects
+      .list(ROLE_BINDINGS, "")
+      .filter((each) => mapAt(each, "roleRef")["name"] === DEPLOYER_ROLE)
+      .map((each) => ({ namespace: textAt(metadataOf(each), "namespace"), subjects: subjectsOf(each), epoch: epochOf(each) })),
+    objects: api.objects
+      .list(CONFIG_MAPS, "")
+      .filter((each) => annotationsOf(each)[TRACKING] !== undefined)
+      .map((each) => ({
+        ...{ namespace: textAt(metadataOf(each), "namespace"), name: nameOf(each), content: textAt(mapAt(each, "data"), "content") },
+        tracking: textAt(annotationsOf(each), TRACKING),
+      })),
+  };
+}
+
+function standing({ git }: Fleet, resource: JsonMap): StandingDeployment {
+  const metadata = metadataOf(resource);
+  const { deletionTimestamp, generation } = metadata;
+  const status = mapAt(resource, "status");
+  const conditions = Array.isArray(status["conditions"]) ? (status["conditions"] as readonly JsonMap[]) : [];
+  const isReady = conditions.some((each) => each["type"] === "Ready" && each["status"] === "True");
+  return {
+    ...{
+      namespace: textAt(metadata, "namespace"),
+      name: nameOf(resource),
+      uid: textAt(metadata, "uid"),
+      isDeleting: deletionTimestamp !== undefined,
+    },
+    isReady: isReady && status["observedGeneration"] === generation,
+    wanted: git.files(pathOf(resource)),
+  };
+}
+
+async function rowsOf({ database, instances }: Fleet): Promise<[Photograph["rows"], Photograph["units"]]> {
+  const { shards, placements } = database.rows;
+  const rows: Photograph["rows"][number][] = [];
+  const units: Photograph["units"][number][] = [];
+  for (const { id, name } of instances) {
+    for (const { unitId, epoch } of await shards.listOwned(id, never)) {
+      const found = await placements.readUnit(unitId, never);
+      if (found !== undefined) units.push({ namespace: found.workspace.namespace, account: accountName(unitId, id as InstanceId), epoch });
+    }
+    const held = await shards.listApplications(id, never);
+    for (const { application, workspace } of await shards.readApplications(
+      held.map((each) => each.applicationId),
+      never,
+    ))
+      rows.push({ uid: application.uid, argoName: application.argoName, namespace: workspace.namespace, owner: name });
+  }
+  return [rows, units];
+}
+
+function epochOf(object: JsonMap): number {
+  return Number(annotationsOf(object)[ANNOTATION_EPOCH] ?? -1);
+}

@@ -1,0 +1,50 @@
+import type { Rng } from "../../domain/rng.ts";
+import { DATABASE } from "../models/store.ts";
+import type { Scenario, Trouble } from "../scenarios/schema.ts";
+import type { Fleet } from "./fleet.ts";
+
+/** Lets everything that goes wrong in a scenario happen at its time, drawn from the world's chance. */
+export function planTroubles(fleet: Fleet, { troubles, activeSeconds }: Pick<Scenario, "troubles" | "activeSeconds">): void {
+  const { world } = fleet;
+  const rng = world.rng.fork("troubles");
+  for (const trouble of troubles)
+    for (let time = 0; time < trouble.times; time += 1)
+      world.schedule(rng.next() * activeSeconds * 1_000, `trouble ${trouble.kind}`, () => strike(fleet, trouble, rng));
+}
+
+function strike(fleet: Fleet, trouble: Trouble, rng: Rng): void {
+  const { world, network } = fleet;
+  const own = fleet.names.filter((name) => name.startsWith("argosy-") === (trouble.who === "argosy"));
+  const name = own[Math.floor(rng.next() * own.length)] ?? "";
+  const ms = rng.next() * trouble.longestSeconds * 1_000;
+  const tell = (what: string): void => world.record({ kind: "chaos", what });
+  const later = (what: string, run: () => void): void => void world.schedule(ms, what, run);
+  const forMs = `for ${Math.round(ms)} ms`;
+  switch (trouble.kind) {
+    case "crash":
+      // One that is down already cannot die.
+      if (!fleet.party(name).isAlive()) return;
+      tell(`${name} dies ${forMs}`);
+      return fleet.crash(name, ms);
+    case "freeze":
+      tell(`${name} hangs ${forMs}`);
+      return fleet.party(name).freeze(ms);
+    case "part":
+      tell(`${name} is parted from ${trouble.from} ${forMs}`);
+      network.part(name, trouble.from);
+      return later("a partition heals", () => network.heal(name, trouble.from));
+    case "database-away":
+      tell(`${DATABASE} is away ${forMs}`);
+      fleet.database.setAway(true);
+      return later("the database is back", () => fleet.database.setAway(false));
+    case "end-watches":
+      tell("all watches end");
+      return [fleet.api, fleet.engine].forEach((server) => server.endWatches());
+    case "compact":
+      tell("servers forget the past");
+      for (const server of [fleet.api, fleet.engine]) {
+        server.compact();
+        server.endWatches();
+      }
+  }
+}

@@ -1,0 +1,104 @@
+import type { JsonMap } from "../runtime/kube/testing/json.ts";
+
+/** One thing that happened, as somebody who sees everything would write it down. */
+export type Happening =
+  | {
+      readonly kind: "object";
+      readonly cluster: string;
+      readonly change: "ADDED" | "MODIFIED" | "DELETED";
+      /** Plural with its group, as in `applications.argoproj.io`. */
+      readonly resource: string;
+      readonly namespace: string;
+      readonly name: string;
+      readonly object: JsonMap;
+      readonly before: JsonMap | undefined;
+      /** Who asked for it. */
+      readonly by: string;
+    }
+  /** Who may write in a namespace of the managed cluster by a register, as its authoriser sees it now. */
+  | { readonly kind: "authority"; readonly namespace: string; readonly accounts: readonly string[] }
+  /** A write of an engine that the managed cluster took or refused. */
+  | {
+      readonly kind: "engine-write";
+      readonly instance: string;
+      readonly account: string;
+      readonly namespace: string;
+      readonly taken: boolean;
+    }
+  | { readonly kind: "placed"; readonly unit: string; readonly instance: string; readonly epoch: number; readonly namespace: string }
+  | {
+      readonly kind: "user";
+      readonly act: "create" | "edit" | "delete" | "delete-namespace";
+      readonly namespace: string;
+      readonly name: string;
+      readonly uid: string;
+      readonly path: string;
+    }
+  | { readonly kind: "push"; readonly path: string; readonly files: readonly string[]; readonly revision: string }
+  /** `isWrite`: it is due only when somebody wants something else. */
+  | { readonly kind: "call"; readonly by: string; readonly name: string; readonly isWrite: boolean }
+  | { readonly kind: "fault"; readonly name: string; readonly from: string; readonly verdict: string }
+  | { readonly kind: "chaos"; readonly what: string }
+  /** Faults have ended and everybody is back. */
+  | { readonly kind: "calm" }
+  /** Everything as it stands, taken while all is calm. */
+  | { readonly kind: "photograph"; readonly photograph: Photograph };
+
+/** What stands where, at one moment. */
+export interface Photograph {
+  readonly deployments: readonly StandingDeployment[];
+  /** Namespaces of users that are there. */
+  readonly namespaces: readonly string[];
+  readonly rows: readonly {
+    readonly uid: string;
+    readonly argoName: string;
+    readonly namespace: string;
+    readonly owner: string | undefined;
+  }[];
+  readonly units: readonly { readonly namespace: string; readonly account: string; readonly epoch: number }[];
+  readonly applications: readonly {
+    readonly instance: string;
+    readonly name: string;
+    readonly epoch: number;
+    readonly isDeleting: boolean;
+  }[];
+  readonly registers: readonly { readonly namespace: string; readonly subjects: readonly string[]; readonly epoch: number }[];
+  readonly objects: readonly { readonly namespace: string; readonly name: string; readonly content: string; readonly tracking: string }[];
+}
+
+export interface StandingDeployment {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly isDeleting: boolean;
+  readonly isReady: boolean;
+  /** What Git says its objects are, by name. */
+  readonly wanted: Readonly<Record<string, string>>;
+}
+
+export interface Entry {
+  /** Milliseconds since the world began. */
+  readonly at: number;
+  readonly happening: Happening;
+}
+
+export interface History {
+  add(at: number, happening: Happening): void;
+  entries(): readonly Entry[];
+  /** Is told each entry as it is added. */
+  follow(follower: (entry: Entry) => void): void;
+}
+
+export function createHistory(): History {
+  const entries: Entry[] = [];
+  const followers: ((entry: Entry) => void)[] = [];
+  return {
+    add(at, happening) {
+      const entry = { at, happening };
+      entries.push(entry);
+      for (const follower of followers) follower(entry);
+    },
+    entries: () => entries,
+    follow: (follower) => void followers.push(follower),
+  };
+}

@@ -1,0 +1,69 @@
+import type { KubeObject } from "../../../runtime/kube/resource.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** An Application as a controller of Argo CD reads it. */
+export interface Application extends KubeObject {
+  readonly spec: {
+    readonly project: string;
+    readonly source: { readonly repoURL: string; readonly path: string; readonly targetRevision?: string };
+    readonly destination: { readonly server: string; readonly namespace: string };
+    readonly syncPolicy?: { readonly automated?: Json; readonly retry?: { readonly limit?: number } };
+  };
+  readonly operation?: Operation;
+  readonly status?: {
+    readonly sync?: { readonly status?: string; readonly revision?: string };
+    readonly operationState?: OperationState;
+    readonly reconciledAt?: string;
+  };
+}
+
+export interface Operation {
+  readonly initiatedBy?: Json;
+  readonly info?: readonly Json[];
+  readonly retry?: { readonly limit?: number };
+  readonly sync?: { readonly revision?: string; readonly prune?: boolean };
+}
+
+export interface OperationState {
+  readonly phase?: string;
+  readonly operation?: Operation;
+  readonly startedAt?: string;
+  readonly finishedAt?: string;
+  readonly retryCount?: number;
+  readonly message?: string;
+  readonly syncResult?: { readonly revision?: string };
+}
+
+export interface Project extends KubeObject {
+  readonly spec?: {
+    readonly sourceRepos?: readonly string[];
+    readonly destinationServiceAccounts?: readonly { readonly namespace: string; readonly defaultServiceAccount: string }[];
+  };
+}
+
+/** Any form of the finalizer that makes the controller delete what was deployed. */
+export const CASCADE = "resources-finalizer.argocd.argoproj.io";
+const SKIP = "argocd.argoproj.io/skip-reconcile";
+/** Annotations of a paused Application. */
+export const SKIPPED = { [SKIP]: "true" };
+export const REFRESH = "argocd.argoproj.io/refresh";
+export const TRACKING = "argocd.argoproj.io/tracking-id";
+
+/** `<application>:<group>/<kind>:<namespace>/<name>`; the instance is no part of it. */
+export function trackingId(application: string, namespace: string, name: string): string {
+  return `${application}:/ConfigMap:${namespace}/${name}`;
+}
+
+export function isPaused({ metadata }: Pick<Application, "metadata">): boolean {
+  return metadata.annotations?.[SKIP] === "true";
+}
+
+export function isCascading({ metadata }: Pick<Application, "metadata">): boolean {
+  return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).some((each) => each.startsWith(CASCADE));
+}
+
+/** An operation runs from being taken up until its last attempt; one that waits for a retry says `Running` with `finishedAt`. */
+export function isUnderWay({ operation, status }: Pick<Application, "operation" | "status">): boolean {
+  return operation !== undefined || status?.operationState?.phase === "Running" || status?.operationState?.phase === "Terminating";
+}

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { DEPLOYER_ROLE } from "../../../domain/names.ts";
+import { APPLICATIONS, PROJECTS, ROLE_BINDINGS, SECRETS } from "../../../reconciler/adapters/kubernetes/types.ts";
+import { nameOf } from "../../../runtime/kube/testing/object-rules.ts";
+import { createHistory } from "../../history.ts";
+import { createFailpoints } from "../../world/failpoints.ts";
+import { createNetwork } from "../../world/network.ts";
+import { createParty } from "../../world/party.ts";
+import { createWorld } from "../../world/world.ts";
+import { createAuthority } from "../authority.ts";
+import { createGit } from "../git.ts";
+import { createSimulatedClient } from "../kubernetes/client.ts";
+import { createKubeServer, NAMESPACE_TYPE } from "../kubernetes/server.ts";
+import { CASCADE, SKIPPED } from "./application.ts";
+import { CONFIG_MAPS } from "./cluster-cache.ts";
+import { startEngine } from "./engine.ts";
+
+const SERVER = "https://api.example";
+const AT = { namespace: "argocd", name: "app" };
+const WRITE = { isStatus: false, dryRun: false };
+
+/** One instance with one Application of one object, and the hands of a manager. */
+function aWorld() {
+  const world = createWorld("engine", createHistory());
+  const network = createNetwork(world, createFailpoints(world.rng.fork("faults"), []));
+  const [engine, api, git] = [createKubeServer(world, "engine"), createKubeServer(world, "api"), createGit(world)];
+  createAuthority(world, api);
+  engine.objects.create(NAMESPACE_TYPE, "", { sent: { metadata: { name: AT.namespace } }, dryRun: false });
+  api.objects.create(NAMESPACE_TYPE, "", { sent: { metadata: { name: "team" } }, dryRun: false });
+  git.push("folder", { "app-0": "first" });
+  const entry = { name: "api", labels: { "argocd.argoproj.io/secret-type": "cluster" } };
+  engine.objects.create(SECRETS, AT.namespace, {
+    sent: { metadata: entry, data: { server: Buffer.from(SERVER).toString("base64") } },
+    dryRun: false,
+  });
+  const account = { namespace: "team", defaultServiceAccount: "argosy-accounts:account" };
+  const project = { metadata: { name: "project" }, spec: { sourceRepos: [git.url], destinationServiceAccounts: [account] } };
+  engine.objects.create(PROJECTS, AT.namespace, { sent: project, dryRun: false });
+  const party = createParty(world, "standard-1");
+  const client = (server: typeof engine) => createSimulatedClient({ world, network, party, server });
+  startEngine({ party, namespace: AT.namespace, own: client(engine), managed: client(api), git });
+  const spec = {
+    project: "project",
+    source: { repoURL: git.url, path: "folder" },
+    destination: { server: SERVER, namespace: "team" },
+    syncPolicy: { automated: {}, retry: { limit: -1 } },
+  };
+  return {
+    world,
+    git,
+    create: (annotations: Record<string, string> = {}) =>
+      engine.objects.create(APPLICATIONS, AT.namespace, { sent: { metadata: { name: AT.name, annotations }, spec }, dryRun: false }),
+    permit: () =>
+      api.objects.create(ROLE_BINDINGS, "team", {
+        sent: { metadata: { name: "register" }, roleRef: { name: DEPLOYER_ROLE }, subjects: [{ name: "account" }] },
+        dryRun: false,
+      }),
+    revoke: () => api.objects.delete(ROLE_BINDINGS, { namespace: "team", name: "register" }, { body: {}, dryRun: false }),
+    cascade() {
+      engine.objects.mergePatch(APPLICATIONS, AT, { ...WRITE, patch: { metadata: { finalizers: [CASCADE] } } });
+      engine.objects.delete(APPLICATIONS, AT, { body: {}, dryRun: false });
+    },
+    patch: (patch: object) => engine.objects.mergePatch(APPLICATIONS, AT, { ...WRITE, patch: patch as never }),
+    application: () =>
+      engine.objects.list(APPLICATIONS, AT.namespace)[0] as
+        | { readonly status?: { readonly operationState?: { readonly phase: string; readonly finishedAt?: string } } }
+        | undefined,
+    objects: () => api.objects.list(CONFIG_MAPS, "team").map(nameOf),
+  };
+}
+
+/** Lets time pass in small steps until something holds. */
+async function until(world: { run(ms: number): Promise<void> }, holds: () => boolean): Promise<void> {
+  for (let steps = 0; steps < 20_000 && !holds(); steps += 1) await world.run(1);
+  expect(holds()).toBe(true);
+}
+
+describe("the model of an instance's controller", () => {
+  it("deploys what Git says as the account that a register lets in", async () => {
+    const { world, create, permit, objects } = aWorld();
+    permit();
+    await world.run(1_000);
+    create();
+    await until(world, () => objects().length === 1);
+  });
+
+  it("tries a refused sync again, says Running with the time it was refused, and goes on once it may", async () => {
+    const { world, create, permit, objects, application } = aWorld();
+    create();
+    await until(world, () => application()?.status?.operationState?.finishedAt !== undefined);
+    expect(application()?.status?.operationState?.phase).toBe("Running");
+    permit();
+    await world.run(60_000);
+    expect(objects()).toEqual(["app-0"]);
+    expect(application()?.status?.operationState?.phase).toBe("Succeeded");
+  });
+
+  it("leaves behind what its cache has not learned yet when an Application is deleted as its first sync ends", async () => {
+    const { world, create, permit, cascade, objects, application } = aWorld();
+    permit();
+    await world.run(1_000);
+    create();
+    await until(world, () => objects().length === 1);
+    cascade();
+    await until(world, () => application() === undefined);
+    await world.run(300_000);
+    expect(objects()).toEqual(["app-0"]);
+  });
+
+  it("deletes what it deployed with an Application whose objects its cache knows", async () => {
+    const { world, create, permit, cascade, objects, application } = aWorld();
+    permit();
+    await world.run(1_000);
+    create();
+    await world.run(20_000);
+    cascade();
+    await until(world, () => application() === undefined);
+    expect(objects()).toEqual([]);
+  });
+
+  it("looks at nothing of a paused Application, and hangs with one that is deleted paused until it is not", async () => {
+    const { world, create, permit, cascade, objects, application, patch } = aWorld();
+    permit();
+    await world.run(1_000);
+    create(SKIPPED);
+    await world.run(60_000);
+    expect(objects()).toEqual([]);
+    cascade();
+    await world.run(60_000);
+    expect(application()).toBeDefined();
+    patch({ metadata: { annotations: null } });
+    await until(world, () => application() === undefined);
+  });
+
+  it("goes on with a sync that was under way when it was paused", async () => {
+    const { world, git, create, permit, objects, application, patch } = aWorld();
+    git.push("folder", { "app-0": "a", "app-1": "b", "app-2": "c" });
+    permit();
+    await world.run(1_000);
+    create();
+    await until(world, () => objects().length === 1);
+    patch({ metadata: { annotations: SKIPPED } });
+    await world.run(5_000);
+    expect(objects()).toHaveLength(3);
+    expect(application()?.status?.operationState?.phase).toBe("Succeeded");
+  });
+
+  it("is refused once the register names nobody, some milliseconds later", async () => {
+    const { world, git, create, permit, revoke, objects, application } = aWorld();
+    permit();
+    await world.run(1_000);
+    create();
+    await world.run(20_000);
+    revoke();
+    await world.run(100);
+    git.push("folder", { "app-0": "second", "app-9": "new" });
+    await world.run(400_000);
+    expect(objects()).toEqual(["app-0"]);
+    expect(application()?.status?.operationState?.phase).toBe("Running");
+  });
+});

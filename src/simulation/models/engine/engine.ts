@@ -1,0 +1,82 @@
+import { APPLICATIONS, PROJECTS, SECRETS } from "../../../reconciler/adapters/kubernetes/types.ts";
+import { createKeyedQueue, type KeyedQueue } from "../../../runtime/keyed-queue.ts";
+import { createReflector } from "../../../runtime/kube/reflector.ts";
+import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts";
+import { silentLog } from "../../../telemetry/log.ts";
+import { noMetrics } from "../../../telemetry/metrics.ts";
+import type { Party } from "../../world/party.ts";
+import { type Application, isPaused, type Project } from "./application.ts";
+import { createClusterCache } from "./cluster-cache.ts";
+import { finalize } from "./finalize.ts";
+import { operate } from "./operate.ts";
+import type { Engine } from "./parts.ts";
+import { refresh } from "./refresh.ts";
+
+interface EngineOptions extends Pick<Engine, "party" | "namespace" | "own" | "managed" | "git"> {}
+
+const STATUS_PROCESSORS = 8;
+const OPERATION_PROCESSORS = 4;
+
+/** Starts the controller: its informers, its two queues with their workers. It ends with its party. */
+export function startEngine(options: EngineOptions): void {
+  const { party, namespace, own } = options;
+  const ending = new AbortController();
+  const watch = <T extends KubeObject>(type: ResourceType, onChange: (object: T | undefined) => void, labelSelector?: string) => {
+    const reflector = createReflector<T>({
+      ...{ client: own, type, namespace, clock: party.clock, rng: party.rng.fork(type.plural), log: silentLog, metrics: noMetrics },
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      project: (raw) => raw as T,
+      onChange: (change) => onChange(change.kind === "upsert" ? change.now : undefined),
+    });
+    reflector.start(ending.signal);
+    return reflector;
+  };
+
+  // The pause is looked at here, when events become keys, and nowhere later: what is queued goes on.
+  const applications = watch<Application>(APPLICATIONS, (application) => {
+    if (application === undefined || isPaused(application)) return;
+    engine.requestRefresh(application.metadata.name);
+    engine.requestOperation(application.metadata.name);
+  });
+  const projects = watch<Project>(PROJECTS, (project) => {
+    for (const { spec, metadata } of applications.list()) if (spec.project === project?.metadata.name) engine.requestRefresh(metadata.name);
+  });
+  const entries = watch<KubeObject & { readonly data?: { readonly server?: string } }>(
+    SECRETS,
+    () => {
+      engine.cache.start();
+      for (const { metadata } of applications.list()) engine.requestRefresh(metadata.name);
+    },
+    "argocd.argoproj.io/secret-type=cluster",
+  );
+
+  const engine: Engine = {
+    ...options,
+    signal: ending.signal,
+    cache: createClusterCache(party, options.managed, (name) => {
+      const application = applications.get({ namespace, name });
+      if (application === undefined || isPaused(application)) return;
+      engine.requestRefresh(name);
+      engine.requestOperation(name);
+    }),
+    application: (name) => applications.get({ namespace, name }),
+    project: (name) => projects.get({ namespace, name }),
+    knowsServer: (server) => entries.list().some(({ data }) => Buffer.from(data?.server ?? "", "base64").toString() === server),
+    requestRefresh: (name, afterMs = 0) => refreshes.add(name, { afterMs }),
+    requestOperation: (name, afterMs = 0) => operations.add(name, { afterMs }),
+  };
+  const refreshes = queue(party, "refresh", STATUS_PROCESSORS, (name) => refresh(engine, name));
+  const operations = queue(party, "operation", OPERATION_PROCESSORS, async (name) => {
+    await operate(engine, name);
+    await finalize(engine, name);
+  });
+  for (const each of [refreshes, operations]) each.start();
+}
+
+/** As Argo CD's work queues: no key twice at once, back-off per key. */
+function queue(party: Party, name: string, concurrency: number, work: (key: string) => Promise<void>): KeyedQueue {
+  return createKeyedQueue({
+    ...{ name, concurrency, work, clock: party.clock, rng: party.rng.fork(name), log: silentLog, metrics: noMetrics },
+    backoff: { minMs: 500, maxMs: 30_000 },
+  });
+}

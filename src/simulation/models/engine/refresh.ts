@@ -1,0 +1,105 @@
+import { parseRfc3339, rfc3339 } from "../../../domain/clock.ts";
+import { GoneError } from "../../../domain/errors.ts";
+import { APPLICATIONS } from "../../../reconciler/adapters/kubernetes/types.ts";
+import { sleep } from "../../../runtime/clock.ts";
+import { type Application, isUnderWay, REFRESH } from "./application.ts";
+import type { LiveObject } from "./cluster-cache.ts";
+import type { Engine } from "./parts.ts";
+
+/** An Application nothing happened to is compared again after that long, in ms, and up to half as long again. */
+const RECONCILIATION_MS = 120_000;
+/** Rendering manifests takes up to that long, in ms. */
+const RENDER_MS = 150;
+/** After an attempt at the same revision a healing one waits at least that long, in ms. */
+const SELF_HEAL_MS = 5_000;
+
+interface Comparison {
+  readonly sync: "Synced" | "OutOfSync" | "Unknown";
+  readonly revision: string;
+  readonly isHealthy: boolean;
+  readonly resources: readonly object[];
+  readonly conditions: readonly { readonly type: string; readonly message: string }[];
+}
+
+/** Compares one Application with Git and with what the cache shows, begins a sync if it should heal by itself, and says so in its status. */
+export async function refresh(engine: Engine, name: string): Promise<void> {
+  const { party, signal } = engine;
+  const application = engine.application(name);
+  if (application === undefined) return;
+  await sleep(party.clock, party.rng.next() * RENDER_MS, signal);
+  const comparison = compare(engine, application);
+  if (comparison.sync === "OutOfSync") await syncByItself(engine, application, comparison.revision);
+  await say(engine, application, comparison);
+  engine.requestRefresh(name, RECONCILIATION_MS * (1 + party.rng.next() / 2));
+}
+
+function compare(engine: Engine, { metadata, spec }: Application): Comparison {
+  const unknown = (message: string): Comparison => ({
+    ...{ sync: "Unknown", revision: "", isHealthy: false, resources: [] },
+    conditions: [{ type: "InvalidSpecError", message }],
+  });
+  const project = engine.project(spec.project);
+  if (project === undefined) return unknown(`Application references project ${spec.project} which does not exist`);
+  if (!engine.knowsServer(spec.destination.server) || !engine.cache.isReady())
+    return unknown(`there are no clusters with this URL: ${spec.destination.server}`);
+  if (!(project.spec?.sourceRepos ?? []).includes(spec.source.repoURL)) return unknown("application repo is not permitted in project");
+  const wanted = Object.entries(engine.git.files(spec.source.path));
+  const live = engine.cache.owned(metadata.name);
+  const missing = wanted.filter(([file, content]) => !isThere(live, file, content));
+  const surplus = live.filter(({ name }) => !wanted.some(([file]) => file === name));
+  return {
+    sync: missing.length + surplus.length === 0 ? "Synced" : "OutOfSync",
+    revision: engine.git.head(spec.source.path),
+    isHealthy: missing.length === 0,
+    resources: wanted.map(([file]) => ({
+      version: "v1",
+      kind: "ConfigMap",
+      namespace: spec.destination.namespace,
+      name: file,
+      status: "Synced",
+    })),
+    conditions: [],
+  };
+}
+
+function isThere(live: readonly LiveObject[], name: string, content: string): boolean {
+  return live.some((each) => each.name === name && each.content === content && !each.isDeleting);
+}
+
+/** Sets an operation unless one is under way or this revision was just tried. */
+async function syncByItself({ own, party, signal, namespace }: Engine, { metadata, spec }: Application, revision: string): Promise<void> {
+  if (spec.syncPolicy?.automated === undefined || metadata.deletionTimestamp !== undefined) return;
+  const at = { namespace, name: metadata.name };
+  const fresh = await own.get<Application>(APPLICATIONS, at, signal);
+  if (fresh === undefined || isUnderWay(fresh)) return;
+  const { operationState } = fresh.status ?? {};
+  const isSame = operationState?.syncResult?.revision === revision;
+  const sinceMs = party.clock.now() - (parseRfc3339(operationState?.finishedAt ?? "") ?? 0);
+  if (isSame && sinceMs < SELF_HEAL_MS) return;
+  const operation = { initiatedBy: { automated: true }, retry: spec.syncPolicy.retry ?? {}, sync: { revision, prune: true } };
+  const { uid, resourceVersion } = fresh.metadata;
+  // Like the controller's own GET and PUT: whoever wrote in between makes this one fail, and the next refresh decides anew.
+  await own
+    .mergePatch(APPLICATIONS, at, { metadata: { uid, resourceVersion }, operation, status: { operationState: null } }, signal)
+    .catch(ignoreGone);
+}
+
+async function say({ own, party, signal, namespace }: Engine, { metadata, spec }: Application, comparison: Comparison): Promise<void> {
+  const { sync, revision, isHealthy, resources, conditions } = comparison;
+  const status = {
+    sync: { status: sync, revision, comparedTo: { source: spec.source, destination: spec.destination } },
+    health: { status: sync === "Unknown" ? "Unknown" : isHealthy ? "Healthy" : "Missing" },
+    resources,
+    conditions: conditions.length === 0 ? null : conditions,
+    reconciledAt: rfc3339(party.clock.now()),
+  };
+  const isAsked = metadata.annotations?.[REFRESH] !== undefined;
+  const patch = { status, ...(isAsked ? { metadata: { annotations: { [REFRESH]: null } } } : {}) };
+  await own.mergePatch(APPLICATIONS, { namespace, name: metadata.name }, patch, signal).catch(ignoreGone);
+}
+
+/** An Application that went meanwhile needs nothing more. */
+export function ignoreGone(error: unknown): undefined {
+  if (error instanceof GoneError) return undefined;
+  throw error;
+}

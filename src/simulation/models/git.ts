@@ -1,0 +1,33 @@
+import { sha256 } from "../../domain/hash.ts";
+import type { World } from "../world/world.ts";
+
+/**
+ * One repository with a folder for each deployment; each file is one object, by name, with its content. Folders have commits of their
+ * own, as repositories do: what is pushed to one is no news for another.
+ */
+export interface Git {
+  readonly url: string;
+  /** What the folder holds; nothing where there is no such folder. */
+  files(path: string): Readonly<Record<string, string>>;
+  /** The last commit that changed the folder. */
+  head(path: string): string;
+  push(path: string, files: Readonly<Record<string, string>>): void;
+}
+
+export function createGit(world: World): Git {
+  const folders = new Map<string, Readonly<Record<string, string>>>();
+  const heads = new Map<string, string>();
+  let commits = 0;
+  const head = (path: string): string => heads.get(path) ?? "";
+  return {
+    url: "https://git.example/team/apps",
+    files: (path) => folders.get(path) ?? {},
+    head,
+    push(path, files) {
+      commits += 1;
+      folders.set(path, files);
+      heads.set(path, sha256(`commit ${commits}`).slice(0, 40));
+      world.record({ kind: "push", path, files: Object.keys(files).sort(), revision: head(path) });
+    },
+  };
+}

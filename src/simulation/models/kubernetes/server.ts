@@ -1,0 +1,130 @@
+import type { ResourceType } from "../../../runtime/kube/resource.ts";
+import { notFound, StatusAnswer } from "../../../runtime/kube/testing/answers.ts";
+import { type ApiTarget, parseApiPath } from "../../../runtime/kube/testing/api-path.ts";
+import type { JsonMap } from "../../../runtime/kube/testing/json.ts";
+import { metadataOf, nameOf } from "../../../runtime/kube/testing/object-rules.ts";
+import { createObjectStore, type ObjectStore, type StoredChange } from "../../../runtime/kube/testing/object-store.ts";
+import { type Answer, createResourceApi } from "../../../runtime/kube/testing/resource-api.ts";
+import { createWatchHub } from "../../../runtime/kube/testing/watch-hub.ts";
+import { createDrawnIds } from "../../world/party.ts";
+import type { World } from "../../world/world.ts";
+import { textAt } from "./text.ts";
+
+/** A request at the moment it is carried out. */
+export interface Request {
+  readonly by: string;
+  readonly method: string;
+  readonly target: string;
+  readonly contentType: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Whether a request may be carried out; a text says why not. */
+export type Authoriser = (request: Request, at: ApiTarget) => string | undefined;
+
+/** An API server: its objects, its watches, who may do what. */
+export interface KubeServer {
+  readonly name: string;
+  readonly objects: ObjectStore;
+  answer(request: Request): Answer;
+  onChange(listener: (change: StoredChange) => void): void;
+  setAuthoriser(authoriser: Authoriser): void;
+  /** Forgets the past: watches that ask for it are told 410. */
+  compact(): void;
+  /** Ends all watches; they come back by themselves. */
+  endWatches(): void;
+}
+
+export const NAMESPACE_TYPE: ResourceType = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
+/** API servers send one a minute. */
+const BOOKMARKS_MS = 60_000;
+
+export function createKubeServer(world: World, name: string): KubeServer {
+  const ids = createDrawnIds(world.rng.fork(`uids of ${name}`));
+  const listeners: ((change: StoredChange) => void)[] = [];
+  let by = name;
+  let authoriser: Authoriser = () => undefined;
+
+  const onChange = (change: StoredChange): void => {
+    record(world, name, change, by);
+    hub.publish(change);
+    for (const listener of listeners) listener(change);
+  };
+  const objects = createObjectStore(onChange, { now: world.now, newUid: () => ids.next() });
+  const hub = createWatchHub(objects.revision);
+  const clock = { after: (ms: number, run: () => void) => world.schedule(ms, `${name} ends a watch`, run) };
+  const api = createResourceApi({ store: objects, hub, types: undefined, clock });
+  const bookmark = (): void => {
+    hub.bookmarkAll();
+    world.schedule(BOOKMARKS_MS, `${name} bookmarks`, bookmark);
+  };
+  world.schedule(BOOKMARKS_MS, `${name} bookmarks`, bookmark);
+
+  return {
+    name,
+    objects,
+    answer(request) {
+      const url = new URL(request.target, "http://server");
+      const at = parseApiPath(url.pathname, undefined);
+      const refusal = at === undefined ? undefined : (authoriser(request, at) ?? undefined);
+      if (refusal !== undefined) return refused(403, refusal);
+      const missing = at === undefined ? undefined : whyNoPlace(objects, request, at);
+      if (missing !== undefined) return missing;
+      by = request.by;
+      try {
+        return api.answer({ ...request, url });
+      } finally {
+        by = name;
+      }
+    },
+    onChange: (listener) => void listeners.push(listener),
+    setAuthoriser(next) {
+      authoriser = next;
+    },
+    compact: api.compact,
+    endWatches: () => hub.endAll("end"),
+  };
+}
+
+function refused(status: number, message: string): Answer {
+  const { body } = new StatusAnswer(status, { message, reason: status === 403 ? "Forbidden" : "NotFound", details: {} });
+  return { kind: "json", status, body };
+}
+
+/** Nothing is made in a namespace that is not there, or that is ending. */
+function whyNoPlace(
+  objects: ObjectStore,
+  { method, contentType }: Request,
+  { namespace, name, subresource, type }: ApiTarget,
+): Answer | undefined {
+  const mayCreate = method === "POST" || (method === "PATCH" && contentType === "application/apply-patch+yaml" && subresource === "");
+  if (!mayCreate || namespace === "") return undefined;
+  const found = objects.list(NAMESPACE_TYPE, "").find((each) => nameOf(each) === namespace);
+  if (found === undefined) {
+    const answer = notFound(NAMESPACE_TYPE, namespace);
+    return { kind: "json", status: answer.status, body: answer.body };
+  }
+  const isThere = objects.list(type, namespace).some((each) => nameOf(each) === name);
+  if (metadataOf(found)["deletionTimestamp"] === undefined || isThere) return undefined;
+  return refused(403, `unable to create new content in namespace ${namespace} because it is being terminated`);
+}
+
+function record(world: World, cluster: string, { type, kind, object, before }: StoredChange, by: string): void {
+  world.record({
+    kind: "object",
+    cluster,
+    change: kind,
+    resource: type.group === "" ? type.plural : `${type.plural}.${type.group}`,
+    namespace: textAt(metadataOf(object), "namespace"),
+    name: nameOf(object),
+    object,
+    before,
+    by,
+  });
+}
+
+export const annotationsOf = (object: JsonMap | undefined): JsonMap => {
+  const annotations = metadataOf(object ?? {})["annotations"];
+  return typeof annotations === "object" && annotations !== null && !Array.isArray(annotations) ? annotations : {};
+};

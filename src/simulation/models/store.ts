@@ -1,0 +1,115 @@
+import type { Change } from "../../domain/change.ts";
+import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
+import type { ChangeFeed, Store } from "../../store/port.ts";
+import { type Network, type PushStream, unreachable } from "../world/network.ts";
+import type { Party } from "../world/party.ts";
+import type { World } from "../world/world.ts";
+
+export const DATABASE = "database";
+
+/** One database for all, and how each process reaches it. */
+export interface Database {
+  /** The rows themselves, for who arranges the world and for who takes photographs. */
+  readonly rows: MemoryStore;
+  /** The store as this process has it: over the network, with its own subscription to hints. */
+  connect(party: Party): Store;
+  /** The server is being replaced: every statement fails and hints are lost until it is back. */
+  setAway(isAway: boolean): void;
+}
+
+/** How late hints arrive at most, in ms. */
+const HINT_LAG_MS = 20;
+const never = new AbortController().signal;
+const unanswered = unreachable("reaching the database", "store.unavailable");
+
+export function createDatabase(world: World, network: Network): Database {
+  const rows = createMemoryStore({
+    clock: { now: world.now, monotonicMs: world.elapsedMs, after: (ms, run) => world.schedule(ms, DATABASE, run) },
+  });
+  const connect = (party: Party): Store => {
+    const link = { party, network };
+    const parts = Object.entries(rows).map(([name, part]: [string, unknown]) => {
+      if (name === "changes") return [name, connectFeed(link, rows.changes)];
+      return [name, typeof part === "object" && part !== null ? overNetwork(part, { ...link, name, world, rows }) : part];
+    });
+    const ping: Store["ping"] = (signal) =>
+      link.network.call(
+        callOf(link, "store.ping", () => rows.ping(never)),
+        signal,
+      );
+    return { ...(Object.fromEntries(parts) as unknown as Store), ping, close: async () => undefined };
+  };
+  return { rows, connect, setAway: rows.setAway };
+}
+
+interface Link {
+  readonly party: Party;
+  readonly network: Network;
+}
+
+function callOf<T>({ party }: Link, name: string, effect: () => T | Promise<T>) {
+  return { from: party, to: DATABASE, name, effect, broken: unanswered };
+}
+
+/** Each method is one transaction, which happens at one moment between the question's arrival and the answer's. */
+function overNetwork<T extends object>(part: T, link: Link & { readonly name: string; readonly world: World; readonly rows: Store }): T {
+  return new Proxy(part, {
+    get(target, method) {
+      const member: unknown = Reflect.get(target, method);
+      if (typeof member !== "function") return member;
+      return (...args: readonly unknown[]): Promise<unknown> => {
+        const signal = args.at(-1);
+        if (!(signal instanceof AbortSignal)) return Reflect.apply(member, target, args) as Promise<unknown>;
+        const statement = `store.${link.name}.${String(method)}`;
+        // Once under way nothing calls a transaction back: the caller may leave, the effect stays.
+        const effect = async (): Promise<unknown> => {
+          link.world.record({ kind: "call", by: link.party.name, name: statement, isWrite: method === "acknowledge" });
+          const outcome: unknown = await (Reflect.apply(member, target, [...args.slice(0, -1), never]) as Promise<unknown>);
+          if (method === "commitFirstPlacement") await recordPlacement(link, args[0], outcome);
+          return outcome;
+        };
+        return link.network.call(callOf(link, statement, effect), signal);
+      };
+    },
+  });
+}
+
+async function recordPlacement(
+  { world, rows }: { readonly world: World; readonly rows: Store },
+  asked: unknown,
+  outcome: unknown,
+): Promise<void> {
+  const { unitId } = asked as Parameters<Store["placements"]["commitFirstPlacement"]>[0];
+  if ((outcome as { readonly kind: string }).kind !== "placed") return;
+  const found = await rows.placements.readUnit(unitId, never);
+  if (found === undefined) return;
+  const { unit, workspace } = found;
+  world.record({ kind: "placed", unit: unit.id, instance: unit.owner ?? "", epoch: unit.epoch, namespace: workspace.namespace });
+}
+
+/** Hints come late and in order; whoever was cut off is told that some were missed, once it hears again. */
+function connectFeed({ party, network }: Link, changes: ChangeFeed): ChangeFeed {
+  return {
+    subscribe(listener) {
+      let hasMissed = false;
+      const stream: PushStream = {
+        ...{ from: DATABASE, to: party, what: "hints", lagMs: HINT_LAG_MS, lastAt: 0 },
+        onCut() {
+          hasMissed = true;
+        },
+      };
+      const deliver = (news: readonly Change[] | "missed") => (): void => {
+        listener(hasMissed ? "missed" : news);
+        hasMissed = false;
+      };
+      const end = changes.subscribe((news) => network.push(stream, deliver(news)));
+      const forget = party.onEnd(end);
+      return () => {
+        end();
+        forget();
+      };
+    },
+    isConnected: changes.isConnected,
+    hears: async () => changes.isConnected(),
+  };
+}

@@ -1,0 +1,139 @@
+import { oneAuthority, registersNameOwners } from "./checkers/authority.ts";
+import { type Checker, follow, type Violation } from "./checkers/checker.ts";
+import { nothingComesBack, nothingWantedIsDeleted } from "./checkers/deletions.ts";
+import { epochsGrow } from "./checkers/epochs.ts";
+import { keptUntilGone } from "./checkers/held.ts";
+import { quietAtRest } from "./checkers/rest.ts";
+import { disagreements } from "./checkers/settled.ts";
+import type { Breaker } from "./fleet/argosy.ts";
+import { type Fleet, startFleet } from "./fleet/fleet.ts";
+import { photograph } from "./fleet/photograph.ts";
+import { planTroubles } from "./fleet/troubles.ts";
+import { createUsers } from "./fleet/users.ts";
+import { createHistory, type History, type Photograph } from "./history.ts";
+import type { Scenario } from "./scenarios/schema.ts";
+import { createFailpoints, type Failpoint } from "./world/failpoints.ts";
+import { createNetwork } from "./world/network.ts";
+import { createWorld } from "./world/world.ts";
+
+export interface RunOptions {
+  readonly scenario: Scenario;
+  readonly seed: string | number;
+  /** Calls to break beside those the scenario's rates break. */
+  readonly failpoints?: readonly Failpoint[];
+  /** Breaks a port of Argosy's, to show that the checkers see it. */
+  readonly breaker?: Breaker;
+}
+
+export interface Outcome {
+  readonly scenario: string;
+  readonly seed: string | number;
+  /** Of everything that happened: the same for the same seed. */
+  readonly traceHash: string;
+  readonly events: number;
+  readonly simulatedMs: number;
+  /** Between the last trouble and the moment everything agreed; absent when it never did. */
+  readonly settledAfterMs: number | undefined;
+  /** The first ones; a run ends soon after one. */
+  readonly violations: readonly Violation[];
+  readonly history: History;
+  readonly last: Photograph;
+}
+
+/** Before the users come every process has listed what is there. */
+const START_MS = 3_000;
+const LOOK_MS = 5_000;
+/** At rest for that long before a run counts as good. */
+const REST_MS = 20_000;
+
+/** Runs one scenario with one seed to its end, or to the first property that does not hold. */
+export async function runSeed(options: RunOptions): Promise<Outcome> {
+  const { scenario, seed, failpoints: named = [], breaker = (ports) => ports } = options;
+  const history = createHistory();
+  const violations = follow(history, checkersFor(scenario));
+  const world = createWorld(`${scenario.name} ${seed}`, history);
+  const failpoints = createFailpoints(world.rng.fork("faults"), named);
+  const network = createNetwork(world, failpoints);
+  const fleet = await startFleet({ world, network, members: scenario.members, instances: scenario.instances, breaker });
+  await world.run(START_MS);
+  const { faults } = scenario;
+  // Argosy's calls alone: what Argo CD does about its own lost calls is its own business, and some of it leaves things behind.
+  if (faults !== undefined) failpoints.setRates({ ...faults, whose: "argosy-", longestDelayMs: faults.longestDelaySeconds * 1_000 });
+  planUsers(fleet, scenario);
+  planTroubles(fleet, scenario);
+  await world.run(scenario.activeSeconds * 1_000);
+  failpoints.setRates(undefined);
+  await world.run(longestTroubleMs(scenario));
+  world.record({ kind: "calm" });
+  const calmAt = world.elapsedMs();
+  const { settledAt, last } = await settle(fleet, scenario, violations);
+  return {
+    ...{
+      scenario: scenario.name,
+      seed,
+      traceHash: world.traceHash(),
+      events: world.events(),
+      simulatedMs: world.elapsedMs(),
+      history,
+      last,
+    },
+    settledAfterMs: settledAt === undefined ? undefined : settledAt - calmAt,
+    violations,
+  };
+}
+
+function checkersFor({ budget }: Scenario): readonly Checker[] {
+  const always = [oneAuthority(), registersNameOwners(), epochsGrow(), nothingWantedIsDeleted(), nothingComesBack(), keptUntilGone()];
+  return [...always, quietAtRest(budget.writesAtRest), settledInTime(budget.settleSeconds)];
+}
+
+/** Looks at the photographs that are taken when the time is over. */
+function settledInTime(settleSeconds: number): Checker {
+  let calmAt = Number.POSITIVE_INFINITY;
+  let isTold = false;
+  return {
+    property: "settled",
+    look({ at, happening }) {
+      if (happening.kind === "calm") calmAt = at;
+      if (isTold || happening.kind !== "photograph" || at - calmAt < settleSeconds * 1_000) return undefined;
+      const wrong = disagreements(happening.photograph);
+      isTold = wrong.length > 0;
+      return isTold ? `after ${settleSeconds} s: ${wrong.slice(0, 5).join("; ")}` : undefined;
+    },
+  };
+}
+
+/** What was begun in the active time is over then: nobody is parted, away or down any more, and no call is still on its way. */
+function longestTroubleMs({ troubles, faults }: Scenario): number {
+  return 1_000 * Math.max(0, faults?.longestDelaySeconds ?? 0, ...troubles.map(({ longestSeconds }) => longestSeconds));
+}
+
+function planUsers({ world, ...rest }: Fleet, scenario: Scenario): void {
+  const users = createUsers({ world, ...rest }, scenario.workspaces);
+  const rng = world.rng.fork("times of users");
+  const { create, ...others } = scenario.users;
+  const within = (scenario.createWithinSeconds ?? scenario.activeSeconds) * 1_000;
+  const at = (ms: number, run: () => void): void => void world.schedule(ms, "a user acts", run);
+  for (let count = 0; count < create; count += 1)
+    at((rng.next() * within) / (scenario.createWithinSeconds === undefined ? 2 : 1), users.create);
+  for (const [act, count] of Object.entries(others) as [keyof typeof others, number][])
+    for (let time = 0; time < count; time += 1) at(rng.next() * scenario.activeSeconds * 1_000, users[act]);
+}
+
+/** Lets time pass until everything has agreed for a while, or the time for it is over, or something is wrong. */
+async function settle(fleet: Fleet, { budget }: Scenario, violations: readonly Violation[]) {
+  const { world } = fleet;
+  const calmAt = world.elapsedMs();
+  let settledAt: number | undefined;
+  for (;;) {
+    const last = await photograph(fleet);
+    const isSettled = disagreements(last).length === 0;
+    settledAt = isSettled ? (settledAt ?? world.elapsedMs()) : undefined;
+    const isOver = world.elapsedMs() - calmAt >= budget.settleSeconds * 1_000;
+    // The rest is watched from the second look on: what was under way at the first may still end.
+    if (isOver || (settledAt !== undefined && world.elapsedMs() > settledAt)) world.record({ kind: "photograph", photograph: last });
+    const isRested = settledAt !== undefined && world.elapsedMs() - settledAt >= REST_MS;
+    if (violations.length > 0 || isRested || (isOver && !isSettled)) return { settledAt, last };
+    await world.run(LOOK_MS);
+  }
+}

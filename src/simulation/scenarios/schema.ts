@@ -1,0 +1,54 @@
+import { z } from "zod";
+
+const seconds = z.number().min(0).max(3_600);
+const share = z.number().min(0).max(0.5);
+const times = z.int().min(0).max(1_000);
+
+const faults = z.strictObject({
+  before: share.describe("part of all calls that never arrive"),
+  afterEffect: share.describe("part that is carried out and whose answer gets lost"),
+  error: share,
+  delay: share,
+  longestDelaySeconds: seconds,
+});
+
+const trouble = z.strictObject({
+  kind: z.enum(["crash", "freeze", "part", "database-away", "end-watches", "compact"]),
+  who: z.enum(["argosy", "instance"]).default("argosy").describe("whom it happens to; one of them is drawn each time"),
+  from: z.enum(["database", "api", "engine"]).default("api").describe("whom it is parted from"),
+  times,
+  longestSeconds: seconds.default(10),
+});
+
+/** What happens in a run, drawn anew for each seed within these bounds. */
+export const scenarioSchema = z.strictObject({
+  name: z.string(),
+  about: z.string(),
+  open: z
+    .string()
+    .optional()
+    .describe("what some of its seeds still find: known seeds of it are run with every commit, fresh ones are not"),
+  members: z.int().min(1).max(10),
+  instances: z.int().min(1).max(50),
+  workspaces: z.int().min(1).max(1_000),
+  activeSeconds: seconds,
+  users: z.strictObject({
+    create: times,
+    edit: times.default(0),
+    remove: times.default(0),
+    recreate: times.default(0),
+    flash: times.default(0),
+    push: times.default(0),
+    endNamespace: times.default(0),
+  }),
+  createWithinSeconds: seconds.optional().describe("creations come in this time from the beginning; absent: as everything, at any time"),
+  faults: faults.optional(),
+  troubles: z.array(trouble).default([]),
+  budget: z.strictObject({
+    settleSeconds: seconds.describe("how long after the last fault everything may take to agree"),
+    writesAtRest: times,
+  }),
+});
+
+export type Scenario = z.infer<typeof scenarioSchema>;
+export type Trouble = Scenario["troubles"][number];

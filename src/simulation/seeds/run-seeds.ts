@@ -1,0 +1,67 @@
+import type { Outcome } from "../run.ts";
+import { runSeed } from "../run.ts";
+import { loadScenario, scenarioNames } from "../scenarios/load.ts";
+
+/** Seeds that once found something, of which none is ever left out: rows of track-record.md. */
+const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
+  "lost-answers": [1, 4, 21],
+  "tenant-chaos": [24],
+  "worker-crashes": [5],
+};
+
+/** Share of all seeds for one of several workers: those whose remainder is its. */
+export interface Share {
+  readonly of: number;
+  readonly remainder: number;
+  /** No run is begun after this time, in ms of the machine. */
+  readonly forMs: number;
+  /** Of each scenario at least this many runs, whatever the time. */
+  readonly atLeast: number;
+}
+
+export interface Tally {
+  readonly runs: number;
+  readonly simulatedMs: number;
+  readonly failed: readonly Outcome[];
+}
+
+/** Runs scenario after scenario, seed after seed, until the time is over; known seeds come first. Scenarios with an open finding are left out. */
+export async function runSeeds({ of, remainder, forMs, atLeast }: Share): Promise<Tally> {
+  const startedAt = performance.now();
+  const failed: Outcome[] = [];
+  let [runs, simulatedMs] = [0, 0];
+  const run = async (name: string, seed: number): Promise<void> => {
+    const outcome = await runSeed({ scenario: loadScenario(name), seed });
+    runs += 1;
+    simulatedMs += outcome.simulatedMs;
+    if (outcome.violations.length > 0) failed.push(outcome);
+  };
+  const known = Object.entries(KNOWN_SEEDS).flatMap(([name, seeds]) => seeds.map((seed) => ({ name, seed })));
+  for (const [index, { name, seed }] of known.entries()) if (index % of === remainder) await run(name, seed);
+  const settledScenarios = scenarioNames().filter((name) => loadScenario(name).open === undefined);
+  for (let round = 0; performance.now() - startedAt < forMs || round < atLeast; round += 1) {
+    for (const name of settledScenarios) {
+      if (performance.now() - startedAt >= forMs && round >= atLeast) break;
+      await run(name, 100 + round * of + remainder);
+    }
+  }
+  return { runs, simulatedMs, failed };
+}
+
+/** What a person needs to see a failed run again. */
+export function renderTally(share: Share, { runs, simulatedMs, failed }: Tally): string {
+  const lines = failed.map(
+    ({ scenario, seed, violations: [first] }) =>
+      `npm run simulate -- --scenario ${scenario} --seed ${seed}   ${first?.property}: ${first?.text} (at ${Math.round((first?.at ?? 0) / 1_000)} s)`,
+  );
+  const hours = (simulatedMs / 3_600_000).toFixed(1);
+  return [
+    `simulation, share ${share.remainder + 1} of ${share.of}: ${runs} runs, ${hours} simulated hours, ${failed.length} failed`,
+    ...lines,
+  ].join("\n");
+}
+
+/** How long a share of the seeds of one commit, or of a long run, may take. */
+export function shareOf(remainder: number, of: number, isLong: boolean): Share {
+  return { of, remainder, forMs: isLong ? 60 * 60_000 : 150_000, atLeast: isLong ? 100 : 3 };
+}

@@ -1,0 +1,25 @@
+import type { Entry } from "./history.ts";
+import type { Outcome } from "./run.ts";
+
+/** What came of a run, without what every change of the code changes: how many calls it took and when. */
+export function summarize({ scenario, seed, history, last, settledAfterMs, violations }: Outcome): readonly string[] {
+  const acts = counted(history.entries(), ({ happening }) =>
+    happening.kind === "user" ? happening.act : happening.kind === "push" ? "push" : undefined,
+  );
+  const troubles = history.entries().filter(({ happening }) => happening.kind === "chaos").length;
+  return [
+    `${scenario}, seed ${seed}`,
+    `  users: ${acts.join(", ") || "nobody"}; troubles: ${troubles}`,
+    `  stand: ${last.deployments.length} deployments, ${last.rows.length} rows, ${last.applications.length} applications, ${last.objects.length} objects, ${last.registers.length} registers`,
+    `  ${settledAfterMs === undefined ? "never at one with itself" : "at one with itself in time"}; ${violations.length} properties broken`,
+  ];
+}
+
+function counted(entries: readonly Entry[], nameOf: (entry: Entry) => string | undefined): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const entry of entries) {
+    const name = nameOf(entry);
+    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, count]) => `${count} ${name}`);
+}

@@ -1,0 +1,78 @@
+import type { Rng } from "../../domain/rng.ts";
+
+/** What becomes of one call between two parties. */
+export type Verdict =
+  | { readonly kind: "passes" }
+  /** Never arrives. */
+  | { readonly kind: "before" }
+  /** Is carried out, and the answer gets lost. */
+  | { readonly kind: "after-effect" }
+  /** The other side refuses, as overloaded servers do. */
+  | { readonly kind: "error" }
+  /** Is on its way, or waits at the other side, for that long before it is carried out. */
+  | { readonly kind: "delay"; readonly ms: number };
+
+/** One call to break: the `index`-th, from 0, of this name. */
+export interface Failpoint {
+  readonly name: string;
+  readonly index: number;
+  readonly kind: Exclude<Verdict["kind"], "passes">;
+  readonly ms?: number;
+}
+
+/** How often what goes wrong while faults are on, 0 to 1 each. */
+export interface FaultRates {
+  /** Whose calls: those of parties whose names begin like this. */
+  readonly whose: string;
+  readonly before: number;
+  readonly afterEffect: number;
+  readonly error: number;
+  readonly delay: number;
+  readonly longestDelayMs: number;
+}
+
+export interface Failpoints {
+  /** Decides about the next call of this name, which this party makes. */
+  next(name: string, from: string): Verdict;
+  /** Random faults begin, or end with `undefined`; named failpoints count always. */
+  setRates(rates: FaultRates | undefined): void;
+}
+
+const PASSES: Verdict = { kind: "passes" };
+
+/** Each name draws from a stream of its own, so that a call more of one name changes nothing for another. */
+export function createFailpoints(rng: Rng, named: readonly Failpoint[]): Failpoints {
+  const counts = new Map<string, number>();
+  const streams = new Map<string, Rng>();
+  let rates: FaultRates | undefined;
+
+  const streamOf = (name: string): Rng => {
+    const known = streams.get(name) ?? rng.fork(name);
+    streams.set(name, known);
+    return known;
+  };
+
+  const draw = (name: string, { before, afterEffect, error, delay, longestDelayMs }: Omit<FaultRates, "whose">): Verdict => {
+    const stream = streamOf(name);
+    const at = stream.next();
+    if (at < before) return { kind: "before" };
+    if (at < before + afterEffect) return { kind: "after-effect" };
+    if (at < before + afterEffect + error) return { kind: "error" };
+    // Squared: most delays are short, and some are long enough that the caller has given up and done something else.
+    if (at < before + afterEffect + error + delay) return { kind: "delay", ms: stream.next() ** 2 * longestDelayMs };
+    return PASSES;
+  };
+
+  return {
+    next(name, from) {
+      const index = counts.get(name) ?? 0;
+      counts.set(name, index + 1);
+      const point = named.find((each) => each.name === name && each.index === index);
+      if (point !== undefined) return point.kind === "delay" ? { kind: "delay", ms: point.ms ?? 1_000 } : { kind: point.kind };
+      return rates === undefined || !from.startsWith(rates.whose) ? PASSES : draw(name, rates);
+    },
+    setRates(next) {
+      rates = next;
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { UnavailableError } from "../../domain/errors.ts";
+import type { Rng } from "../../domain/rng.ts";
+import type { Failpoints } from "./failpoints.ts";
+import type { Party } from "./party.ts";
+import type { World } from "./world.ts";
+
+/** One call: from whom, to whom, and under which name it can be broken. */
+export interface Call<T> {
+  readonly from: Party;
+  readonly to: string;
+  readonly name: string;
+  /** What it does at the other side, at one moment, as things are there then. */
+  readonly effect: () => T | Promise<T>;
+  /** How the caller's driver words that it could not get through. */
+  readonly broken: (cause: string) => Error;
+}
+
+/** Everything that goes from one party to another: late, and sometimes not at all. */
+export interface Network {
+  /** Resolves with the effect's outcome; rejects at once with the signal's reason when that aborts, whatever the effect does then. */
+  call<T>(call: Call<T>, signal: AbortSignal): Promise<T>;
+  /** Delivers something in the order of sending; tells `onCut` instead when the two are parted. */
+  push(stream: PushStream, deliver: () => void): void;
+  isParted(a: string, b: string): boolean;
+  part(a: string, b: string): void;
+  heal(a: string, b: string): void;
+}
+
+/** News for one listener that never overtake one another. */
+export interface PushStream {
+  readonly from: string;
+  readonly to: Party;
+  readonly what: string;
+  /** How long news take, in ms: uniform up to this. */
+  readonly lagMs: number;
+  readonly onCut: () => void;
+  lastAt: number;
+}
+
+/** How long a caller waits for an answer, in ms, as the Kubernetes client and the database driver do. */
+const PATIENCE_MS = 30_000;
+/** One way between two processes of a data centre, in ms. */
+const HOP_MS = 3;
+
+export function createNetwork(world: World, failpoints: Failpoints): Network {
+  const parted = new Set<string>();
+  const pair = (a: string, b: string): string => [a, b].sort().join(" | ");
+  const rngs = new Map<string, Rng>();
+  const hop = (name: string): number => {
+    const rng = rngs.get(name) ?? world.rng.fork(`hops ${name}`);
+    rngs.set(name, rng);
+    return 0.2 + rng.next() * HOP_MS;
+  };
+  const isParted = (a: string, b: string): boolean => parted.has(pair(a, b));
+
+  async function carryOut<T>(call: Call<T>, answer: (settle: () => void, lost: boolean) => void, ends: Ends<T>): Promise<void> {
+    try {
+      const value = await call.effect();
+      answer(() => ends.resolve(value), false);
+    } catch (error) {
+      answer(() => ends.reject(error), false);
+    }
+  }
+
+  function start<T>(call: Call<T>, ends: Ends<T>): void {
+    const { from, to, name } = call;
+    const verdict = failpoints.next(name, from.name);
+    const tell = (what: string, delayMs: number, settle: () => void): void =>
+      void world.schedule(delayMs, `${from.name} <- ${to} ${what}`, () => from.reach(what, settle));
+    const lose = (): void => tell(`${name} lost`, hop(from.name) * 10, () => ends.reject(call.broken(verdict.kind)));
+    if (verdict.kind !== "passes") world.record({ kind: "fault", name, from: from.name, verdict: verdict.kind });
+    if (verdict.kind === "before" || verdict.kind === "error") return lose();
+    const delayMs = verdict.kind === "delay" ? verdict.ms : 0;
+    if (delayMs > PATIENCE_MS) tell(`${name} timeout`, PATIENCE_MS, () => ends.reject(call.broken("timeout")));
+    world.schedule(hop(from.name) + delayMs, `${from.name} -> ${to} ${name}`, () => {
+      if (isParted(from.name, to)) return lose();
+      void carryOut(
+        call,
+        (settle) => (verdict.kind === "after-effect" || isParted(from.name, to) ? lose() : tell(name, hop(to), settle)),
+        ends,
+      );
+    });
+  }
+
+  return {
+    call: (call, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        const onAbort = (): void => reject(signal.reason);
+        signal.addEventListener("abort", onAbort, { once: true });
+        const over = (): void => signal.removeEventListener("abort", onAbort);
+        start(call, {
+          resolve(value) {
+            over();
+            resolve(value);
+          },
+          reject(error) {
+            over();
+            reject(error);
+          },
+        });
+      }),
+    push(stream, deliver) {
+      const { from, to, what, lagMs, onCut } = stream;
+      const at = Math.max(stream.lastAt, world.elapsedMs() + hop(from) + (hop(`lag of ${to.name}`) / HOP_MS) * lagMs);
+      stream.lastAt = at;
+      world.schedule(at - world.elapsedMs(), `${to.name} hears ${what}`, () => {
+        if (isParted(from, to.name)) onCut();
+        else to.reach(what, deliver);
+      });
+    },
+    isParted,
+    part: (a, b) => void parted.add(pair(a, b)),
+    heal: (a, b) => void parted.delete(pair(a, b)),
+  };
+}
+
+interface Ends<T> {
+  resolve(value: T): void;
+  reject(error: unknown): void;
+}
+
+/** The error of a driver that did not get through. */
+export function unreachable(doing: string, code: string): (cause: string) => Error {
+  return (cause) => new UnavailableError(doing, { code, cause: new Error(cause) });
+}

@@ -1,0 +1,81 @@
+import { type Clock, millis } from "../../domain/clock.ts";
+import type { Ids } from "../../domain/ids.ts";
+import type { Rng } from "../../domain/rng.ts";
+import type { World } from "./world.ts";
+
+/** Something with a life of its own: a process of Argosy, an instance's controller, a user, a cluster's own controllers. */
+export interface Party {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly ids: Ids;
+  isAlive(): boolean;
+  /** Runs it at once, when the party wakes, or never when it is dead by then. */
+  reach(what: string, run: () => void): void;
+  /** Stands still for that long: what reaches it meanwhile does so when it wakes, and what it had begun goes on then. */
+  freeze(forMs: number): void;
+  /** Ends it in the middle of everything: nothing that it waits for ever goes on. */
+  kill(): void;
+  /** Something of it that lives elsewhere, as connections do, and ends with it. The returned function takes it back. */
+  onEnd(end: () => void): () => void;
+}
+
+/** Time goes in microseconds. */
+const SHORTEST_MS = 0.001;
+
+/** `life` counts the lives of one name: each has chance and ids of its own. */
+export function createParty(world: World, name: string, life = 0): Party {
+  const rng = world.rng.fork(`party ${name} ${life}`);
+  const ends = new Set<() => void>();
+  const bornMs = world.elapsedMs();
+  let frozenUntil = 0;
+  let isAlive = true;
+
+  const reach = (what: string, run: () => void): void => {
+    if (!isAlive) return;
+    const leftMs = frozenUntil - world.elapsedMs();
+    if (leftMs >= SHORTEST_MS) world.schedule(leftMs, `${name} thaws: ${what}`, () => reach(what, run));
+    else run();
+  };
+
+  return {
+    name,
+    rng,
+    ids: createDrawnIds(rng.fork("ids")),
+    clock: {
+      now: () => millis(world.now()),
+      monotonicMs: () => world.elapsedMs() - bornMs,
+      after(delayMs, run) {
+        let isWanted = true;
+        const take = world.schedule(delayMs, `${name} timer`, () => reach("timer", () => (isWanted ? run() : undefined)));
+        return () => {
+          isWanted = false;
+          take();
+        };
+      },
+    },
+    isAlive: () => isAlive,
+    reach,
+    freeze(forMs) {
+      frozenUntil = Math.max(frozenUntil, world.elapsedMs() + forMs);
+    },
+    kill() {
+      isAlive = false;
+      for (const end of [...ends]) end();
+      ends.clear();
+    },
+    onEnd(end) {
+      ends.add(end);
+      return () => void ends.delete(end);
+    },
+  };
+}
+
+/** Ids in the shape of UUIDs, drawn from a stream: as unlike one another as real ones, and the same in every run. */
+export function createDrawnIds(rng: Rng): Ids {
+  const hex = (digits: number): string =>
+    Math.floor(rng.next() * 16 ** digits)
+      .toString(16)
+      .padStart(digits, "0");
+  return { next: <Id extends string>() => `${hex(8)}-${hex(4)}-7${hex(3)}-8${hex(3)}-${hex(12)}` as Id };
+}
