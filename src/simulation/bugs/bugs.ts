@@ -2,6 +2,7 @@ import { ANNOTATION_EPOCH } from "../../domain/names.ts";
 import type { ManagedObjects } from "../../reconciler/port.ts";
 import type { PatchOperation } from "../../shard/diff-object.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
+import type { ObservedBinding } from "../../shard/parse-rights.ts";
 import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
 import type { Property } from "../checkers/checker.ts";
 import type { Breaker, Ports } from "../fleet/argosy.ts";
@@ -33,7 +34,7 @@ const ofApplications =
 type EngineApplications = NonNullable<Awaited<ReturnType<Ports["engines"]["get"]>>>["applications"];
 
 const ofBindings =
-  (change: Change<ObservedObject>): Breaker =>
+  (change: Change<ObservedBinding>): Breaker =>
   (ports) => ({
     ...ports,
     apiCluster: { ...ports.apiCluster, bindings: { ...ports.apiCluster.bindings, ...change(ports.apiCluster.bindings) } },

@@ -36,6 +36,8 @@ export type Breaker = (ports: Ports, party: Party) => Ports;
 const DESTINATION = { server: "https://api.example", caData: "Y2E=" };
 const ROLES = ["workspace", "scheduler", "reconciler"];
 const LEASES = { ttlMs: 15_000, renewMs: 5_000 };
+/** As the configuration has it. */
+const UNFINISHED_PER_UNIT = 16;
 
 /** Starts one process with all its roles, wired as the composition root wires them. It ends only by its party's death. */
 export function startArgosy({ party, store, api, engine }: Ground, breaker: Breaker): void {
@@ -66,6 +68,7 @@ export function startArgosy({ party, store, api, engine }: Ground, breaker: Brea
   apiCluster.start(signal);
   createReconciler({
     ...deps("reconciler"),
+    unfinishedPerUnit: UNFINISHED_PER_UNIT,
     ...{ apiCluster: ports.apiCluster, engines: ports.engines, destination: DESTINATION, namespaces: { accounts: ACCOUNTS_NAMESPACE } },
   }).start(signal);
 }
