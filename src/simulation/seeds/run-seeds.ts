@@ -63,5 +63,5 @@ export function renderTally(share: Share, { runs, simulatedMs, failed }: Tally):
 
 /** How long a share of the seeds of one commit, or of a long run, may take. */
 export function shareOf(remainder: number, of: number, isLong: boolean): Share {
-  return { of, remainder, forMs: isLong ? 60 * 60_000 : 150_000, atLeast: isLong ? 100 : 3 };
+  return { of, remainder, forMs: isLong ? 60 * 60_000 : 95_000, atLeast: isLong ? 100 : 3 };
 }
