@@ -6,10 +6,10 @@ import type { ObservedApplication } from "./parse-application.ts";
 
 /**
  * Why an Application cannot be deleted yet with what it deployed. `requested`: a sync is asked for and not begun; `syncing`, `ending`:
- * one is under way, or being stopped; `unlooked`: a first look at it, which may begin a sync, is not over; `unsettled`: a sync has
- * just ended, and Argo CD may not have seen yet what it made.
+ * one is under way, or being stopped; `automated`: a sync may begin by itself; `looking`: a look that began when it still might is
+ * perhaps not over; `unsettled`: a sync has just ended, and Argo CD may not have seen yet what it made.
  */
-export type Restlessness = "requested" | "syncing" | "ending" | "unlooked" | "unsettled";
+export type Restlessness = "requested" | "syncing" | "ending" | "automated" | "looking" | "unsettled";
 
 /**
  * How much later than the end of a sync Argo CD must have compared, in ms. Times have whole seconds, so it is one second at the least;
@@ -28,13 +28,10 @@ export function restlessnessOf(observed: ObservedApplication, now: Millis): Rest
   const { operation, state } = observed.sync;
   const isUnderWay = state?.phase === "Running" || state?.phase === "Terminating";
   if (operation !== undefined) return isUnderWay ? (state.phase === "Running" ? "syncing" : "ending") : "requested";
+  if (observed.isAutomated) return "automated";
+  if (observed.isRefreshing) return "looking";
   // Said to be under way although nothing is asked for: nobody goes on with it.
-  if (isUnderWay) return undefined;
-  return state === undefined ? restlessnessOfUnsynced(observed) : restlessnessOfSynced(observed, state.finishedAt, now);
-}
-
-function restlessnessOfUnsynced({ isAutomated, isRefreshing, report }: ObservedApplication): Restlessness | undefined {
-  return (isAutomated || isRefreshing) && report?.reconciledAt === undefined ? "unlooked" : undefined;
+  return isUnderWay ? undefined : restlessnessOfSynced(observed, state?.finishedAt, now);
 }
 
 function restlessnessOfSynced({ report }: ObservedApplication, finishedAt: Millis | undefined, now: Millis): Restlessness | undefined {
@@ -43,7 +40,10 @@ function restlessnessOfSynced({ report }: ObservedApplication, finishedAt: Milli
   return comparedAt !== undefined && comparedAt - finishedAt >= SETTLED_AFTER_MS ? undefined : "unsettled";
 }
 
-/** What brings a restless Application to rest: no sync begins by itself any more, one under way is stopped, Argo CD looks once more. */
+/**
+ * What brings a restless Application to rest: no sync begins by itself any more, one under way is stopped, Argo CD looks once more. It
+ * looks at one Application once at a time: when it has taken that wish off, every look that began before is over.
+ */
 export function calm(observed: ObservedApplication, restlessness: Restlessness): readonly PatchOperation[] {
   return [
     ...(observed.isAutomated ? [{ op: "remove", path: "/spec/syncPolicy/automated" } as const] : []),
@@ -54,4 +54,4 @@ export function calm(observed: ObservedApplication, restlessness: Restlessness):
   ];
 }
 
-const LOOKS: ReadonlySet<Restlessness> = new Set(["unlooked", "unsettled"]);
+const LOOKS: ReadonlySet<Restlessness> = new Set(["automated", "unsettled"]);

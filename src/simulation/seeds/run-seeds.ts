@@ -4,7 +4,9 @@ import { loadScenario, scenarioNames } from "../scenarios/load.ts";
 
 /** Seeds that once found something, of which none is ever left out: rows of track-record.md. */
 const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
-  "lost-answers": [1, 4, 21],
+  "database-fail-over": [124],
+  "lost-answers": [1, 4, 21, 213],
+  "lost-calls": [173],
   "tenant-chaos": [24],
   "worker-crashes": [5],
 };
@@ -61,7 +63,10 @@ export function renderTally(share: Share, { runs, simulatedMs, failed }: Tally):
   ].join("\n");
 }
 
-/** How long a share of the seeds of one commit, or of a long run, may take. */
+/**
+ * A commit runs a fixed number of seeds of each scenario: whether it is green must not depend on how fast the machine is. A long run goes on
+ * for as long as it may.
+ */
 export function shareOf(remainder: number, of: number, isLong: boolean): Share {
-  return { of, remainder, forMs: isLong ? 60 * 60_000 : 95_000, atLeast: isLong ? 100 : 3 };
+  return { of, remainder, forMs: isLong ? 60 * 60_000 : 0, atLeast: isLong ? 100 : 30 };
 }
