@@ -47,7 +47,7 @@ describe("a workspace that sends very much at once", () => {
     await timeOf(neighbour, "quiet-0", "neighbour");
   });
   afterAll(async () => {
-    await restart();
+    if (IS_LONG) await restart();
     const names = [noisy, neighbour].map(({ namespace }) => ({ namespace: "", name: namespace }));
     for (const name of names) await kube.delete(TYPES.namespace, name, {}, signal);
     for (const name of names)
@@ -111,6 +111,8 @@ describe("a workspace that sends very much at once", () => {
     const paced = await besideBurst("paced", quietMs);
     expect(paced.left).toBeGreaterThan(BURST / 4);
     expect(paced.held).toBeGreaterThan(0);
+    // For comparison; what is asked for was seen.
+    if (!IS_LONG) return;
     await restart(UNPACED);
     expect((await besideBurst("unpaced", quietMs)).held).toBe(0);
   });
