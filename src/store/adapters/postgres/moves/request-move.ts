@@ -1,18 +1,10 @@
 import type { MoveId } from "../../../../domain/ids.ts";
 import type { MoveRequest, MoveWish } from "../../../move/port.ts";
 import type { Database, Statement } from "../database.ts";
-import { FITS, HELD } from "../placements/seating.ts";
+import { FITS, HELD, lockSeat } from "../placements/seating.ts";
 import { loadValues } from "../rows.ts";
 import { numbers, text } from "../sql-values.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
-
-/** The instance's lock makes arrivals take turns, the unit's keeps others from moving it. */
-const LOCK: Statement = {
-  name: "lock_live_move",
-  text: "select i.state from instance i cross join placement_unit u where i.id = $1 and u.id = $2 for no key update of i, u",
-};
-
-const EXISTS: Statement = { name: "exists_unit_of_move", text: "select id from placement_unit where id = $1" };
 
 const REQUEST: Statement = {
   name: "request_move",
@@ -46,8 +38,8 @@ export function requestMove(database: Database, ids: DecisionIds, wish: MoveWish
   return database.transaction<MoveRequest>(
     "request_move",
     async (run) => {
-      const [seat] = await run<{ readonly state: string }>(LOCK, [to, unitId]);
-      if (seat === undefined) return (await run(EXISTS, [unitId])).length > 0 ? { kind: "full" } : { kind: "stale" };
+      const seat = await lockSeat(run, to, unitId);
+      if (seat.kind !== "locked") return { kind: seat.kind };
       const about = [to, unitId, epoch, seat.state, numbers(loadValues(ceiling)), ...decisionValues(ids, decision)];
       const what = [id, kind, reason, plan ?? null, reverses ?? null, text(actor), decision.at];
       const [row] = await run<Row>(REQUEST, [...about, ...what]);

@@ -4,18 +4,7 @@ import type { Database, Statement } from "../database.ts";
 import { loadValues } from "../rows.ts";
 import { numbers } from "../sql-values.ts";
 import { type DecisionIds, decisionValues } from "../views/decisions.ts";
-import { FITS, HELD, SEATED } from "./seating.ts";
-
-/**
- * The instance's lock makes placements on it take turns, the unit's keeps its applications as they are. Taken in a statement
- * of its own: the next one then sees what those who held them before have done.
- */
-const LOCK: Statement = {
-  name: "lock_seat",
-  text: "select i.state from instance i cross join placement_unit u where i.id = $1 and u.id = $2 for no key update of i, u",
-};
-
-const EXISTS: Statement = { name: "exists_unit", text: "select id from placement_unit where id = $1" };
+import { FITS, HELD, lockSeat, SEATED } from "./seating.ts";
 
 const COMMIT: Statement = {
   name: "commit_first_placement",
@@ -47,8 +36,8 @@ export function commitFirstPlacement(
   return database.transaction<PlacementOutcome>(
     "commit_first_placement",
     async (run) => {
-      const [seat] = await run<{ readonly state: string }>(LOCK, [instanceId, unitId]);
-      if (seat === undefined) return (await run(EXISTS, [unitId])).length > 0 ? { kind: "full" } : { kind: "stale" };
+      const seat = await lockSeat(run, instanceId, unitId);
+      if (seat.kind !== "locked") return { kind: seat.kind };
       const limits = numbers(loadValues(ceiling));
       const [row] = await run<Row>(COMMIT, [
         instanceId,

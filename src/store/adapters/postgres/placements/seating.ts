@@ -1,4 +1,28 @@
+import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
+import type { Run, Statement } from "../database.ts";
 import { DECISION_COLUMNS } from "../views/decisions.ts";
+
+/**
+ * The instance's lock makes arrivals on it take turns, the unit's keeps its applications as they are and others from moving it. Taken in a
+ * statement of its own: the next one then sees what those who held them before have done.
+ */
+const LOCK: Statement = {
+  name: "lock_seat",
+  text: "select i.state from instance i cross join placement_unit u where i.id = $1 and u.id = $2 for no key update of i, u",
+};
+
+const EXISTS: Statement = { name: "exists_unit", text: "select id from placement_unit where id = $1" };
+
+/** Locks an instance and the unit that is to come to it; `full`: there is no such instance any more, `stale`: no such unit. */
+export async function lockSeat(
+  run: Run,
+  instanceId: InstanceId,
+  unitId: UnitId,
+): Promise<{ readonly kind: "locked"; readonly state: string } | { readonly kind: "full" | "stale" }> {
+  const [seat] = await run<{ readonly state: string }>(LOCK, [instanceId, unitId]);
+  if (seat !== undefined) return { kind: "locked", state: seat.state };
+  return (await run(EXISTS, [unitId])).length > 0 ? { kind: "full" } : { kind: "stale" };
+}
 
 /**
  * What giving a unit to an instance takes, whoever decided it, as common table expressions. Parameters: $1 the instance, $4 its state,

@@ -1,19 +1,11 @@
 import { WAITING_FOR_INSTANCE } from "../../../operation/messages.ts";
 import type { MoveOutcome, UnitMove } from "../../../plan/port.ts";
 import type { Database, Statement } from "../database.ts";
-import { FITS, HELD, SEATED } from "../placements/seating.ts";
+import { FITS, HELD, lockSeat, SEATED } from "../placements/seating.ts";
 import { loadValues } from "../rows.ts";
 import { instant, numbers } from "../sql-values.ts";
 import { type DecisionIds, decisionValues } from "../views/decisions.ts";
 import { IS_DEPLOYED } from "./read-facts.ts";
-
-/** As a first placement: the instance's lock makes arrivals take turns, the unit's keeps its applications as they are. */
-const LOCK: Statement = {
-  name: "lock_move",
-  text: "select i.state from instance i cross join placement_unit u where i.id = $1 and u.id = $2 for no key update of i, u",
-};
-
-const EXISTS: Statement = { name: "exists_unit_to_move", text: "select id from placement_unit where id = $1" };
 
 /** Whoever acknowledges one of these meanwhile is waited for, and seen by the next statement; whoever comes later finds it gone. */
 const LOCK_OBJECTS: Statement = {
@@ -55,8 +47,8 @@ export function commitMove(database: Database, ids: DecisionIds, move: UnitMove,
   return database.transaction<MoveOutcome>(
     "commit_move",
     async (run) => {
-      const [seat] = await run<{ readonly state: string }>(LOCK, [to, unitId]);
-      if (seat === undefined) return (await run(EXISTS, [unitId])).length > 0 ? { kind: "full" } : { kind: "stale" };
+      const seat = await lockSeat(run, to, unitId);
+      if (seat.kind !== "locked") return { kind: seat.kind };
       await run(LOCK_OBJECTS, [unitId, from]);
       const about = [to, unitId, epoch, seat.state, numbers(loadValues(ceiling)), ...decisionValues(ids, decision)];
       const [row] = await run<Row>(COMMIT, [...about, WAITING_FOR_INSTANCE, from, reason, plan, instant(decision.at)]);
