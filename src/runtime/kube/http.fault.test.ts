@@ -59,6 +59,19 @@ describe("connections", () => {
     expect(server.connections()).toBe(1);
   });
 
+  it("sends deletions with preconditions over one connection", async () => {
+    for (let i = 0; i < 10; i++) {
+      const { metadata } = await client.create(configMaps, configMap("a"), never);
+      await client.delete(
+        configMaps,
+        { namespace: metadata.namespace ?? "", name: "a" },
+        { preconditions: { uid: metadata.uid ?? "" } },
+        never,
+      );
+    }
+    expect(server.connections()).toBe(1);
+  });
+
   it("sends five hundred requests at once over at most 32 connections", async () => {
     await client.create(configMaps, configMap("a"), never);
     await Promise.all(Array.from({ length: 500 }, () => client.get(configMaps, at, never)));

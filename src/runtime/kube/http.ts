@@ -162,6 +162,8 @@ function dispatch(
     headers: token === undefined ? { ...exchange.headers } : { ...exchange.headers, authorization: `Bearer ${token}` },
     body: exchange.body ?? null,
     signal,
+    // A deletion has a body, its preconditions; undici would close the connection after it, in case the server took none.
+    reset: false,
   });
   // The pool itself hears of a signal only once it has connected, or given up to.
   return abandonable(sent, signal);
