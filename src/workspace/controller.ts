@@ -101,7 +101,8 @@ function listenToResources({ resources, apiCluster, rows, upkeep, review }: Reso
     review([key]);
     if (resources.deployment(change.at) !== undefined) return;
     // One that goes may make room for one that the quota kept out.
-    review(keysOf(resources.deployments(change.at.namespace).filter(({ uid }) => !rows.hasRow(uid))));
+    const left = resources.deployments(change.at.namespace);
+    if (left.length >= upkeep.policy().deployments) review(keysOf(left.filter(({ uid }) => !rows.hasRow(uid))));
   };
 }
 

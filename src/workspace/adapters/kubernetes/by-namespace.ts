@@ -7,35 +7,49 @@ export interface ByNamespace<T extends Named> {
   put(value: T): void;
   remove(at: Named): void;
   get(at: Named): T | undefined;
-  /** A namespace's in its order, the same list until something changes; everything, in no order, without a namespace. */
+  /** A namespace's in its order, as it is now and becomes; everything, in no order, without a namespace. */
   list(namespace?: string): readonly T[];
+}
+
+interface Known<T> {
+  readonly byName: Map<string, T>;
+  /** The same values in order, kept so: a namespace of thousands is asked for its list at each change of one. */
+  readonly sorted: T[];
 }
 
 /** Values by namespace and name, so that a namespace's can be listed without looking at everybody's. */
 export function createByNamespace<T extends Named>(order: (a: T, b: T) => number): ByNamespace<T> {
-  const namespaces = new Map<string, Map<string, T>>();
-  const sorted = new Map<string, readonly T[]>();
+  const namespaces = new Map<string, Known<T>>();
+  const place = (sorted: readonly T[], value: T): number => {
+    let [from, to] = [0, sorted.length];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (order(sorted[middle] as T, value) < 0) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  };
+  const remove = ({ namespace, name }: Named): void => {
+    const known = namespaces.get(namespace);
+    const value = known?.byName.get(name);
+    if (known === undefined || value === undefined) return;
+    known.byName.delete(name);
+    known.sorted.splice(known.sorted.indexOf(value, place(known.sorted, value)), 1);
+    if (known.sorted.length === 0) namespaces.delete(namespace);
+  };
   return {
     put(value) {
-      sorted.delete(value.namespace);
-      const names = namespaces.get(value.namespace);
-      if (names === undefined) namespaces.set(value.namespace, new Map([[value.name, value]]));
-      else names.set(value.name, value);
+      remove(value);
+      const known = namespaces.get(value.namespace) ?? { byName: new Map<string, T>(), sorted: [] };
+      namespaces.set(value.namespace, known);
+      known.byName.set(value.name, value);
+      known.sorted.splice(place(known.sorted, value), 0, value);
     },
-    remove({ namespace, name }) {
-      sorted.delete(namespace);
-      const names = namespaces.get(namespace);
-      names?.delete(name);
-      if (names?.size === 0) namespaces.delete(namespace);
-    },
-    get: ({ namespace, name }) => namespaces.get(namespace)?.get(name),
+    remove,
+    get: ({ namespace, name }) => namespaces.get(namespace)?.byName.get(name),
     list(namespace) {
-      if (namespace === undefined) return [...namespaces.values()].flatMap((names) => [...names.values()]);
-      const known = sorted.get(namespace);
-      if (known !== undefined) return known;
-      const values = [...(namespaces.get(namespace)?.values() ?? [])].sort(order);
-      if (values.length > 0) sorted.set(namespace, values);
-      return values;
+      if (namespace === undefined) return [...namespaces.values()].flatMap(({ sorted }) => sorted);
+      return namespaces.get(namespace)?.sorted ?? [];
     },
   };
 }
