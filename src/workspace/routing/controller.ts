@@ -28,12 +28,14 @@ export function createRouting({ resources, partition, clock, queues }: RoutingDe
     for (const { key, group } of shareOf(keys, partition)) queues().intents.add(key, { group });
   };
   const tell = (key: string, when: "now" | "soon"): void => {
-    for (const { group } of shareOf([key], partition)) queues().statuses.add(key, { group, afterMs: when === "now" ? 0 : patience() });
+    for (const { group } of shareOf([key], partition))
+      queues().statuses.add(key, { group, afterMs: when === "now" ? 0 : patience.waitMs() });
   };
   return {
     review,
     tell,
     onRow(key, when) {
+      if (when === "now") patience.answered();
       // A resource held by its finalizer waits for just this.
       if (resources.deployment(parseKey(key))?.isDeleting === true) review([key]);
       tell(key, when);

@@ -5,25 +5,44 @@ import type { Clock } from "../../domain/clock.ts";
  * reports a first status within half a second: most users are told once, with what they want to know.
  */
 export const FIRST_STATUS_MS = 700;
-/** By how much later each further wish of a burst is answered, about: what writing three objects takes an API server of two cores. */
-const EACH_MS = 12;
+/** By how much later each further wish of a burst is answered, in ms, until it has been measured: a busy API server of two cores. */
+const EACH_MS = 30;
+/** What is believed of a measurement, in ms: beyond it nobody was working through a burst. */
+const SLOWEST_EACH_MS = 100;
+/** Share of a gap between two answers in what is believed from then on. */
+const NEWS = 0.05;
 /** Nobody waits longer for a first word. */
 const LONGEST_MS = 8_000;
 
-/** How long to wait for an instance's answer to a wish that comes now, in ms. */
-export type Patience = () => number;
+export interface Patience {
+  /** How long to wait for an instance's answer to a wish that comes now, in ms. */
+  waitMs(): number;
+  /** An instance has answered somebody. */
+  answered(): void;
+}
 
 /**
  * Grows while wishes come faster than they are answered, as the level of a leaking bucket does, and is back at
  * {@link FIRST_STATUS_MS} when that is over: in a burst a word in between would be one write more for each wish, and would
- * keep its answer waiting.
+ * keep its answer waiting. How fast the bucket leaks is learnt from bursts: from the time between their answers.
  */
 export function createPatience(clock: Clock): Patience {
   let answeredAtMs = clock.monotonicMs();
-  return () => {
-    const nowMs = clock.monotonicMs();
-    const waitMs = FIRST_STATUS_MS + Math.max(0, answeredAtMs - nowMs);
-    answeredAtMs = Math.min(Math.max(answeredAtMs, nowMs) + EACH_MS, nowMs + LONGEST_MS - FIRST_STATUS_MS);
-    return waitMs;
+  let lastAnswerMs = Number.NEGATIVE_INFINITY;
+  let eachMs = EACH_MS;
+  return {
+    waitMs() {
+      const nowMs = clock.monotonicMs();
+      const waitMs = FIRST_STATUS_MS + Math.max(0, answeredAtMs - nowMs);
+      answeredAtMs = Math.min(Math.max(answeredAtMs, nowMs) + eachMs, nowMs + LONGEST_MS - FIRST_STATUS_MS);
+      return waitMs;
+    },
+    answered() {
+      const nowMs = clock.monotonicMs();
+      const gapMs = nowMs - lastAnswerMs;
+      const isBurst = answeredAtMs - nowMs > FIRST_STATUS_MS && gapMs < FIRST_STATUS_MS;
+      if (isBurst) eachMs += NEWS * (Math.min(gapMs, SLOWEST_EACH_MS) - eachMs);
+      lastAnswerMs = nowMs;
+    },
   };
 }
