@@ -31,7 +31,7 @@ const BATCH = 100;
 /** Keys under way at once: a few batches' worth, so that the next gathers while one is written. */
 const CONCURRENCY = 4 * BATCH;
 /** Keys of one namespace under way at once while others are served: what one wish may have to share its transaction with. */
-const BESIDE_OTHERS = 16;
+const BESIDE_OTHERS = 4;
 /** A held resource is looked at again this often in case the news of its row's end got lost, in ms. */
 const HELD_AGAIN_MS = 30_000;
 

@@ -28,8 +28,13 @@ export interface StatusDeps {
 
 /** Rows read, and publications recorded, in one statement. */
 const BATCH = 200;
-/** Keys under way at once: statuses are written by a few of them while rows are read and publications recorded for the others. */
-const CONCURRENCY = 16;
+/**
+ * Keys under way at once. An API server takes as much processor time for a status as for two objects: more at once would only stand in front of
+ * what others, and our own creations, ask of it.
+ */
+const CONCURRENCY = 8;
+/** How many of them may be of one namespace while others are served: what is under way stands in front of theirs. */
+const BESIDE_OTHERS = 2;
 
 /** News out: makes the status of one resource say what its row and its instance say. Key: `cluster|namespace|name`. */
 export function createStatusController(deps: StatusDeps): KeyedQueue {
@@ -75,5 +80,5 @@ export function createStatusController(deps: StatusDeps): KeyedQueue {
     unpublished.delete(application.id);
   }
 
-  return createKeyedQueue({ ...deps, name: "workspace-status", concurrency: CONCURRENCY, besideOthers: CONCURRENCY / 4, work });
+  return createKeyedQueue({ ...deps, name: "workspace-status", concurrency: CONCURRENCY, besideOthers: BESIDE_OTHERS, work });
 }
