@@ -1,11 +1,8 @@
 import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import { apiVersionOf, type KubeObject } from "../../src/runtime/kube/resource.ts";
 import { inFlight } from "../load.ts";
-import { APPLICATIONS, BARE_DEPLOYMENTS } from "../world/kinds.ts";
+import { APPLICATIONS, BARE_DEPLOYMENTS, BARE_LABEL } from "../world/kinds.ts";
 import { AT_ONCE, type Deployment, deploymentObject } from "../world/users.ts";
-
-/** On every Application that a limit made. */
-export const BARE_LABEL = "bench.argosy.dev/bare";
 
 export interface BareClientOptions {
   readonly client: KubeClient;

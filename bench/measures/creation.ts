@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Figure } from "../figures.ts";
-import { BARE_LABEL, clearBare } from "../limits/bare-client.ts";
+import { clearBare } from "../limits/bare-client.ts";
 import { type Bench, BOTH, type Measure } from "../measure.ts";
 import { median, noiseOf, percentile } from "../statistics.ts";
-import { APPLICATIONS, BARE_DEPLOYMENTS } from "../world/kinds.ts";
+import { APPLICATIONS, BARE_DEPLOYMENTS, BARE_LABEL } from "../world/kinds.ts";
 import { type Live, watchLive } from "../world/live.ts";
 import { BARE_NAMESPACE, pathOf } from "../world/open-world.ts";
 import { said, startProgram } from "../world/programs.ts";

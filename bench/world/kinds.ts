@@ -19,6 +19,9 @@ export const DEPLOYMENTS: ResourceType = {
 /** The users' kind under another name, so that a limit is measured on the same kind of object without Argosy acting on it. */
 export const BARE_DEPLOYMENTS: ResourceType = { ...DEPLOYMENTS, group: "bench.argosy.dev" };
 
+/** On every Application that a limit made. */
+export const BARE_LABEL = "bench.argosy.dev/bare";
+
 const CRDS: ResourceType = {
   group: "apiextensions.k8s.io",
   version: "v1",

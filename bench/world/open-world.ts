@@ -11,10 +11,10 @@ import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import type { KubeObject } from "../../src/runtime/kube/resource.ts";
 import { silentLog } from "../../src/telemetry/log.ts";
 import type { BenchOptions } from "../options.ts";
-import { APPLICATIONS, bareDefinition, DEPLOYMENTS, NAMESPACES } from "./kinds.ts";
+import { APPLICATIONS, BARE_DEPLOYMENTS, BARE_LABEL, bareDefinition, DEPLOYMENTS, NAMESPACES } from "./kinds.ts";
 import { watchLive } from "./live.ts";
 import { startProgram } from "./programs.ts";
-import { createUsers, seeDeployment, type Users } from "./users.ts";
+import { createUsers, type SeenInstanceApplication, seeDeployment, type Users } from "./users.ts";
 
 const ARGO_CD = "3.5.7";
 /** Images that the development cluster does not know: their pods run and are ready without a process. */
@@ -77,6 +77,7 @@ export async function openWorld({ options, directory, progress, stops }: WorldOp
     stops.push(engine.stop);
   }
   const users = await watchUsers(client, repoUrl, signal);
+  await watchBare(client, signal);
   return { client, kubeconfig: adminKubeconfig, fleet, users, repoUrl, databaseUrl: database.url, directory };
 }
 
@@ -106,18 +107,29 @@ function startArgosyOn({ dev, crds, databaseUrl, directory, progress, options }:
 }
 
 async function watchUsers(client: KubeClient, repoUrl: string, signal: AbortSignal): Promise<Users> {
-  const deployments = await watchLive(
-    { client, type: DEPLOYMENTS, keyOf: ({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name}`, read: seeDeployment },
-    signal,
-  );
+  const deployments = await watchLive({ client, type: DEPLOYMENTS, keyOf, read: seeDeployment }, signal);
   const applications = await watchLive(
     {
       ...{ client, type: APPLICATIONS, labelSelector: `${LABEL_MANAGED_BY}=${MANAGED_BY}`, keyOf: pathOf },
-      read: ({ metadata: { namespace = "", name } }) => ({ namespace, name }),
+      read: seeApplication,
     },
     signal,
   );
   return createUsers({ client, deployments, applications, repoUrl, signal });
+}
+
+/** What limits write is watched as ours is: what being looked at costs an API server is then in both. */
+async function watchBare(client: KubeClient, signal: AbortSignal): Promise<void> {
+  await watchLive({ client, type: BARE_DEPLOYMENTS, keyOf, read: seeDeployment }, signal);
+  await watchLive({ client, type: APPLICATIONS, labelSelector: BARE_LABEL, keyOf, read: seeApplication }, signal);
+}
+
+function keyOf({ metadata: { namespace = "", name } }: KubeObject): string {
+  return `${namespace}/${name}`;
+}
+
+function seeApplication({ metadata: { namespace = "", name } }: KubeObject): SeenInstanceApplication {
+  return { namespace, name };
 }
 
 export function pathOf(object: KubeObject): string {
