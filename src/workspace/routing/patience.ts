@@ -6,11 +6,13 @@ import type { Clock } from "../../domain/clock.ts";
  */
 export const FIRST_STATUS_MS = 700;
 /** By how much later each further wish of a burst is answered, in ms, until it has been measured: a busy API server of two cores. */
-const EACH_MS = 30;
+const EACH_MS = 20;
 /** What is believed of a measurement, in ms: beyond it nobody was working through a burst. */
 const SLOWEST_EACH_MS = 100;
 /** Share of a gap between two answers in what is believed from then on. */
 const NEWS = 0.05;
+/** Times what is expected that is waited for: a word too early is a write too many when there is least room for it, one too late is a later word. */
+const MARGIN = 2;
 /** Nobody waits longer for a first word. */
 const LONGEST_MS = 8_000;
 
@@ -34,7 +36,7 @@ export function createPatience(clock: Clock): Patience {
     waitMs() {
       const nowMs = clock.monotonicMs();
       const waitMs = FIRST_STATUS_MS + Math.max(0, answeredAtMs - nowMs);
-      answeredAtMs = Math.min(Math.max(answeredAtMs, nowMs) + eachMs, nowMs + LONGEST_MS - FIRST_STATUS_MS);
+      answeredAtMs = Math.min(Math.max(answeredAtMs, nowMs) + MARGIN * eachMs, nowMs + LONGEST_MS - FIRST_STATUS_MS);
       return waitMs;
     },
     answered() {
