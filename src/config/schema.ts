@@ -131,7 +131,7 @@ export const sections = {
         .int()
         .min(0)
         .max(100_000)
-        .default(16)
+        .default(64)
         .describe(
           "Applications of one workspace that an instance is given work with at once, at most; fewer while it takes longer over several than over one, so that a neighbour's single change is not behind a whole burst in Argo CD's queues. Further ones wait until it has done some. One that takes longer than 30 s no longer counts. 0: nothing waits.",
         ),
