@@ -10,6 +10,7 @@ import { openStore } from "./main/open-store.ts";
 import { startRoles } from "./main/roles.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
 import { createMoveDesk } from "./mover/desk/controller.ts";
+import { createDrainingDesk } from "./scheduler/draining/controller.ts";
 import { explainUnit } from "./scheduler/explain.ts";
 import { explainInstance } from "./scheduler/explain-instance.ts";
 import { describePlan } from "./scheduler/plan/describe-plan.ts";
@@ -66,6 +67,8 @@ async function startApi(
   store: Store,
   clusters: Clusters,
 ): Promise<void> {
+  const moving = createMoveDesk({ store, clock, ids });
+  const planning = createPlanningDesk({ store, moving, clock, ids, log });
   const api: Api = await createApi({
     ...{ store, log, clock, metrics, version },
     parseFleet: parseFleetDocument,
@@ -74,12 +77,13 @@ async function startApi(
     explain: ({ unit, workspace, directive }, decisions, instanceName) =>
       explainUnit({ unit, namespace: workspace.namespace, directive, decisions, instanceName }),
     planning: {
-      ...createPlanningDesk({ store, clock, ids, log }),
+      ...planning,
       describe: describePlan,
       names: planNames,
       review: reviewPlan,
     },
-    moving: createMoveDesk({ store, clock, ids }),
+    moving,
+    draining: { ...createDrainingDesk({ store, planning, clock, log }), budget: config.moves.drain },
     explainInstance,
     review: reviewDecision,
     isSchedule: (text) => parseSchedule(text) !== undefined,

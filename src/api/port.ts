@@ -5,7 +5,7 @@ import type { InstanceId, MoveId, PlanId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { Move, MoveKind } from "../domain/move.ts";
-import type { PlanGoal, PlannedMove, StoredPlan } from "../domain/plan.ts";
+import type { CarriedStep, PlanGoal, StoredPlan } from "../domain/plan.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 import type { InstanceLoad } from "../store/load/port.ts";
 import type { UnitWithWorkspace } from "../store/placement/port.ts";
@@ -41,14 +41,6 @@ export interface InstanceUsage {
   readonly controllerMemoryBytes: number | undefined;
 }
 
-/** What becomes of one step of a plan that is carried out. */
-export interface CarriedStep {
-  readonly move: PlannedMove;
-  readonly outcome: "moved" | "live-move-needed" | "dropped";
-  /** Why, where it was not moved. */
-  readonly why: string;
-}
-
 /** The scheduler's plans of what should move. */
 export interface Planning {
   /** Makes and keeps a plan for one class. */
@@ -57,7 +49,7 @@ export interface Planning {
     goal: { readonly kind: PlanGoal; readonly instance?: Instance; readonly subject: string; readonly actor: string },
     signal: AbortSignal,
   ): Promise<StoredPlan>;
-  apply(id: PlanId, actor: string, signal: AbortSignal): Promise<readonly CarriedStep[]>;
+  apply(id: PlanId, said: { readonly actor: string }, signal: AbortSignal): Promise<readonly CarriedStep[]>;
   /** A plan as sentences. */
   describe(plan: StoredPlan): readonly string[];
   /** Whether every choice of it, asked again, gives the recorded answer. */
@@ -81,6 +73,14 @@ export interface Moving {
   ): Promise<Move>;
   abort(id: MoveId, actor: string, signal: AbortSignal): Promise<Move>;
   reverse(id: MoveId, actor: string, signal: AbortSignal): Promise<Move>;
+}
+
+/** The scheduler's emptying of instances. */
+export interface Draining {
+  /** How many of its moves may be under way at once with one instance at either end. */
+  readonly budget: number;
+  draft(instance: Instance, actor: string, signal: AbortSignal): Promise<StoredPlan>;
+  begin(instance: Instance, said: { readonly actor: string; readonly reason: string }, signal: AbortSignal): Promise<void>;
 }
 
 /** What the API asks of the other rooms; the composition root hands it in. */
@@ -109,6 +109,7 @@ export interface ApiDeps {
   ) => readonly string[];
   readonly planning: Planning;
   readonly moving: Moving;
+  readonly draining: Draining;
   /** The scheduler's account of an instance, as sentences. */
   readonly explainInstance: (about: {
     readonly instance: Instance;

@@ -9,6 +9,7 @@ import type { ApiDeps } from "./port.ts";
 import { problem, problemOf, sendProblem } from "./problem.ts";
 import { measureRequests } from "./request-meter.ts";
 import { addDirectiveRoutes, addFreezeList } from "./routes/directives.ts";
+import { addDrainRoutes, addDrainViews } from "./routes/drains.ts";
 import { addFleetRoutes } from "./routes/fleet.ts";
 import { addJournalRoutes } from "./routes/journal.ts";
 import { addListRoutes } from "./routes/lists.ts";
@@ -89,6 +90,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addLoadRoutes(views, deps);
     addPlanViews(views, deps);
     addMoveViews(views, deps);
+    addDrainViews(views, deps);
     addQuestionRoutes(views, deps);
     addJournalRoutes(views, deps);
   });
@@ -98,6 +100,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addDirectiveRoutes(writes, deps);
     addPlanRoutes(writes, deps);
     addMoveRoutes(writes, deps);
+    addDrainRoutes(writes, deps);
   });
 }
 

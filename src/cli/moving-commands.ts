@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 import type { MoveView } from "../api/routes/moves.ts";
+import { type DrainOptions, drainInstance } from "./drain.ts";
 import { changeMove, type MoveOptions, moves, moveWorkspace } from "./moves.ts";
 import { render } from "./output.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Commands that hand workspaces over from one instance to another. */
+/** Commands that hand workspaces over from one instance to another, one by one or all of an instance. */
 export function addMovingCommands(program: Command, terminal: Terminal): void {
   const move = program.command("move").description("hand a workspace over to another instance while everything goes on");
   remote(move.command("start <workspace>", { isDefault: true }), ["table", "json", "yaml"])
@@ -25,6 +26,18 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
       .action(async (id: string, options: RemoteOptions) =>
         terminal.write(await changeMove(clientOf(options, terminal), id, { how, output: options.output })),
       );
+  remote(program.command("drain <instance>"), ["table", "json", "yaml"])
+    .description(
+      "send away by live moves what an instance holds, and follow that; asked again it watches, and tries again what was refused",
+    )
+    .option("--dry-run", "say where everything would go and what speaks against it, and do nothing")
+    .option("--no-wait", "do not follow it to its end")
+    .option("--reason <text>", "why, for the journal and whoever asks later")
+    .action(async (instance: string, options: RemoteOptions & DrainOptions) => {
+      const { text, isDone } = await drainInstance(clientOf(options, terminal), instance, options, terminal);
+      terminal.write(text);
+      if (!isDone) terminal.setExitCode(1);
+    });
   remote(program.command("moves"), ["table", "json", "yaml"])
     .description("live moves, newest first")
     .option("--live", "only those that have not ended")

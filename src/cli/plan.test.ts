@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { planningDeps } from "../api/testing/planning-deps.ts";
 import { type Served, serveApi } from "../api/testing/served.ts";
+import type { PlanId } from "../domain/ids.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { type PlannedFleet, plannedFleet } from "../scheduler/testing/fleet.ts";
-import { anObject, CLASS } from "../store/testing/builders.ts";
+import { CLASS } from "../store/testing/builders.ts";
+import { deployOne } from "./testing/deploy-one.ts";
 import { runCommand } from "./testing/run-command.ts";
 
 describe("plans on the command line", () => {
@@ -60,22 +62,23 @@ describe("plans on the command line", () => {
     expect(refused).toMatchObject({ code: 1, out: "", err: expect.stringContaining("token otto has role operator, this needs approver") });
     const { out, code } = await runAs("approver", "apply", id);
     expect(code).toBe(0);
-    expect(out).toMatch(/^18 of 18 moves made, 0 take a live move, 0 dropped\n {2}shop-\d\d: standard-1 → standard-2, moved/);
+    expect(out).toMatch(/^18 of 18 moves made, 0 asked for as live moves, 0 left\n {2}shop-\d\d: standard-1 → standard-2, moved/);
     expect((await served.store.fleet.countUnits(AbortSignal.timeout(5000))).get(fleet.roomy.id)).toBe(18);
   });
 
-  it("says which workspaces wait for a live move, with exit code 1", async () => {
-    const signal = AbortSignal.timeout(5000);
-    const { applications } = await served.store.shards.listLagging(fleet.full.id, 1, signal);
-    const [row] = await served.store.shards.readApplications(applications, signal);
-    const { unit, application, workspace } = row!;
-    await served.store.shards.acknowledge([anObject({ instanceId: fleet.full.id, subject: application.id, epoch: unit.epoch })], signal);
+  it("asks for a live move of what is deployed, and shows how far each is", async () => {
+    const namespace = await deployOne(served, fleet);
     const plan = await run("plan", "drain", "standard-1");
-    expect(plan.out).toContain(`${workspace.namespace}: standard-1 → standard-2, FORCED, takes a live move`);
-    const { out, code } = await runAs("approver", "apply", idOf(plan.out));
-    expect(code).toBe(1);
-    expect(out).toContain("17 of 18 moves made, 1 take a live move, 0 dropped");
-    expect(out).toContain(`${workspace.namespace}: standard-1 → standard-2, left: something of it is deployed: it takes a live move`);
+    expect(plan.out).toContain(`${namespace}: standard-1 → standard-2, FORCED, takes a live move`);
+    const id = idOf(plan.out);
+    const { out, code } = await runAs("approver", "apply", id);
+    expect(code).toBe(0);
+    expect(out).toContain("17 of 18 moves made, 1 asked for as live moves, 0 left");
+    expect(out).toContain(`${namespace}: standard-1 → standard-2, a live move waits for its turn`);
+    expect((await run("explain", `plan/${id}`)).out).toContain("carried out: 17 moved, 0 under way, 1 wait for their turn, 0 refused");
+    const [live] = await served.store.moves.list({ plan: id as PlanId }, 10, AbortSignal.timeout(5000));
+    await run("move", "abort", live!.id);
+    expect((await run("explain", `plan/${id}`)).out).toContain(`  ${namespace}: standard-1 → standard-2, left: given up by otto`);
   });
 
   it("supposes what is not there, and carries that out for nobody", async () => {

@@ -26,20 +26,36 @@ export function planText({ text }: PlanView): string {
   return text.map((line) => /^ */.exec(line)?.[0] + cellText(line.trimStart())).join("\n");
 }
 
-/** `argosy apply <plan>`: what became of each move, and whether all were made. */
+/** `argosy apply <plan>`: what became of each move, and whether all were made or are being made. */
 export async function applyPlan(
   client: RestClient,
   plan: string,
   output: OutputFormat,
 ): Promise<{ readonly text: string; readonly isDone: boolean }> {
   const applied = await client.post<AppliedPlan>(`/v1/plans/${encodeURIComponent(plan)}/apply`, {});
-  const isDone = applied.steps.every(({ outcome }) => outcome === "moved");
+  const isDone = applied.refused === 0;
   if (output === "json" || output === "yaml") return { text: renderOne(applied, output), isDone };
-  const count = (wanted: string): number => applied.steps.filter(({ outcome }) => outcome === wanted).length;
-  const head = `${count("moved")} of ${applied.steps.length} moves made, ${count("live-move-needed")} take a live move, ${count("dropped")} dropped`;
-  const lines = applied.steps.map(
-    ({ workspace, from, to, outcome, why }) =>
-      `  ${workspace}: ${from ?? "nowhere"} → ${to}, ${outcome === "moved" ? "moved" : `left: ${why}`}`,
+  const { moved, underWay, waiting, refused, steps } = applied;
+  const live = underWay + waiting;
+  const head = `${moved} of ${steps.length} moves made, ${live} asked for as live moves, ${refused} left`;
+  const lines = steps.map(
+    ({ workspace, from, to, state, why }) => `${workspace}: ${from ?? "nowhere"} → ${to ?? "nowhere"}, ${stateText(state, why)}`,
   );
-  return { text: [head, ...lines.map((line) => `  ${cellText(line.trimStart())}`)].join("\n"), isDone };
+  const hint = live === 0 ? [] : [`\`argosy explain plan/${plan}\` and \`argosy moves\` show how far they are`];
+  return { text: [head, ...lines.map((line) => `  ${cellText(line)}`), ...hint].join("\n"), isDone };
+}
+
+function stateText(state: AppliedPlan["steps"][number]["state"], why: string): string {
+  switch (state) {
+    case "moved":
+      return "moved";
+    case "refused":
+      return `left: ${why}`;
+    case "waiting":
+      return "a live move waits for its turn";
+    case "under-way":
+      return "a live move is under way";
+    case "gone":
+      return "its workspace is gone";
+  }
 }

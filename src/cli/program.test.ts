@@ -186,6 +186,12 @@ describe("the command line against a server", () => {
   });
 });
 
-function pick({ planning, moving, review, explainInstance }: ApiDeps): Pick<ApiDeps, "planning" | "moving" | "review" | "explainInstance"> {
-  return { planning, moving, review, explainInstance };
+function pick({
+  planning,
+  moving,
+  draining,
+  review,
+  explainInstance,
+}: ApiDeps): Pick<ApiDeps, "planning" | "moving" | "draining" | "review" | "explainInstance"> {
+  return { planning, moving, draining, review, explainInstance };
 }

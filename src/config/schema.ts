@@ -145,6 +145,21 @@ export const sections = {
         .describe("Writes per second to one Kubernetes cluster; API priority and fairness does the finer work."),
     })
     .prefault({}),
+  moves: z
+    .strictObject({
+      perInstance: concurrency.default(2).describe("Live moves under way at once to or from one instance that need not be made now."),
+      fleet: concurrency
+        .default(20)
+        .describe("Live moves under way at once in the whole fleet, of whatever kind, beyond which none begins but evacuations."),
+      perManagedCluster: concurrency
+        .default(1)
+        .describe("Live moves under way at once of units that deploy to one of their users' clusters. Evacuations are not held up by it."),
+      drain: concurrency.default(8).describe("Live moves under way at once to or from one instance off an instance that is emptied."),
+      evacuation: concurrency
+        .default(32)
+        .describe("Live moves under way at once, of one instance and of the fleet, off instances that have failed."),
+    })
+    .prefault({}),
   sampling: z
     .strictObject({
       periodMs: milliseconds(15_000, 300_000)
@@ -171,7 +186,7 @@ export const sections = {
         .max(3650)
         .default(30)
         .describe(
-          "How long the journal of decisions, and plans that have expired, are kept, in days. The newest decision about each unit, instance and declaration that is still there stays, so `argosy explain` always has an answer.",
+          "How long the journal of decisions, plans that have expired and live moves that have ended are kept, in days. The newest decision about each unit, instance and declaration that is still there stays, so `argosy explain` always has an answer.",
         ),
     })
     .prefault({}),

@@ -1,5 +1,5 @@
 import type { Millis } from "./clock.ts";
-import type { InstanceId, PlanId, UnitId } from "./ids.ts";
+import type { InstanceId, MoveId, PlanId, UnitId } from "./ids.ts";
 
 /**
  * Why a unit is moved, in the order in which a plan does it. FORCED: it may not stay where it is, or is nowhere. HOT: its
@@ -18,6 +18,27 @@ export interface PlannedMove {
   /** The unit's epoch when the plan was made: another one means that somebody else moved it. */
   readonly epoch: number;
   readonly reason: MoveReason;
+}
+
+/** What carrying out one step of a plan came to. */
+export const STEP_OUTCOMES = ["moved", "asked", "dropped"] as const;
+export type StepOutcome = (typeof STEP_OUTCOMES)[number];
+
+/** One step of a plan as it was carried out last: `moved` at once, `asked` for as a live move, or left. */
+export interface CarriedStep {
+  readonly unit: UnitId;
+  /** What people called it when the plan was made. */
+  readonly name: string;
+  /** Absent: the unit had no owner. */
+  readonly from: InstanceId | undefined;
+  /** Absent: no instance had room. */
+  readonly to: InstanceId | undefined;
+  readonly reason: MoveReason;
+  readonly outcome: StepOutcome;
+  /** Why it was left; empty where it was not. */
+  readonly why: string;
+  /** The live move that was asked for. */
+  readonly move: MoveId | undefined;
 }
 
 /**

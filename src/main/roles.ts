@@ -9,10 +9,14 @@ import { createProvisioner } from "../instance-provisioner/controller.ts";
 import { createManagedCluster } from "../mover/adapters/kubernetes/managed-cluster.ts";
 import { createSights } from "../mover/adapters/kubernetes/sights.ts";
 import { createMover } from "../mover/controller.ts";
+import { createMoveDesk } from "../mover/desk/controller.ts";
+import { budgetsOf } from "../mover/next-starts.ts";
 import { createApiCluster, createEngines } from "../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../reconciler/controller.ts";
 import { createScheduler } from "../scheduler/controller.ts";
+import { createDrainingDesk } from "../scheduler/draining/controller.ts";
 import { createPlanCycle } from "../scheduler/plan-cycle/controller.ts";
+import { createPlanningDesk } from "../scheduler/planning/controller.ts";
 import { createSampler } from "../scheduler/sampling/controller.ts";
 import { environmentOfServer } from "../shard/environment-server.ts";
 import { projectName } from "../shard/names.ts";
@@ -121,13 +125,14 @@ function together(parts: readonly Running[]): Running {
 
 function makeScheduler({ context, store, clusters, membership }: RoleParts): Running {
   const parts = { ...context, store, partition: membership.partition("scheduler") };
+  const planning = createPlanningDesk({ ...parts, moving: createMoveDesk(parts) });
   return together([
     createScheduler(parts),
     createSampler({
       ...{ ...parts, ...context.config.sampling },
       ...{ readPages: instancePages({ store, clusters }), projectOf: projectName, environmentOf: environmentOfServer },
     }),
-    createPlanCycle(parts),
+    createPlanCycle({ ...parts, draining: createDrainingDesk({ ...parts, planning }) }),
   ]);
 }
 
@@ -168,6 +173,7 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
     destination: clusters.destination,
     namespaces: { accounts: ACCOUNTS_NAMESPACE },
     isSingleServer: context.config.apiCluster.singleServer,
+    budgets: budgetsOf(context.config.moves),
   });
   return together([reconciler, mover]);
 }

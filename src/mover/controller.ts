@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
-import type { MoveId } from "../domain/ids.ts";
+import type { MoveId, UnitId } from "../domain/ids.ts";
+import type { Move } from "../domain/move.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
 import type { Grounds } from "../reconciler/port.ts";
@@ -10,7 +11,8 @@ import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createLook } from "./look/controller.ts";
-import { nextStarts } from "./next-starts.ts";
+import { createMoveMeter } from "./meter/controller.ts";
+import { type Budgets, DEFAULT_BUDGETS, mostAtOnce, nextStarts } from "./next-starts.ts";
 import type { ManagedCluster, SightSource } from "./port.ts";
 import { createProbe } from "./probe/controller.ts";
 import { fenceTimeMs } from "./proof.ts";
@@ -27,6 +29,8 @@ export interface MoverDeps {
   readonly namespaces: OwnNamespaces;
   /** Whether one API server only answers at the managed cluster's address. */
   readonly isSingleServer: boolean;
+  /** How many may be under way at once; the defaults where it is not given. */
+  readonly budgets?: Budgets;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -39,32 +43,36 @@ export interface Mover {
   stop(): Promise<void>;
 }
 
-/** Moves under way at once in one process; how many there may be in the fleet is decided when they begin. */
-const AT_ONCE = 32;
 const LIVE_LIMIT = 10_000;
 /** A hint that got lost costs this much. */
 const SWEEP_MS = 5_000;
 const STARTS = "starts";
+const NO_CLUSTERS: ReadonlyMap<UnitId, readonly string[]> = new Map();
+const unitsOf = (moves: readonly Move[]): readonly UnitId[] => moves.map(({ unitId }) => unitId).sort();
 
 export function createMover(deps: MoverDeps): Mover {
-  const { store, partition, clock, rng, log } = deps;
+  const { store, partition, clock, rng, log, budgets = DEFAULT_BUDGETS } = deps;
   const ending = new AbortController();
   const probe = createProbe({ ...deps, fenceMs: fenceTimeMs(deps.isSingleServer) });
-  const steps = createSteps({ ...deps, probe, look: createLook(deps) });
+  const meter = createMoveMeter(deps);
+  const steps = createSteps({ ...deps, probe, meter, look: createLook(deps) });
   const ended: (() => void)[] = [];
 
   /** Whoever looks may begin one: several that look at once begin each once, and a few too many at worst. */
   const begin = async (signal: AbortSignal): Promise<void> => {
     const live = await store.moves.list({ isLive: true }, LIVE_LIMIT, signal);
-    for (const { id } of nextStarts(live)) {
+    const isWaited = live.some(({ phase }) => phase === "WAITING");
+    const clusters = isWaited ? await store.moves.listClusters(unitsOf(live), signal) : NO_CLUSTERS;
+    for (const { id } of nextStarts(live, { budgets, clusters })) {
       const outcome = await store.moves.begin(id, signal);
       log.info({ move: id, outcome }, "Beginning a move whose turn it is");
     }
+    meter.live(live.filter(({ id }) => partition.isMine(id)));
     for (const { id, phase } of live) if (phase !== "WAITING" && partition.isMine(id)) moves.add(id);
   };
 
   const moves = createKeyedQueue({
-    ...{ ...deps, name: "moves", concurrency: AT_ONCE, rng: rng.fork("moves"), backoff: { minMs: 250, maxMs: 10_000 } },
+    ...{ ...deps, name: "moves", concurrency: mostAtOnce(budgets), rng: rng.fork("moves"), backoff: { minMs: 250, maxMs: 10_000 } },
     work: (id, signal) => steps.carryOn(id as MoveId, signal),
   });
   const starts = createKeyedQueue({

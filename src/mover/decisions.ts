@@ -4,15 +4,18 @@ import type { Move } from "../domain/move.ts";
 import type { Refusal } from "./verdict.ts";
 
 /** The journal's entry of a move that is asked for. */
-export function requestDecision(wish: Pick<Move, "id" | "unitId" | "to" | "kind" | "actor" | "reverses">, at: Millis): Decision {
-  const { id, unitId, to, kind, actor, reverses = null } = wish;
+export function requestDecision(
+  wish: Pick<Move, "id" | "unitId" | "to" | "kind" | "reason" | "plan" | "actor" | "reverses">,
+  at: Millis,
+): Decision {
+  const { id, unitId, to, kind, reason, plan = null, actor, reverses = null } = wish;
   return {
     at,
     subject: unitId,
     kind: "placement",
     verdict: "MOVE_REQUESTED",
-    rule: "COMMAND",
-    details: { move: id, to, moveKind: kind, actor, reverses },
+    rule: plan === null ? "COMMAND" : reason,
+    details: { move: id, to, moveKind: kind, actor, plan, reverses },
   };
 }
 
@@ -24,6 +27,11 @@ export function commitDecision(move: Move, at: Millis): Decision {
 /** The journal's entry of a move that is given up; its rule says why. */
 export function abortDecision(move: Move, at: Millis, why: Pick<Refusal, "text"> & { readonly code: string }): Decision {
   return decisionOf(move, at, { verdict: "MOVE_ABORTED", rule: why.code, text: why.text });
+}
+
+/** What a move is given up with: the message on its row and the journal's entry. */
+export function givingUp(move: Move, why: Refusal, at: Millis): { readonly message: string; readonly decision: Decision } {
+  return { message: why.text, decision: abortDecision(move, at, why) };
 }
 
 interface Saying {

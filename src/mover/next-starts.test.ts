@@ -1,18 +1,23 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
-import type { InstanceId, MoveId } from "../domain/ids.ts";
+import type { InstanceId, MoveId, UnitId } from "../domain/ids.ts";
 import { MOVE_KINDS, type MoveKind, type MovePhase } from "../domain/move.ts";
 import { PHASES } from "../domain/move-phases.ts";
-import { AT_ONCE, nextStarts } from "./next-starts.ts";
+import { budgetsOf, DEFAULT_BUDGETS, DEFAULT_SETTINGS, mostAtOnce, nextStarts } from "./next-starts.ts";
 
 let count = 0;
 const next = (): MoveId => {
   count += 1;
   return `move-${String(count).padStart(4, "0")}` as MoveId;
 };
-const aMove = (from: string, to: string, over: { readonly phase?: MovePhase; readonly kind?: MoveKind; readonly at?: number } = {}) => ({
+const aMove = (
+  from: string,
+  to: string,
+  over: { readonly phase?: MovePhase; readonly kind?: MoveKind; readonly at?: number; readonly unit?: string } = {},
+) => ({
   id: next(),
+  unitId: (over.unit ?? `unit-${count}`) as UnitId,
   ...{
     from: from as InstanceId,
     to: to as InstanceId,
@@ -38,6 +43,26 @@ it("lets the urgent go first, then the oldest", () => {
   expect(nextStarts(waiting).map(({ from }) => from)).toEqual(["e", "c", "a"]);
 });
 
+it("takes as many of a drain at once as settings say, and of the fleet beside them", () => {
+  const drains = Array.from({ length: 12 }, (_, index) => aMove("a", `t${index}`, { kind: "drain" }));
+  expect(nextStarts(drains)).toHaveLength(8);
+  const budgets = budgetsOf({ ...DEFAULT_SETTINGS, drain: 3, fleet: 2 });
+  expect(nextStarts(drains, { budgets })).toHaveLength(2);
+  const evacuated = drains.map((move) => ({ ...move, kind: "evacuation" as const }));
+  expect(nextStarts(evacuated, { budgets })).toHaveLength(12);
+  expect(mostAtOnce(budgets)).toBe(32);
+});
+
+it("begins one at a time of units that deploy to the same managed cluster, unless they have to be saved", () => {
+  const clusters = new Map(["u1", "u2", "u3"].map((unit) => [unit as UnitId, unit === "u3" ? ["https://y"] : ["https://x", "https://z"]]));
+  const moves = [aMove("a", "b", { unit: "u1" }), aMove("c", "d", { unit: "u2" }), aMove("e", "f", { unit: "u3" }), aMove("g", "h")];
+  expect(nextStarts(moves, { clusters }).map(({ from }) => from)).toEqual(["a", "e", "g"]);
+  const [busy, ...rest] = moves.map((move, index) => (index === 0 ? { ...move, phase: "ACTIVATE" as const } : move));
+  expect(nextStarts([busy!, ...rest], { clusters }).map(({ from }) => from)).toEqual(["e", "g"]);
+  const saved = moves.map((move) => ({ ...move, kind: "evacuation" as const }));
+  expect(nextStarts(saved, { clusters })).toHaveLength(4);
+});
+
 it("never begins more than may be under way, however many wait", () => {
   const name = fc.constantFrom("a", "b", "c", "d", "e", "f");
   const arbitrary = fc.array(
@@ -56,10 +81,10 @@ it("never begins more than may be under way, however many wait", () => {
       const begun = nextStarts(live);
       for (const move of begun) {
         const others = [...before, ...begun.slice(0, begun.indexOf(move))];
-        expect(others.length).toBeLessThan(AT_ONCE[move.kind].fleet);
+        expect(others.length).toBeLessThan(DEFAULT_BUDGETS[move.kind].fleet);
         for (const id of [move.from, move.to])
           expect(others.filter(({ from }) => from === id).length + others.filter(({ to }) => to === id).length).toBeLessThan(
-            AT_ONCE[move.kind].instance,
+            DEFAULT_BUDGETS[move.kind].instance,
           );
       }
     }),

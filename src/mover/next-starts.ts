@@ -1,41 +1,77 @@
-import type { InstanceId } from "../domain/ids.ts";
+import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Move, MoveKind } from "../domain/move.ts";
 import { PHASES } from "../domain/move-phases.ts";
 
-/** How many moves may be under way at once: with one instance at either end, and in the whole fleet. */
-export interface AtOnce {
+/** How many moves may be under way at once for one of a kind to begin: with one instance at either end, of one managed cluster, and in the fleet. */
+export interface Budget {
   readonly instance: number;
+  /** Of units that deploy to one cluster other than the API cluster; infinite: as many as there are. */
+  readonly cluster: number;
   readonly fleet: number;
+}
+export type Budgets = Readonly<Record<MoveKind, Budget>>;
+
+/** What the configuration says of budgets. */
+export interface BudgetSettings {
+  readonly perInstance: number;
+  readonly fleet: number;
+  readonly perManagedCluster: number;
+  readonly drain: number;
+  readonly evacuation: number;
 }
 
 /** What disturbs nobody much; a drain has somewhere to get to, and an evacuation is for users who have no owner that works. */
-export const AT_ONCE: Readonly<Record<MoveKind, AtOnce>> = {
-  voluntary: { instance: 2, fleet: 20 },
-  drain: { instance: 8, fleet: 20 },
-  evacuation: { instance: 32, fleet: 32 },
-};
+export const DEFAULT_SETTINGS: BudgetSettings = { perInstance: 2, fleet: 20, perManagedCluster: 1, drain: 8, evacuation: 32 };
 
-type Waiting = Pick<Move, "id" | "phase" | "kind" | "from" | "to" | "createdAt">;
+/** The budget of each kind of move. An evacuation waits for nothing but its own. */
+export function budgetsOf({ perInstance, fleet, perManagedCluster: cluster, drain, evacuation }: BudgetSettings): Budgets {
+  return {
+    voluntary: { instance: perInstance, cluster, fleet },
+    drain: { instance: drain, cluster, fleet },
+    evacuation: { instance: evacuation, cluster: Number.POSITIVE_INFINITY, fleet: evacuation },
+  };
+}
+
+export const DEFAULT_BUDGETS: Budgets = budgetsOf(DEFAULT_SETTINGS);
+
+/** How many moves one process has to be able to carry on at once, whatever their kinds. */
+export function mostAtOnce(budgets: Budgets): number {
+  return Math.max(...Object.values(budgets).map(({ fleet }) => fleet));
+}
+
+type Waiting = Pick<Move, "id" | "unitId" | "phase" | "kind" | "from" | "to" | "createdAt">;
+
+export interface Starting {
+  readonly budgets?: Budgets;
+  /** Managed clusters other than the API cluster that units deploy to; units without may be left out. */
+  readonly clusters?: ReadonlyMap<UnitId, readonly string[]>;
+}
 
 /**
  * Which waiting moves may begin beside those that are under way, the urgent ones first, then the oldest. One that may not does not hold up
  * those behind it.
  */
-export function nextStarts<M extends Waiting>(live: readonly M[], atOnce: Readonly<Record<MoveKind, AtOnce>> = AT_ONCE): readonly M[] {
-  const busy = new Map<InstanceId, number>();
-  const count = ({ from, to }: Waiting): void => [from, to].forEach((id) => void busy.set(id, (busy.get(id) ?? 0) + 1));
+export function nextStarts<M extends Waiting>(live: readonly M[], { budgets = DEFAULT_BUDGETS, clusters }: Starting = {}): readonly M[] {
+  const busy = new Map<string, number>();
+  const clustersOf = ({ unitId }: Waiting): readonly string[] => clusters?.get(unitId) ?? [];
+  const used = (thing: InstanceId | string): number => busy.get(thing) ?? 0;
+  const count = (move: Waiting): void =>
+    [...endsOf(move), ...clustersOf(move).map(clusterKey)].forEach((thing) => void busy.set(thing, used(thing) + 1));
   const underWay = live.filter(({ phase }) => PHASES[phase].isUnderWay);
   underWay.forEach(count);
   const begun: M[] = [];
   for (const move of live.filter(({ phase }) => phase === "WAITING").sort(inTurn)) {
-    const { instance, fleet } = atOnce[move.kind];
-    const isFull = [move.from, move.to].some((id) => (busy.get(id) ?? 0) >= instance);
+    const { instance, cluster, fleet } = budgets[move.kind];
+    const isFull = endsOf(move).some((id) => used(id) >= instance) || clustersOf(move).some((url) => used(clusterKey(url)) >= cluster);
     if (isFull || underWay.length + begun.length >= fleet) continue;
     begun.push(move);
     count(move);
   }
   return begun;
 }
+
+const endsOf = ({ from, to }: Waiting): readonly InstanceId[] => [from, to];
+const clusterKey = (url: string): string => `cluster ${url}`;
 
 const URGENCY: Readonly<Record<MoveKind, number>> = { evacuation: 0, drain: 1, voluntary: 2 };
 

@@ -1,4 +1,7 @@
-import type { UnitId } from "../domain/ids.ts";
+import type { InstanceId, MoveId, PlanId, UnitId } from "../domain/ids.ts";
+import type { LoadVector } from "../domain/load.ts";
+import type { MoveKind } from "../domain/move.ts";
+import type { MoveReason } from "../domain/plan.ts";
 import type { PatchOperation, Preconditions } from "../shard/diff-object.ts";
 import type { Manifest, ObjectAt } from "../shard/managed-object.ts";
 import type { RegisterSight, Sight } from "../shard/parse-sight.ts";
@@ -35,4 +38,27 @@ export interface ManagedCluster extends Writes {
 /** Where the Applications of an engine cluster are reached; `undefined` for one that is not declared or cannot be reached yet. */
 export interface SightSource {
   of(engineCluster: string): Promise<Sights | undefined>;
+}
+
+/** A step of a plan that takes a live move. */
+export interface PlannedLiveMove {
+  readonly unitId: UnitId;
+  readonly to: InstanceId;
+  /** The unit's epoch when the plan was made. */
+  readonly epoch: number;
+  readonly kind: MoveKind;
+  readonly reason: MoveReason;
+  readonly plan: PlanId;
+  readonly actor: string;
+  /** Largest load the target may have with the unit on it. */
+  readonly ceiling: LoadVector;
+}
+
+/** What plans ask of live moves. */
+export interface LiveMoves {
+  /** Asks for a live move once: one that this plan asked for and that has not ended is the answer. `why`: what speaks against it, for people. */
+  askFor(
+    wish: PlannedLiveMove,
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: "asked"; readonly id: MoveId } | { readonly kind: "refused"; readonly why: string }>;
 }

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { type Millis, rfc3339 } from "../../domain/clock.ts";
+import { rfc3339 } from "../../domain/clock.ts";
 import { GoneError, InputError } from "../../domain/errors.ts";
 import type { MoveId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
-import { MOVE_KINDS, MOVE_PHASES, type Move, type MovePhase } from "../../domain/move.ts";
+import { MOVE_KINDS, MOVE_PHASES, type Move } from "../../domain/move.ts";
+import { gapMs, tookMs } from "../../domain/move-times.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import { findInstance, findWorkspace } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
@@ -149,16 +150,13 @@ const show = async (deps: ApiDeps, move: Move): Promise<MoveView> => viewOf(deps
 async function viewOf({ store, clock }: ApiDeps, move: Move, instances: readonly Instance[]): Promise<MoveView> {
   const nameOf = (id: string): string => instances.find((instance) => instance.id === id)?.name ?? id;
   const unit = await store.placements.readUnit(move.unitId, deadline());
-  const until = move.endedAt ?? clock.now();
-  const began = (phase: MovePhase): Millis | undefined => move.marks.findLast((mark) => mark.phase === phase)?.at;
-  const since = (from: Millis | undefined, to: Millis = until): number | null => (from === undefined ? null : to - from);
   const { id, phase, kind, actor, message, marks } = move;
   return {
     ...{ id, phase, kind, actor, message, unit: move.unitId, workspace: unit?.workspace.namespace ?? null },
     ...{ from: nameOf(move.from), to: nameOf(move.to), since: rfc3339(move.phaseSince), createdAt: rfc3339(move.createdAt) },
     endedAt: move.endedAt === undefined ? null : rfc3339(move.endedAt),
-    gapMs: since(began("REVOKE"), began("VERIFY") ?? began("ABORT")),
-    tookMs: since(began("PREPARE")),
+    gapMs: gapMs(move, clock.now()) ?? null,
+    tookMs: tookMs(move, clock.now()) ?? null,
     phases: marks.map((mark) => ({ ...mark })),
   };
 }

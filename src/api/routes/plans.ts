@@ -10,11 +10,14 @@ import { includesRole } from "../auth.ts";
 import { findInstance } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
 import { problem, sendProblem } from "../problem.ts";
+import { movesById, type ProgressView, progressText, progressView, progressViewOf } from "../step-views.ts";
 
 const security = [{ token: [] }];
 /** A plan for a hundred thousand units takes seconds. */
 const deadline = () => AbortSignal.timeout(50_000);
 const time = z.iso.datetime();
+/** More than a plan has steps, each tried a few times. */
+const MOVES_READ = 100_000;
 
 const plannedMove = z.object({
   unit: z.string(),
@@ -47,20 +50,11 @@ const plan = planSummary
       .describe("balance before and after, cost, least cost, brakes, who was left; shares in millionths"),
     records: z.array(z.unknown()).describe("what each choice rests on: asked again, it gives the same answer"),
     holds: z.boolean().describe("whether each choice, asked again, gives the recorded answer"),
+    progress: progressView.nullable().describe("how far it is; null: it was not carried out"),
     text: z.array(z.string()).describe("the same as sentences"),
   })
   .meta({ id: "Plan" });
-const applied = z
-  .object({
-    plan: z.string(),
-    steps: z.array(
-      plannedMove.omit({ takesLiveMove: true }).extend({
-        outcome: z.enum(["moved", "live-move-needed", "dropped"]),
-        why: z.string().describe("why it was not moved; empty when it was"),
-      }),
-    ),
-  })
-  .meta({ id: "AppliedPlan" });
+const applied = progressView.extend({ plan: z.string() }).meta({ id: "AppliedPlan" });
 const goalBody = z.strictObject({
   goal: z.enum(PLAN_GOALS).default("rebalance"),
   subject: z.string().max(253).default("").describe("an instance to drain or remove, a pool to add an instance to"),
@@ -99,7 +93,10 @@ export function addPlanViews(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: plan },
       },
     },
-    async ({ params }) => viewOf(deps, await readPlan(deps, params.plan)),
+    async ({ params }) => {
+      const stored = await readPlan(deps, params.plan);
+      return viewOf(deps, stored, stored.appliedAt === undefined ? null : await progressOf(deps, stored));
+    },
   );
 }
 
@@ -117,14 +114,14 @@ export function addPlanRoutes(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: z.object({ items: z.array(plan) }) },
       },
     },
-    async ({ body, actor }) => ({ items: (await makePlans(deps, { ...body, actor })).map((stored) => viewOf(deps, stored)) }),
+    async ({ body, actor }) => ({ items: (await makePlans(deps, { ...body, actor })).map((stored) => viewOf(deps, stored, null)) }),
   );
   app.post(
     "/v1/plans/:plan/apply",
     {
       schema: {
         operationId: "applyPlan",
-        summary: "Makes each move of a plan that still holds; units of which something is deployed wait for a live move",
+        summary: "Makes each move of a plan that still holds, and asks for a live move of each unit of which something is deployed",
         security,
         params: z.object({ plan: z.string().max(253) }),
         response: { 200: applied },
@@ -137,14 +134,8 @@ export function addPlanRoutes(server: FastifyInstance, deps: ApiDeps): void {
         const detail = `plan ${stored.id} moves much (${approval.join(", ").toLowerCase()}): token ${actor} has role ${role}, this needs approver`;
         return sendProblem(reply, problem({ status: 403, code: "api.role", detail }));
       }
-      const steps = await deps.planning.apply(stored.id, actor, deadline());
-      return {
-        plan: stored.id,
-        steps: steps.map(({ move, outcome, why }) => {
-          const { takesLiveMove: _, ...view } = moveOf(deps, stored, move);
-          return { ...view, outcome, why };
-        }),
-      };
+      await deps.planning.apply(stored.id, { actor }, deadline());
+      return { plan: stored.id, ...(await progressOf(deps, stored)) };
     },
   );
 }
@@ -217,9 +208,15 @@ function summaryOf(deps: ApiDeps, stored: StoredPlan): PlanSummary {
   };
 }
 
-function viewOf(deps: ApiDeps, stored: StoredPlan): PlanView {
+async function progressOf({ store, planning, clock }: ApiDeps, stored: StoredPlan): Promise<ProgressView> {
+  const steps = await store.plans.listSteps({ plan: stored.id }, deadline());
+  const moves = movesById(await store.moves.list({ plan: stored.id }, MOVES_READ, deadline()));
+  return progressViewOf(steps, { moves, nameOf: planning.names(stored).instance, now: clock.now() });
+}
+
+function viewOf(deps: ApiDeps, stored: StoredPlan, progress: ProgressView | null): PlanView {
   const { snapshotHash, planHash, report, records } = stored;
-  const text = [...deps.planning.describe(stored)];
+  const text = [...deps.planning.describe(stored), ...(progress === null ? [] : progressText(progress))];
   return {
     ...summaryOf(deps, stored),
     snapshotHash,
@@ -227,6 +224,7 @@ function viewOf(deps: ApiDeps, stored: StoredPlan): PlanView {
     report: { ...report },
     records: [...records],
     holds: deps.planning.review(stored),
+    progress,
     text,
   };
 }

@@ -1,5 +1,7 @@
+import { createMoveDesk } from "../../mover/desk/controller.ts";
 import { systemClock } from "../../runtime/clock.ts";
-import { createCountingIds } from "../../runtime/ids.ts";
+import { createUuidIds } from "../../runtime/ids.ts";
+import { createDrainingDesk } from "../../scheduler/draining/controller.ts";
 import { explainInstance } from "../../scheduler/explain-instance.ts";
 import { describePlan } from "../../scheduler/plan/describe-plan.ts";
 import { planNames } from "../../scheduler/plan/plan-names.ts";
@@ -10,12 +12,16 @@ import { silentLog } from "../../telemetry/log.ts";
 import type { ApiDeps } from "../port.ts";
 import { idleDeps } from "./served.ts";
 
-/** The API with the scheduler's own planning behind it. */
+/** The API with the scheduler's own planning behind it, and the mover's desk. */
 export function planningDeps(store: MemoryStore): ApiDeps {
-  const desk = createPlanningDesk({ store, clock: systemClock, ids: createCountingIds(), log: silentLog });
+  const parts = { store, clock: systemClock, ids: createUuidIds(systemClock), log: silentLog };
+  const moving = createMoveDesk(parts);
+  const planning = createPlanningDesk({ ...parts, moving });
   return {
     ...idleDeps(store),
-    planning: { ...desk, describe: describePlan, names: planNames, review: reviewPlan },
+    planning: { ...planning, describe: describePlan, names: planNames, review: reviewPlan },
+    moving,
+    draining: { ...createDrainingDesk({ ...parts, planning }), budget: 8 },
     review: reviewDecision,
     explainInstance,
   };

@@ -46,6 +46,11 @@ export function idleDeps(store: MemoryStore): ApiDeps {
       abort: () => Promise.reject(new Error("nobody moves here")),
       reverse: () => Promise.reject(new Error("nobody moves here")),
     },
+    draining: {
+      budget: 8,
+      draft: () => Promise.reject(new Error("nobody drains here")),
+      begin: () => Promise.reject(new Error("nobody drains here")),
+    },
     readUsage: async () => new Map(),
     doctor: async () => [],
     metricsText: async () => ({ contentType: "text/plain", text: "" }),

@@ -5,8 +5,10 @@ import type { Instance } from "../../domain/instance.ts";
 import type { Move, MoveKind } from "../../domain/move.ts";
 import { PHASES } from "../../domain/move-phases.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
+import type { MoveWish } from "../../store/move/port.ts";
 import type { Store } from "../../store/port.ts";
 import { abortDecision, requestDecision } from "../decisions.ts";
+import type { LiveMoves } from "../port.ts";
 import { type MoveRefusal, roomOf, whyNotMove } from "../why-not-move.ts";
 
 export interface MoveDeskDeps {
@@ -15,8 +17,8 @@ export interface MoveDeskDeps {
   readonly ids: Ids;
 }
 
-/** What people ask of live moves. */
-export interface MoveDesk {
+/** What people and plans ask of live moves. */
+export interface MoveDesk extends LiveMoves {
   /** What speaks against moving a unit there now; `undefined`: nothing but what is tested when it is asked for. */
   whyNot(unit: PlacementUnit, target: Instance, signal: AbortSignal): Promise<MoveRefusal | undefined>;
   /** Asks for a move. Throws `RefusedError` with what speaks against it. */
@@ -26,6 +28,9 @@ export interface MoveDesk {
   /** Asks for the move back of one that has ended. */
   reverse(id: MoveId, actor: string, signal: AbortSignal): Promise<Move>;
 }
+
+/** The move that waits now, or why there is none and which one stands in its way. */
+type Requested = { readonly id: MoveId } | { readonly id?: undefined; readonly why: string; readonly by?: MoveId };
 
 interface Asked {
   readonly unit: PlacementUnit;
@@ -49,32 +54,40 @@ export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
     return whyNotMove({ unit, environments, source, target });
   };
 
+  const request = async (wish: Omit<MoveWish, "id" | "decision">, { name }: Instance, signal: AbortSignal): Promise<Requested> => {
+    const id = ids.next<MoveId>();
+    const decision = requestDecision({ ...wish, id }, clock.now());
+    const outcome = await moves.request({ ...wish, id, decision }, signal);
+    if (outcome.kind === "requested") return { id };
+    if (outcome.kind === "moving") return { by: outcome.id, why: `it is being moved already: \`argosy moves\` shows move ${outcome.id}` };
+    return {
+      why: outcome.kind === "full" ? `${name} has no room for it, or takes nothing now` : "it was moved at this moment: look again",
+    };
+  };
+
   const ask: MoveDesk["ask"] = async ({ unit, target, kind, actor, reverses }, signal) => {
     const refusal = await whyNot(unit, target, signal);
     if (refusal !== undefined) throw refused(refusal.text, unit);
-    const id = ids.next<MoveId>();
-    const wish = {
-      id,
-      unitId: unit.id,
-      to: target.id,
-      epoch: unit.epoch,
-      kind,
-      reason: "FORCED",
-      plan: undefined,
-      reverses,
-      actor,
-    } as const;
-    const decision = requestDecision(wish, clock.now());
-    const outcome = await moves.request({ ...wish, ceiling: roomOf(target), decision }, signal);
-    if (outcome.kind === "moving") throw refused(`it is being moved already: \`argosy moves\` shows move ${outcome.id}`, unit);
-    if (outcome.kind === "full") throw refused(`${target.name} has no room for it, or takes nothing now`, unit);
-    if (outcome.kind === "stale") throw refused("it was moved at this moment: look again", unit);
-    return read(id, signal);
+    const wish = { unitId: unit.id, to: target.id, epoch: unit.epoch, kind, reason: "FORCED", plan: undefined, reverses, actor } as const;
+    const requested = await request({ ...wish, ceiling: roomOf(target) }, target, signal);
+    if (requested.id === undefined) throw refused(requested.why, unit);
+    return read(requested.id, signal);
   };
 
   return {
     whyNot,
     ask,
+    async askFor(wish, signal) {
+      const target = await fleet.readInstance(wish.to, signal);
+      const unit = (await shards.readUnit(wish.unitId, signal))?.unit;
+      if (unit === undefined || target === undefined) return { kind: "refused", why: "it or the instance it should go to is gone" };
+      const refusal = await whyNot(unit, target, signal);
+      if (refusal !== undefined) return { kind: "refused", why: refusal.text };
+      const requested = await request({ ...wish, reverses: undefined }, target, signal);
+      if (requested.id !== undefined) return { kind: "asked", id: requested.id };
+      const under = requested.by === undefined ? undefined : await moves.read(requested.by, signal);
+      return under?.plan === wish.plan && under !== undefined ? { kind: "asked", id: under.id } : { kind: "refused", why: requested.why };
+    },
     async abort(id, actor, signal) {
       const move = await read(id, signal);
       const text = `given up by ${actor}`;

@@ -1,13 +1,15 @@
 import type { Clock } from "../../domain/clock.ts";
 import { StaleError } from "../../domain/errors.ts";
 import type { MoveId } from "../../domain/ids.ts";
+import type { Move, MovePhase } from "../../domain/move.ts";
 import type { Grounds } from "../../reconciler/port.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { abortDecision, commitDecision } from "../decisions.ts";
+import { commitDecision, givingUp } from "../decisions.ts";
 import type { Look, View } from "../look/controller.ts";
 import { lookAgainMs } from "../looks.ts";
+import type { MoveMeter } from "../meter/controller.ts";
 import { nextStep, type Step } from "../next-step.ts";
 import type { ManagedCluster } from "../port.ts";
 import type { Probe } from "../probe/controller.ts";
@@ -17,6 +19,7 @@ export interface StepsDeps {
   readonly store: Pick<Store, "moves">;
   readonly look: Look;
   readonly probe: Probe;
+  readonly meter: Pick<MoveMeter, "entered">;
   readonly managed: Pick<ManagedCluster, "create" | "patch">;
   readonly grounds: Grounds;
   readonly clock: Clock;
@@ -40,7 +43,7 @@ interface Run {
 /** What a step comes to: look again at once, or after a while. */
 type Onward = "again" | { readonly requeueAfterMs: number };
 
-export function createSteps({ store: { moves }, look, probe, managed, grounds, clock, log }: StepsDeps): Steps {
+export function createSteps({ store: { moves }, look, probe, meter, managed, grounds, clock, log }: StepsDeps): Steps {
   const putAll = createWrites({ managed, probe, log });
   const ground = ({ move, source, target }: View, side: "source" | "target") => {
     return { unitId: move.unitId, instance: side === "source" ? source : target, epoch: move.toEpoch };
@@ -51,6 +54,12 @@ export function createSteps({ store: { moves }, look, probe, managed, grounds, c
     return { requeueAfterMs: lookAgainMs(move.phase, world.now - move.phaseSince) };
   };
 
+  /** Of several workers the one whose write it was measures. */
+  const measured = async (move: Move, to: MovePhase, isEntered: Promise<boolean>): Promise<"again"> => {
+    if (await isEntered) meter.entered(move, to);
+    return "again";
+  };
+
   const carryOut = async (view: View, step: Exclude<Step, { kind: "raise" }>, signal: AbortSignal): Promise<Onward> => {
     const { move } = view;
     switch (step.kind) {
@@ -59,17 +68,17 @@ export function createSteps({ store: { moves }, look, probe, managed, grounds, c
       case "advance":
         log.info({ move: move.id, unit: move.unitId, from: move.phase, to: step.to }, "Going on with a move");
         probe.forget(move.id);
-        return moves.advance(move.id, { from: move.phase, ...step }, signal).then(() => "again");
+        return measured(move, step.to, moves.advance(move.id, { from: move.phase, ...step }, signal));
       case "commit":
-        return moves.commit(move.id, commitDecision(move, clock.now()), signal).then(() => "again");
+        return measured(move, "GRANT", moves.commit(move.id, commitDecision(move, clock.now()), signal));
       case "abort":
         log.warn({ move: move.id, unit: move.unitId, phase: move.phase, why: step.why.text }, "Giving a move up");
-        await moves.abort(move.id, { message: step.why.text, decision: abortDecision(move, clock.now(), step.why) }, signal);
-        return "again";
-      case "clear":
+        return measured(move, "ABORT", moves.abort(move.id, givingUp(move, step.why, clock.now()), signal));
+      case "clear": {
         await grounds.clear(ground(view, step.side), signal);
-        await moves.advance(move.id, { from: move.phase, to: step.side === "source" ? "DONE" : "ABORTED", message: move.message }, signal);
-        return "again";
+        const to = step.side === "source" ? "DONE" : "ABORTED";
+        return measured(move, to, moves.advance(move.id, { from: move.phase, to, message: move.message }, signal));
+      }
       case "probe":
         await probe.ask(view, step.whom, signal);
         if (step.whom === "target" && probe.known(move.id).answer === "allowed") return "again";

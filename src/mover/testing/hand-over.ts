@@ -105,7 +105,13 @@ export async function startHandOver(world: World): Promise<HandOver> {
       const own = { clock: time.clock, destination: DESTINATION, namespaces: NAMESPACES, log: silentLog, managed: wrap(managed) };
       const sights = wrap(createSights(hands.engine));
       return createSteps({
-        ...{ ...own, store, grounds: wrap<Grounds>(reconciler.grounds), probe: createProbe({ ...own, fenceMs: 2_000 }) },
+        ...{
+          ...own,
+          store,
+          meter: { entered() {} },
+          grounds: wrap<Grounds>(reconciler.grounds),
+          probe: createProbe({ ...own, fenceMs: 2_000 }),
+        },
         look: createLook({ ...own, store, sights: { of: async () => sights } }),
       });
     },

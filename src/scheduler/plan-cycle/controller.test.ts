@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Partition } from "../../domain/partition.ts";
+import { createMoveDesk } from "../../mover/desk/controller.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
@@ -7,6 +8,8 @@ import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory
 import { CLASS } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
+import { createDrainingDesk } from "../draining/controller.ts";
+import { createPlanningDesk } from "../planning/controller.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
 import { createPlanCycle, type PlanCycle } from "./controller.ts";
 
@@ -27,7 +30,10 @@ describe("planning again and again", () => {
   afterEach(() => cycle.stop());
 
   const start = async (partition = EVERYTHING): Promise<void> => {
+    const parts = { store, clock, ids: createCountingIds(), log: silentLog };
+    const planning = createPlanningDesk({ ...parts, moving: createMoveDesk(parts) });
     cycle = createPlanCycle({
+      draining: createDrainingDesk({ ...parts, planning }),
       ...{ store, partition, clock, rng: createSeededRng("plans"), ids: createCountingIds(), log: silentLog, metrics: noMetrics },
     });
     cycle.start(never);
@@ -64,16 +70,19 @@ describe("planning again and again", () => {
     expect(await plans()).toEqual([]);
   });
 
-  it("proposes what has to leave at once, and carries nothing out by itself", async () => {
+  it("carries out by itself what has not left an instance that is emptied, and proposes nothing of it once more", async () => {
     await store.fleet.changeInstance(
       { id: fleet.full.id, revision: 1, state: "DRAINING", reason: "test", attempt: 0, decision: undefined },
       never,
     );
     await start();
-    const [plan] = await plans();
+    const [plan, ...others] = await plans();
+    expect(plan).toMatchObject({ goal: "drain", subject: "standard-1", actor: "scheduler" });
     expect(plan?.moves).toHaveLength(18);
-    expect(plan?.moves.every(({ reason, to }) => reason === "FORCED" && to === fleet.roomy.id)).toBe(true);
-    expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(18);
+    expect(others).toEqual([]);
+    expect(await store.fleet.countUnits(never)).toEqual(new Map([[fleet.roomy.id, 18]]));
+    await pass(3);
+    expect(await plans()).toHaveLength(1);
   });
 
   it("leaves the classes of other members to them", async () => {

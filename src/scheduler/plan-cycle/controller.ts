@@ -8,6 +8,7 @@ import { every } from "../../runtime/timer/every.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
+import type { DrainingDesk } from "../draining/controller.ts";
 import { assembleSnapshot } from "../plan/assemble.ts";
 import { makePlan } from "../plan/make-plan.ts";
 import { nextClassState } from "../plan/next-class-state.ts";
@@ -17,6 +18,7 @@ import { splitLarge } from "../split/controller.ts";
 
 export interface PlanCycleDeps {
   readonly store: Pick<Store, "plans" | "loads" | "splits">;
+  readonly draining: Pick<DrainingDesk, "carryOn">;
   /** By `plan/<class>`. */
   readonly partition: Partition;
   readonly clock: Clock;
@@ -37,9 +39,12 @@ const CYCLE_MS = 120_000;
 const DAY_MS = 24 * 60 * 60_000;
 const PLANS_LOOKED_AT = 20;
 
-/** Looks at each class again and again, remembers since when what was too full, splits what is too large, and proposes what should move. */
+/**
+ * Looks at each class again and again, remembers since when what was too full, splits what is too large, and proposes what should move.
+ * It carries out one thing by itself: what has not left yet that a person ordered to be emptied.
+ */
 export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
-  const { store, partition, clock, rng, ids, log } = deps;
+  const { store, draining, partition, clock, rng, ids, log } = deps;
   const ending = new AbortController();
   const ringsOf = createRingMemo();
   const proposed = deps.metrics.counter("argosy_scheduler_plans_total", "Plans the scheduler has proposed, by class.", ["class"]);
@@ -48,7 +53,12 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
   };
   const plan = async (name: string, signal: AbortSignal): Promise<void> => {
     const at = clock.now();
-    const seen = await store.plans.readFacts(name, millis(at - DAY_MS), signal);
+    const read = () => store.plans.readFacts(name, millis(at - DAY_MS), signal);
+    const before = await read();
+    const leaving = before.instances.filter(({ state }) => state === "DRAINING");
+    for (const instance of leaving) await draining.carryOn(instance, SCHEDULER, signal);
+    // What is on its way by now is not proposed once more.
+    const seen = leaving.length === 0 ? before : await read();
     const state = nextClassState(seen, assembleSnapshot(seen, at));
     await store.loads.recordState(name, state as typeof seen.state, signal);
     await splitLarge(deps, seen, at, signal);

@@ -31,6 +31,8 @@ export interface PlanningUnit {
   readonly known: UnitLoad | undefined;
   readonly directive: Directive;
   readonly clusters: readonly string[];
+  /** Where a live move takes it. */
+  readonly movingTo: InstanceId | undefined;
   readonly movedAt: Millis | undefined;
   readonly isDeployed: boolean;
 }
@@ -123,10 +125,13 @@ function seatOf(instance: Instance, { state: known, floor }: PlanningFacts, at: 
   };
 }
 
-function planUnitOf({ unit, trustClass, known, directive, clusters, movedAt }: PlanningUnit, { instances }: PlanningFacts): PlanUnit {
+function planUnitOf(
+  { unit, trustClass, known, directive, clusters, movingTo, movedAt }: PlanningUnit,
+  { instances }: PlanningFacts,
+): PlanUnit {
   const needs = unitNeeds({ class: unit.class, trustClass, directive }, instances);
   return {
-    ...{ id: unit.id, workspaceId: unit.workspaceId, owner: unit.owner, epoch: unit.epoch, load: unit.load, movedAt },
+    ...{ id: unit.id, workspaceId: unit.workspaceId, owner: unit.owner, epoch: unit.epoch, load: unit.load, movingTo, movedAt },
     recentLoad: known === undefined ? undefined : wholeLoad(known.recent),
     doNotMoveUntil: directive.hold?.until,
     ...(needs === undefined ? {} : { needs }),

@@ -6,7 +6,7 @@ import type { PlannedMove } from "../../domain/plan.ts";
 import { aFacts, aRow, aUnitRow, unitRows } from "../testing/facts.ts";
 import { HOUR_MS, NOON } from "../testing/snapshots.ts";
 import type { PlanningFacts } from "./assemble.ts";
-import { openCarryingOut } from "./carry-out.ts";
+import { kindOf, openCarryingOut } from "./carry-out.ts";
 
 const [A, B] = [aRow("a"), aRow("b")];
 const X = aUnitRow("x", "a", 100);
@@ -25,16 +25,35 @@ const freeze = { ...said, name: "f", schedule: undefined, durationMs: HOUR_MS };
 
 describe("a step of a plan, looked at again", () => {
   it("may be made while the rows are as they were", () => {
-    expect(judge(aFacts([A, B], [X]))).toEqual({ kind: "go", from: A.id, ceiling: loadVector(() => 900) });
+    expect(judge(aFacts([A, B], [X]))).toEqual({
+      ...{ kind: "go", from: A.id, ceiling: loadVector(() => 900), isLive: false, source: "ACTIVE" },
+    });
   });
 
-  it("waits for a live move while something of the unit is deployed", () => {
-    expect(judge(aFacts([A, B], [{ ...X, isDeployed: true }]))).toEqual({ kind: "live" });
+  it("takes a live move while something of the unit is deployed", () => {
+    expect(judge(aFacts([A, B], [{ ...X, isDeployed: true }]))).toMatchObject({ kind: "go", isLive: true });
+  });
+
+  it.each([
+    ["rebalance", "SHED", "ACTIVE", "voluntary"],
+    ["rebalance", "HOT", "DRAINING", "voluntary"],
+    ["rebalance", "FORCED", "ACTIVE", "voluntary"],
+    ["rebalance", "FORCED", "DRAINING", "drain"],
+    ["drain", "FORCED", "ACTIVE", "drain"],
+    ["rebalance", "FORCED", "FAILED", "evacuation"],
+  ] as const)("of a %s that is %s and leaves an instance that is %s is of kind %s", (goal, reason, state, kind) => {
+    expect(kindOf(goal, reason, state)).toBe(kind);
   });
 
   it.each([
     ["the unit is gone", aFacts([A, B], []), "it is gone"],
     ["the unit was moved", aFacts([A, B], [{ ...X, unit: { ...X.unit, epoch: 8 } }]), "it was moved since, and has epoch 8"],
+    ["the unit is being moved", aFacts([A, B], [{ ...X, movingTo: B.id }]), "it is being moved to b"],
+    [
+      "what is being moved to the target fills it",
+      aFacts([A, B], [X, ...unitRows("a", 9, 100).map((row) => ({ ...row, movingTo: B.id }))]),
+      "b: it would be at 100 % in applications, the bound was 90 %",
+    ],
     ["the unit lives elsewhere", aFacts([A, B], [{ ...X, unit: { ...X.unit, owner: B.id } }]), "it lives on b by now"],
     ["the target is gone", aFacts([A], [X]), "the instance it should go to is gone"],
     ["the target was cordoned", aFacts([A, aRow("b", { state: "CORDONED" })], [X]), "b: it is CORDONED"],
@@ -57,7 +76,7 @@ describe("a step of a plan, looked at again", () => {
   it("that is one half of an exchange is not made alone", () => {
     expect(judge(aFacts([A, B], [X]), move({ reason: "SWAP" }))).toEqual({
       kind: "dropped",
-      why: "two units change places together, which takes live moves",
+      why: "two units change places together: neither fits before the other has left",
     });
   });
 

@@ -1,8 +1,10 @@
 import { type Millis, rfc3339 } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { InstanceId } from "../../domain/ids.ts";
+import type { InstanceState } from "../../domain/instance.ts";
 import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
-import type { PlannedMove, StoredPlan } from "../../domain/plan.ts";
+import type { MoveKind } from "../../domain/move.ts";
+import type { MoveReason, PlanGoal, PlannedMove, StoredPlan } from "../../domain/plan.ts";
 import { NO_WISH, type Wish } from "../eligibility.ts";
 import type { Held } from "../place-unit.ts";
 import { refusalText } from "../refusal-text.ts";
@@ -16,10 +18,14 @@ import type { PlanUnit } from "./snapshot.ts";
 
 /** What becomes of one step of a plan, judged by the rows as they are now. */
 export type StepVerdict =
-  /** It may be made, if the target stays within this. */
-  | { readonly kind: "go"; readonly from: InstanceId; readonly ceiling: LoadVector }
-  /** Something of it stands where it is: only a live move may move it. */
-  | { readonly kind: "live" }
+  /** It may be made, if the target stays within this; `isLive`: something of it stands where it is, and only a live move may move it. */
+  | {
+      readonly kind: "go";
+      readonly from: InstanceId;
+      readonly ceiling: LoadVector;
+      readonly isLive: boolean;
+      readonly source: InstanceState | undefined;
+    }
   | { readonly kind: "dropped"; readonly why: string };
 
 export interface CarryingOut {
@@ -39,8 +45,10 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
   const deployed = new Set<string>(facts.units.filter(({ isDeployed }) => isDeployed).map(({ unit }) => unit.id));
   const loads = new Map<string, LoadVector>();
   const add = (instance: string, load: LoadVector): void => void loads.set(instance, addLoad(loads.get(instance) ?? ZERO_LOAD, load));
-  for (const { owner, load } of snapshot.units) if (owner !== undefined) add(owner, load);
+  for (const { owner, movingTo, load } of snapshot.units)
+    for (const instance of [owner, movingTo]) if (instance !== undefined) add(instance, load);
   const { hardLimit } = policy.placement;
+  const stateOf = (id: InstanceId): InstanceState | undefined => snapshot.seats.find((seat) => seat.id === id)?.state;
   const nameOf = (id: string): string => facts.instances.find((instance) => instance.id === id)?.name ?? id;
   const heldOf = (id: InstanceId): Held | undefined => {
     const seat = snapshot.seats.find((each) => each.id === id);
@@ -58,11 +66,12 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
       const { from } = move;
       if (from === undefined) return { kind: "dropped", why: "it has no instance: the scheduler places it as soon as one has room" };
       // Neither fits without the other having left: made alone, one of them would fill its target for nothing.
-      if (move.reason === "SWAP") return { kind: "dropped", why: "two units change places together, which takes live moves" };
+      if (move.reason === "SWAP")
+        return { kind: "dropped", why: "two units change places together: neither fits before the other has left" };
       const brake = brakeOn(move, askedOf(unit, move, from));
       if (brake !== undefined) return { kind: "dropped", why: `brake ${brake.brake} holds it up: plan again later` };
-      if (deployed.has(move.unit)) return { kind: "live" };
-      return { kind: "go", from, ceiling: ceilingOf(target?.capacity ?? ZERO_LOAD, hardLimit) };
+      const ceiling = ceilingOf(target?.capacity ?? ZERO_LOAD, hardLimit);
+      return { kind: "go", from, ceiling, isLive: deployed.has(move.unit), source: stateOf(from) };
     },
     made(move) {
       const unit = units.get(move.unit);
@@ -77,6 +86,16 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
     const urgency: Urgency = reason === "HOT" ? "hot" : "voluntary";
     return budget.gate(urgency) ?? budget.whyNot(asked, urgency);
   }
+}
+
+/**
+ * Which budget a live move takes of. What has to leave an instance that is emptied is a drain; of one that failed an evacuation, for
+ * nobody serves its users meanwhile; all else could wait.
+ */
+export function kindOf(goal: PlanGoal, reason: MoveReason, source: InstanceState | undefined): MoveKind {
+  if (reason !== "FORCED") return "voluntary";
+  if (source === "FAILED") return "evacuation";
+  return source === "DRAINING" || goal === "drain" ? "drain" : "voluntary";
 }
 
 function askedOf(unit: PlanUnit | undefined, { to }: PlannedMove, from: InstanceId): readonly Asked[] {

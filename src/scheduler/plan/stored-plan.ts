@@ -41,6 +41,13 @@ export function isProposed(known: readonly StoredPlan[], fresh: StoredPlan): boo
   return own.some(({ moves }) => textOf(moves) === textOf(fresh.moves));
 }
 
+/** The plan that wants the same moves for the same reason, and may be carried out still. */
+export function standingOf(known: readonly StoredPlan[], fresh: StoredPlan): StoredPlan | undefined {
+  const { goal, subject, createdAt } = fresh;
+  const same = known.filter((plan) => plan.goal === goal && plan.subject === subject && plan.expiresAt > createdAt);
+  return same.find(({ moves }) => textOf(moves) === textOf(fresh.moves));
+}
+
 function textOf(moves: StoredPlan["moves"]): string {
   return moves.map(({ unit, from, to, epoch, reason }) => `${unit} ${from ?? "-"} ${to} ${epoch} ${reason}`).join("\n");
 }

@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
-import type { PlanId } from "../../domain/ids.ts";
+import type { MoveId, PlanId, UnitId } from "../../domain/ids.ts";
+import { createMoveDesk } from "../../mover/desk/controller.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { anObject, CLASS } from "../../store/testing/builders.ts";
+import { aDecision, anObject, CLASS, WIDE } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import type { MoveRecord } from "../plan/record.ts";
 import { reEvaluates } from "../plan/record.ts";
@@ -12,6 +13,13 @@ import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
 import { createPlanningDesk, type PlanningDesk } from "./controller.ts";
 
 const never = new AbortController().signal;
+
+/** Something of the unit stands where it lives. */
+async function deploy(store: MemoryStore, unitId: UnitId): Promise<void> {
+  const { owner, epoch } = (await store.placements.readUnit(unitId, never))!.unit;
+  const [subject] = await store.moves.listApplications(unitId, never);
+  await store.shards.acknowledge([anObject({ instanceId: owner!, subject: subject!, epoch })], never);
+}
 
 describe("the planning desk", () => {
   let clock: VirtualClock;
@@ -22,7 +30,8 @@ describe("the planning desk", () => {
     clock = createVirtualClock();
     store = createMemoryStore({ clock });
     fleet = await plannedFleet(store, clock);
-    desk = createPlanningDesk({ store, clock, ids: createCountingIds(), log: silentLog });
+    const parts = { store, clock, ids: createCountingIds(), log: silentLog };
+    desk = createPlanningDesk({ ...parts, moving: createMoveDesk(parts) });
   });
 
   const drain = () => desk.plan(CLASS, { kind: "drain", instance: fleet.full, subject: "standard-1", actor: "otto" }, never);
@@ -42,23 +51,26 @@ describe("the planning desk", () => {
   it("makes the moves that still hold, and says of the others why not", async () => {
     const plan = await drain();
     const deployed = fleet.units.get("shop-03")!;
-    const { owner: instanceId, epoch } = (await store.placements.readUnit(deployed, never))!.unit;
-    const { applications } = await store.shards.listLagging(instanceId!, 100, never);
-    const [application] = await store.shards
-      .readApplications(applications, never)
-      .then((rows) => rows.filter(({ unit }) => unit.id === deployed));
-    await store.shards.acknowledge([anObject({ instanceId: instanceId!, subject: application!.application.id, epoch })], never);
+    await deploy(store, deployed);
     const pinned = fleet.units.get("shop-05")!;
     const { workspaceId } = (await store.placements.readUnit(pinned, never))!.unit;
     const pin = { kind: "instance", instance: fleet.full.id, actor: "vera", reason: "stay", at: clock.now() } as const;
     const decision = { at: clock.now(), subject: workspaceId, kind: "directive", verdict: "PINNED", rule: "COMMAND", details: {} } as const;
     await store.directives.direct({ workspaceId, change: { pin }, decision }, never);
-    const steps = await desk.apply(plan.id, "anna", never);
-    const left = steps.filter(({ outcome }) => outcome !== "moved").sort((a, b) => (a.move.unit < b.move.unit ? -1 : 1));
+    const steps = await desk.apply(plan.id, { actor: "anna" }, never);
+    const left = steps.filter(({ outcome }) => outcome !== "moved").sort((a, b) => (a.unit < b.unit ? -1 : 1));
     expect(left).toMatchObject([
-      { move: { unit: deployed }, outcome: "live-move-needed", why: expect.stringContaining("takes a live move") },
-      { move: { unit: pinned }, outcome: "dropped", why: "standard-2: the workspace is pinned to standard-1" },
+      { unit: deployed, name: "shop-03", outcome: "asked", why: "" },
+      { unit: pinned, name: "shop-05", outcome: "dropped", why: "standard-2: the workspace is pinned to standard-1" },
     ]);
+    const [live, ...more] = await store.moves.list({ isLive: true }, 10, never);
+    expect([live, more]).toMatchObject([
+      { id: left[0]?.move, unitId: deployed, plan: plan.id, reason: "FORCED", kind: "drain", actor: "anna", phase: "WAITING" },
+      [],
+    ]);
+    const [requested] = await store.decisions.list({ subject: deployed }, 1, never);
+    expect(requested).toMatchObject({ verdict: "MOVE_REQUESTED", rule: "FORCED", details: { plan: plan.id, actor: "anna" } });
+    expect(await store.plans.listSteps({ plan: plan.id }, never)).toEqual([...steps].sort((a, b) => (a.unit < b.unit ? -1 : 1)));
     expect([await ownerOf("shop-00"), await ownerOf("shop-03"), await ownerOf("shop-05")]).toEqual([
       fleet.roomy.id,
       fleet.full.id,
@@ -68,31 +80,73 @@ describe("the planning desk", () => {
     expect(moved).toMatchObject({ kind: "placement", verdict: "MOVED", rule: "FORCED", details: { plan: plan.id, actor: "anna" } });
     expect((await store.plans.read(plan.id, never))?.appliedAt).toBe(clock.now());
     const [applied] = await store.decisions.list({ subject: plan.id }, 1, never);
-    expect(applied).toMatchObject({ verdict: "APPLIED", details: { actor: "anna", moved: 16, liveMoveNeeded: 1, dropped: 1 } });
+    expect(applied).toMatchObject({ verdict: "APPLIED", details: { actor: "anna", moved: 16, asked: 1, dropped: 1 } });
   });
 
-  it("makes nothing twice: what was moved is dropped when the plan is carried out again", async () => {
+  it("makes nothing twice: carried out again it says what it came to, in one entry of the journal", async () => {
     const plan = await drain();
-    await desk.apply(plan.id, "otto", never);
-    const again = await desk.apply(plan.id, "otto", never);
-    expect(new Set(again.map(({ why }) => why.replace(/\d+$/, "N")))).toEqual(new Set(["it was moved since, and has epoch N"]));
+    const first = await desk.apply(plan.id, { actor: "otto" }, never);
+    expect(await desk.apply(plan.id, { actor: "otto" }, never)).toEqual(first);
+    expect(await store.decisions.list({ subject: plan.id, verdict: "APPLIED" }, 10, never)).toHaveLength(1);
+    expect((await store.plans.readFacts(CLASS, millis(0), never)).moves).toHaveLength(18);
+  });
+
+  it("keeps to a live move it asked for while that goes on, and asks anew once it was given up", async () => {
+    for (const unit of fleet.units.values()) await deploy(store, unit);
+    const plan = await drain();
+    const first = await desk.apply(plan.id, { actor: "otto" }, never);
+    expect(first.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 18 }, () => "asked"));
+    expect(await desk.apply(plan.id, { actor: "otto" }, never)).toEqual(first);
+    const [step] = first;
+    await store.moves.abort(step!.move!, { message: "enough", decision: aDecision() }, never);
+    const again = await desk.apply(plan.id, { actor: "otto" }, never);
+    expect(again.slice(1)).toEqual(first.slice(1));
+    expect(again[0]).toMatchObject({ outcome: "asked", unit: step!.unit });
+    expect(again[0]?.move).not.toBe(step!.move);
+  });
+
+  it("leaves what takes a live move and cannot have one, and says why", async () => {
+    const [unit] = fleet.units.values();
+    await deploy(store, unit!);
+    const plan = await drain();
+    const asked = {
+      id: "by-hand" as MoveId,
+      unitId: unit!,
+      to: fleet.roomy.id,
+      kind: "voluntary",
+      reason: "FORCED",
+      plan: undefined,
+    } as const;
+    const epoch = (await store.placements.readUnit(unit!, never))!.unit.epoch;
+    const wish = { ...asked, epoch, reverses: undefined, actor: "vera", ceiling: WIDE, decision: aDecision() };
+    expect(await store.moves.request(wish, never)).toEqual({ kind: "requested" });
+    const steps = await desk.apply(plan.id, { actor: "otto" }, never);
+    expect(steps.filter(({ outcome }) => outcome !== "moved")).toMatchObject([
+      { unit, outcome: "dropped", why: "it is being moved to standard-2" },
+    ]);
+  });
+
+  it("moves with `only` what leaves that instance, and nothing else", async () => {
+    const plan = await drain();
+    expect(await desk.apply(plan.id, { actor: "otto", only: fleet.roomy.id }, never)).toEqual([]);
+    expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(18);
   });
 
   it("fills nothing beyond its limit when two carry out plans at once", async () => {
     const plans = [await drain(), await drain()];
-    const steps = (await Promise.all(plans.map(({ id }) => desk.apply(id, "otto", never)))).flat();
+    const steps = (await Promise.all(plans.map(({ id }) => desk.apply(id, { actor: "otto" }, never)))).flat();
     expect(steps.filter(({ outcome }) => outcome === "moved")).toHaveLength(18);
     const { instances } = await store.placements.readFleet(CLASS, never);
     expect(Math.max(...instances.map(({ load }) => load.applications))).toBeLessThanOrEqual(18_000);
   });
 
   it("refuses a plan nobody knows, one that has expired, and one about a fleet that is not there", async () => {
-    await expect(desk.apply("nobody" as PlanId, "otto", never)).rejects.toMatchObject({ code: "plan.unknown" });
+    await expect(desk.apply("nobody" as PlanId, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.unknown" });
     const supposed = await desk.plan(CLASS, { kind: "remove", instance: fleet.full, subject: "standard-1", actor: "otto" }, never);
-    await expect(desk.apply(supposed.id, "otto", never)).rejects.toMatchObject({ code: "plan.supposed" });
+    await expect(desk.apply(supposed.id, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.supposed" });
     const plan = await drain();
     await clock.advance(3_600_000);
-    await expect(desk.apply(plan.id, "otto", never)).rejects.toMatchObject({ code: "plan.expired" });
+    await expect(desk.apply(plan.id, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.expired" });
     expect((await store.plans.readFacts(CLASS, millis(0), never)).moves).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
+import { createMoveDesk } from "../../mover/desk/controller.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createUuidIds } from "../../runtime/ids.ts";
 import { createPostgresStore } from "../../store/adapters/postgres/postgres-store.ts";
@@ -24,7 +25,8 @@ describe("the planning desk on PostgreSQL", () => {
     const { url } = await server.createMigrated();
     store = await createPostgresStore({ url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 8 });
     fleet = await plannedFleet(store, systemClock);
-    desks = [1, 2].map(() => createPlanningDesk({ store, clock: systemClock, ids: createUuidIds(systemClock), log: silentLog }));
+    const parts = { store, clock: systemClock, ids: createUuidIds(systemClock), log: silentLog };
+    desks = [1, 2].map(() => createPlanningDesk({ ...parts, moving: createMoveDesk(parts) }));
   });
   afterAll(async () => {
     await store.close();
@@ -38,7 +40,7 @@ describe("the planning desk on PostgreSQL", () => {
     expect(plan).toEqual(made);
     expect(reviewPlan(plan!)).toBe(true);
     expect(describePlan(plan!).join("\n")).toContain("shop-00: standard-1 → standard-2, FORCED");
-    const steps = (await Promise.all([desk, other].map(({ apply }) => apply(made.id, "anna", soon())))).flat();
+    const steps = (await Promise.all([desk, other].map(({ apply }) => apply(made.id, { actor: "anna" }, soon())))).flat();
     expect(steps.filter(({ outcome }) => outcome === "moved")).toHaveLength(18);
     expect(steps.filter(({ outcome }) => outcome === "dropped")).toHaveLength(18);
     expect((await store.fleet.countUnits(soon())).get(fleet.roomy.id)).toBe(18);

@@ -45,6 +45,7 @@ export function aUnitRow(
       known: undefined,
       directive: NO_DIRECTIVE,
       clusters: [],
+      movingTo: undefined,
       movedAt: undefined,
       isDeployed: false,
     },

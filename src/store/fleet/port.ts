@@ -24,7 +24,7 @@ export interface InstanceChange {
   readonly appliedHash?: string;
   readonly capacity?: LoadVector;
   readonly weight?: number;
-  /** Only while it holds no unit, whoever may be placing one at this moment. */
+  /** Only while it holds no unit and no live move is to it or from it, whoever may be placing one at this moment. */
   readonly onlyIfEmpty?: true;
   readonly decision: Decision | undefined;
 }
@@ -48,6 +48,6 @@ export interface FleetStore {
    * first placement on it has then been made before, or is refused after. Notifies `instance`. Returns the new row.
    */
   changeInstance(change: InstanceChange, signal: AbortSignal): Promise<Instance>;
-  /** Number of units each instance holds; instances without units are left out. */
+  /** Number of units of which each instance has something: that it holds, or that live moves bring or take away. Instances without are left out. */
   countUnits(signal: AbortSignal): Promise<ReadonlyMap<InstanceId, number>>;
 }

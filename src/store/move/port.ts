@@ -34,7 +34,7 @@ export type MoveBeginning =
   | "begun"
   /** An application of the unit is being deleted: that ends first. */
   | "leaving"
-  /** The unit was moved or went: the move has ended. */
+  /** The unit was moved or went, or the target takes nothing any more: the move has ended. */
   | "dropped"
   /** It does not wait any more. */
   | "stale";
@@ -51,6 +51,10 @@ export interface MoveFilter {
   /** Those that have not ended, only. */
   readonly isLive?: boolean;
   readonly unitId?: UnitId;
+  /** Steps of this plan, only. */
+  readonly plan?: PlanId;
+  /** To or from this instance, only. */
+  readonly instanceId?: InstanceId;
 }
 
 /**
@@ -79,6 +83,8 @@ export interface MoveStore {
   read(id: MoveId, signal: AbortSignal): Promise<Move | undefined>;
   /** Newest first. */
   list(filter: MoveFilter, limit: number, signal: AbortSignal): Promise<readonly Move[]>;
+  /** Addresses of the users' clusters that each of these units deploys to, sorted; units without are left out. */
+  listClusters(unitIds: readonly UnitId[], signal: AbortSignal): Promise<ReadonlyMap<UnitId, readonly string[]>>;
   /** Every application of a unit, sorted, those that are being deleted too. */
   listApplications(unitId: UnitId, signal: AbortSignal): Promise<readonly ApplicationId[]>;
 }

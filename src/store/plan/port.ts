@@ -4,7 +4,7 @@ import type { Directive, Freeze } from "../../domain/directive.ts";
 import type { InstanceId, PlanId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
-import type { MoveReason, StoredPlan } from "../../domain/plan.ts";
+import type { CarriedStep, MoveReason, StoredPlan } from "../../domain/plan.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import type { ClassLoadState, InstanceLoad, KnownLoad } from "../load/port.ts";
 
@@ -18,6 +18,8 @@ export interface UnitFacts {
   readonly directive: Directive;
   /** Addresses of the users' clusters it deploys to, sorted. */
   readonly clusters: readonly string[];
+  /** Where a live move takes it that has not changed its owner yet. */
+  readonly movingTo: InstanceId | undefined;
   /** When it was moved last. */
   readonly movedAt: Millis | undefined;
   /** Whether its instance holds, or may hold, anything of its applications: then only a live move may move it. */
@@ -70,6 +72,9 @@ export type MoveOutcome =
   /** Something of it stands on its instance, or may: it takes a live move. */
   | { readonly kind: "deployed" };
 
+/** Whose steps: of one plan, or of every plan that was made since to empty the instance of that name. */
+export type StepsOf = { readonly plan: PlanId } | { readonly drained: string; readonly since: Millis };
+
 /** Plans, what they are made from, and the moves that need no hand-over. Written by the scheduler. */
 export interface PlanStore {
   /** Classes that have an instance that is not retired, or a unit; sorted. */
@@ -80,7 +85,10 @@ export interface PlanStore {
   read(id: PlanId, signal: AbortSignal): Promise<StoredPlan | undefined>;
   /** Newest first. */
   list(filter: { readonly class?: string }, limit: number, signal: AbortSignal): Promise<readonly StoredPlan[]>;
-  recordApplied(id: PlanId, decision: Decision, signal: AbortSignal): Promise<void>;
+  /** Keeps what carrying a plan out came to, instead of what was kept of these steps before, and when; with its entry in the journal. */
+  recordApplied(id: PlanId, steps: readonly CarriedStep[], decision: Decision, signal: AbortSignal): Promise<void>;
+  /** Steps that were carried out, of each unit that of the newest plan; sorted by unit. */
+  listSteps(of: StepsOf, signal: AbortSignal): Promise<readonly CarriedStep[]>;
   /**
    * Gives a unit of which nothing is deployed another owner and a new epoch, under the lock of the target's row: its state and
    * what it holds are tested as they are then, so that two schedulers never overfill it. What was to be written for the unit on

@@ -34,7 +34,7 @@ const LEASE_KEY = "retention";
 /** Rows of one step: some ten milliseconds, so that no other statement waits for it noticeably. */
 const STEP = 1000;
 
-/** Forgets completed operations and journal entries by their age, and credentials of nobody, once an hour and on one member at a time. */
+/** Forgets completed operations, moves and journal entries by their age, and credentials of nobody, once an hour and on one member at a time. */
 export function createRetention(deps: RetentionDeps): Retention {
   const { store, members, memberId, keep, clock, log } = deps;
   const forgotten = deps.metrics.counter(
@@ -55,6 +55,7 @@ export function createRetention(deps: RetentionDeps): Retention {
   const forgetOperations = (signal: AbortSignal) =>
     inSteps("operation", () => store.forgetOperations(daysAgo(keep.operationDays), STEP, signal));
   const forgetPlans = (signal: AbortSignal) => inSteps("plan", () => store.forgetPlans(daysAgo(keep.decisionDays), STEP, signal));
+  const forgetMoves = (signal: AbortSignal) => inSteps("move", () => store.forgetMoves(daysAgo(keep.decisionDays), STEP, signal));
   const forgetCredentials = (signal: AbortSignal) => inSteps("credential", () => store.forgetCredentials(STEP, signal));
 
   const forgetDecisions = async (signal: AbortSignal): Promise<number> => {
@@ -74,8 +75,8 @@ export function createRetention(deps: RetentionDeps): Retention {
     const lease = await members.acquire(LEASE_KEY, memberId, LEASE_MS, signal);
     if (lease === undefined) return;
     const [operations, plans] = [await forgetOperations(signal), await forgetPlans(signal)];
-    const decisions = await forgetDecisions(signal);
-    if (operations + plans + decisions > 0) log.info({ operations, plans, decisions }, "Forgetting what ended long ago");
+    const [moves, decisions] = [await forgetMoves(signal), await forgetDecisions(signal)];
+    if (operations + plans + moves + decisions > 0) log.info({ operations, plans, moves, decisions }, "Forgetting what ended long ago");
     const credentials = await forgetCredentials(signal);
     if (credentials > 0) log.warn({ credentials }, "Forgetting sealed credentials that belonged to nothing");
     await members.release(lease, signal);

@@ -1,7 +1,7 @@
 import { type Environment, environmentCredentialKey, ownerCredentialId } from "../../../domain/environment.ts";
 import { GoneError } from "../../../domain/errors.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
-import type { CredentialId, WorkspaceId } from "../../../domain/ids.ts";
+import type { CredentialId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import type { Connection, EnvironmentClaim, EnvironmentEnd, EnvironmentStore, KnownEnvironment } from "../../environment/port.ts";
 import { putUnit, unitRow, workspaceOf } from "./applications.ts";
 import { putCredential } from "./credentials.ts";
@@ -54,6 +54,14 @@ export function environmentNamed(tables: Tables, workspaceId: WorkspaceId, name:
   if (name === undefined) return undefined;
   const named = tables.environments.where("workspace", workspaceId).filter((environment) => environment.name === name);
   return named.find(({ state }) => state === "connected") ?? named.at(-1);
+}
+
+/** Addresses of the users' clusters that a unit deploys to, sorted. */
+export function clustersOf(tables: Tables, unitId: UnitId): readonly string[] {
+  const clusters = tables.applications.where("unit", unitId).flatMap(({ application: { workspaceId, spec } }) => {
+    return environmentNamed(tables, workspaceId, spec.destination.environment)?.apiUrl ?? [];
+  });
+  return [...new Set(clusters)].filter((url) => url !== "").sort();
 }
 
 function known(tables: Tables, { id, uid, name, state, generation, workspaceId }: Environment): KnownEnvironment {

@@ -6,6 +6,7 @@ import type { Instance } from "../../../domain/instance.ts";
 import { changedPools, stillUndeclared } from "../../fleet/changed-pools.ts";
 import { FLEET, fleetDecision } from "../../fleet/fleet-decision.ts";
 import type { FleetStore, InstanceChange } from "../../fleet/port.ts";
+import { unitsAt } from "./live-moves.ts";
 import type { Transact, Transaction } from "./tables.ts";
 
 export function createFleetStore(transact: Transact): FleetStore {
@@ -19,7 +20,7 @@ export function createFleetStore(transact: Transact): FleetStore {
     changeInstance: (change, signal) => transact(signal, (transaction) => changeInstance(transaction, change)),
     countUnits: (signal) =>
       transact(signal, ({ tables }) => {
-        const counts = [...tables.instances.keys()].sort().map((id) => [id, tables.units.where("owner", id).length] as const);
+        const counts = [...tables.instances.keys()].sort().map((id) => [id, unitsAt(tables, id)] as const);
         return new Map(counts.filter(([, count]) => count > 0));
       }),
   };
@@ -72,7 +73,7 @@ function changeInstance({ tables, notify, now }: Transaction, change: InstanceCh
       code: "store.instance-stale",
       context: { instance: id, revision },
     });
-  if (onlyIfEmpty === true && tables.units.where("owner", id).length > 0)
+  if (onlyIfEmpty === true && unitsAt(tables, id) > 0)
     throw new StaleError("sending an instance away that was given a unit meanwhile", {
       code: "store.instance-held",
       context: { instance: id, revision },

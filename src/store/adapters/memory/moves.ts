@@ -3,9 +3,11 @@ import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
 import type { Move, MovePhase } from "../../../domain/move.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
+import { TARGET_LEFT } from "../../move/messages.ts";
 import type { MoveAdvance, MoveBeginning, MoveRequest, MoveStore, MoveWish } from "../../move/port.ts";
 import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
 import { applicationsOf, objectKey, putUnit } from "./applications.ts";
+import { clustersOf } from "./environments.ts";
 import { liveMoveOf } from "./live-moves.ts";
 import { changeViews, loadOf } from "./placements.ts";
 import type { Transact, Transaction } from "./tables.ts";
@@ -53,12 +55,21 @@ export function createMoveStore(transact: Transact): MoveStore {
         return true;
       }),
     read: (id, signal) => transact(signal, ({ tables }) => tables.moves.get(id)),
-    list: ({ isLive, unitId }, limit, signal) =>
+    list: ({ isLive, unitId, plan, instanceId }, limit, signal) =>
       transact(signal, ({ tables }) => {
         const wanted = [...tables.moves.values()].filter(
-          (move) => (isLive !== true || move.endedAt === undefined) && (unitId === undefined || move.unitId === unitId),
+          (move) =>
+            (isLive !== true || move.endedAt === undefined) &&
+            (unitId === undefined || move.unitId === unitId) &&
+            (plan === undefined || move.plan === plan) &&
+            (instanceId === undefined || move.from === instanceId || move.to === instanceId),
         );
         return wanted.sort((a, b) => b.createdAt - a.createdAt || (a.id > b.id ? -1 : 1)).slice(0, limit);
+      }),
+    listClusters: (unitIds, signal) =>
+      transact(signal, ({ tables }) => {
+        const known = unitIds.map((id) => [id, clustersOf(tables, id)] as const);
+        return new Map(known.filter(([, clusters]) => clusters.length > 0));
       }),
     listApplications: (unitId, signal) =>
       transact(signal, ({ tables }) =>
@@ -102,6 +113,10 @@ function begin(transaction: Transaction, id: MoveId): MoveBeginning {
     return "dropped";
   }
   if (applicationsOf(tables, move.unitId).some(({ application }) => application.deletedAt !== undefined)) return "leaving";
+  if (tables.instances.get(move.to)?.state !== "ACTIVE") {
+    enter(transaction, move, { to: "ABORTED", message: TARGET_LEFT });
+    return "dropped";
+  }
   tables.lastEpoch += 1;
   enter(transaction, { ...move, toEpoch: tables.lastEpoch }, { to: "PREPARE", message: "" });
   putUnit(tables, { ...row, unit: { ...row.unit, phase: "MOVING", rowVersion: row.unit.rowVersion + 1 } });

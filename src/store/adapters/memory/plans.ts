@@ -1,9 +1,12 @@
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
+import type { InstanceId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
+import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
+import type { PlacementUnit } from "../../../domain/workspace.ts";
 import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
-import type { MoveOutcome, PlanFacts, PlanStore, UnitFacts, UnitMove } from "../../plan/port.ts";
+import type { MoveOutcome, PlanFacts, PlanStore, StepsOf, UnitFacts, UnitMove } from "../../plan/port.ts";
 import { applicationsOf, objectKey, putUnit, workspaceOf } from "./applications.ts";
-import { environmentNamed } from "./environments.ts";
+import { clustersOf } from "./environments.ts";
 import { liveMoveOf } from "./live-moves.ts";
 import { changeViews, loadOf } from "./placements.ts";
 import type { Tables, Transact, Transaction, UnitRow } from "./tables.ts";
@@ -28,15 +31,25 @@ export function createPlanStore(transact: Transact): PlanStore {
         const wanted = [...tables.plans.values()].filter((plan) => filter.class === undefined || plan.class === filter.class);
         return wanted.sort((a, b) => b.createdAt - a.createdAt || (a.id > b.id ? -1 : 1)).slice(0, limit);
       }),
-    recordApplied: (id, decision, signal) =>
+    recordApplied: (id, steps, decision, signal) =>
       transact(signal, ({ tables }) => {
         const plan = tables.plans.get(id);
         if (plan === undefined) return;
         tables.plans.set(id, { ...plan, appliedAt: decision.at });
+        tables.planSteps.set(id, new Map([...(tables.planSteps.get(id) ?? []), ...steps.map((step) => [step.unit, step] as const)]));
         tables.decisions.push(decision);
       }),
+    listSteps: (of, signal) => transact(signal, ({ tables }) => listSteps(tables, of)),
     commitMove: (move, signal) => transact(signal, (transaction) => commitMove(transaction, move)),
   };
+}
+
+function listSteps(tables: Tables, of: StepsOf): readonly CarriedStep[] {
+  const isMeant = ({ id, goal, subject, createdAt }: StoredPlan): boolean =>
+    "plan" in of ? id === of.plan : goal === "drain" && subject === of.drained && createdAt >= of.since;
+  const plans = [...tables.plans.values()].filter(isMeant).sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+  const newest = new Map(plans.flatMap(({ id }) => [...(tables.planSteps.get(id) ?? [])]));
+  return [...newest.values()].sort((a, b) => (a.unit < b.unit ? -1 : 1));
 }
 
 function readFacts(tables: Tables, className: string, movesSince: number): PlanFacts {
@@ -62,20 +75,22 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
 
 function unitFacts(tables: Tables, row: UnitRow): UnitFacts {
   const { unit, load } = row;
-  const clusters = applicationsOf(tables, unit.id).flatMap(({ application }) => {
-    const name = application.spec.destination.environment;
-    return (name === undefined ? undefined : environmentNamed(tables, unit.workspaceId, name)?.apiUrl) ?? [];
-  });
   return {
     unit,
     namespace: workspaceOf(tables, unit.workspaceId).namespace,
     trustClass: workspaceOf(tables, unit.workspaceId).trustClass,
     known: load,
     directive: tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE,
-    clusters: [...new Set(clusters)].filter((url) => url !== "").sort(),
+    clusters: clustersOf(tables, unit.id),
+    movingTo: movingTo(tables, unit),
     movedAt: tables.unitMoves.findLast((move) => move.unit === unit.id)?.at,
     isDeployed: isDeployed(tables, row),
   };
+}
+
+function movingTo(tables: Tables, { id, owner }: PlacementUnit): InstanceId | undefined {
+  const to = liveMoveOf(tables, id)?.to;
+  return to === owner ? undefined : to;
 }
 
 function isDeployed(tables: Tables, { unit }: UnitRow): boolean {

@@ -25,9 +25,19 @@ export function createRetentionStore(transact: Transact): RetentionStore {
     forgetPlans: (before, limit, signal) =>
       transact(signal, ({ tables }) => {
         const doomed = [...tables.plans.values()].filter(({ expiresAt }) => expiresAt < before).slice(0, limit);
-        for (const { id } of doomed) tables.plans.delete(id);
+        for (const { id } of doomed) {
+          tables.plans.delete(id);
+          tables.planSteps.delete(id);
+        }
         const kept = tables.unitMoves.filter(({ at }) => at >= before);
         if (doomed.length < limit) tables.unitMoves.splice(0, tables.unitMoves.length, ...kept);
+        return doomed.length;
+      }),
+    forgetMoves: (before, limit, signal) =>
+      transact(signal, ({ tables }) => {
+        const old = [...tables.moves.values()].filter(({ endedAt }) => endedAt !== undefined && endedAt < before);
+        const doomed = old.slice(0, limit);
+        for (const { id } of doomed) tables.moves.delete(id);
         return doomed.length;
       }),
     // There is no walk to be continued here: an array is looked through at once.

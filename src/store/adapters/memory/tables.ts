@@ -20,7 +20,7 @@ import type {
 import type { Instance } from "../../../domain/instance.ts";
 import type { Move } from "../../../domain/move.ts";
 import type { Operation } from "../../../domain/operation.ts";
-import type { StoredPlan } from "../../../domain/plan.ts";
+import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
 import type { RepositoryCredential } from "../../../domain/repository-credential.ts";
 import type { ShardObject } from "../../../domain/shard-object.ts";
 import type { RecordedStatus } from "../../../domain/status.ts";
@@ -89,6 +89,7 @@ export interface Tables {
   readonly instanceLoads: Map<InstanceId, InstanceLoad>;
   readonly classLoads: Map<string, ClassLoadState>;
   readonly plans: Map<PlanId, StoredPlan>;
+  readonly planSteps: Map<PlanId, ReadonlyMap<UnitId, CarriedStep>>;
   readonly splits: Map<WorkspaceId, Pick<SplitRow, "parts" | "openPart" | "roomySince" | "deal">>;
   /** Oldest first. */
   readonly unitMoves: (DoneMove & { readonly class: string })[];
@@ -126,6 +127,7 @@ export function createTables(): Tables {
     instanceLoads: new Map(),
     classLoads: new Map(),
     plans: new Map(),
+    planSteps: new Map(),
     splits: new Map(),
     unitMoves: [],
     moves: new Map(),

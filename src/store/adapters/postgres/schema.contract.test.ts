@@ -4,7 +4,7 @@ import { ENVIRONMENT_STATES } from "../../../domain/environment.ts";
 import { INSTANCE_STATES } from "../../../domain/instance.ts";
 import { MOVE_KINDS, MOVE_PHASES } from "../../../domain/move.ts";
 import { OPERATION_KINDS, OPERATION_STATES } from "../../../domain/operation.ts";
-import { MOVE_REASONS, PLAN_GOALS } from "../../../domain/plan.ts";
+import { MOVE_REASONS, PLAN_GOALS, STEP_OUTCOMES } from "../../../domain/plan.ts";
 import { SHARD_KINDS } from "../../../domain/shard-object.ts";
 import { HEALTH_STATES, SYNC_STATES } from "../../../domain/status.ts";
 import { RUN_PHASES } from "../../../domain/sync-run.ts";
@@ -39,6 +39,8 @@ const LISTS: readonly (readonly [constraint: string, values: readonly string[]])
   ["plan_goal", PLAN_GOALS],
   ["move_reason", MOVE_REASONS],
   ["live_move_reason", MOVE_REASONS],
+  ["plan_step_reason", MOVE_REASONS],
+  ["plan_step_outcome", STEP_OUTCOMES],
   ["move_phase", MOVE_PHASES],
   ["move_kind", MOVE_KINDS],
 ];

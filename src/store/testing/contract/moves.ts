@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { InstanceId, MoveId, UnitId } from "../../../domain/ids.ts";
+import { millis } from "../../../domain/clock.ts";
+import type { InstanceId, MoveId, PlanId, UnitId } from "../../../domain/ids.ts";
 import type { MovePhase } from "../../../domain/move.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
 import type { MoveWish } from "../../move/port.ts";
-import { aDecision, anObject, aStatus, WIDE } from "../builders.ts";
+import { aClaim, aConnection, aDecision, anIntent, anObject, aSpec, aStatus, CLASS, WIDE } from "../builders.ts";
 import { type Seated, soon, type World } from "../world.ts";
 
 const FORWARD: readonly MovePhase[] = ["PREPARE", "FENCE", "QUIESCE", "REVOKE", "COMMIT"];
+const LATER: readonly MovePhase[] = ["GRANT", "ACTIVATE", "VERIFY", "CLEANUP"];
 
 export function describeMoves(world: () => World): void {
   const wishOf = (seated: Pick<Seated, "unitId" | "epoch">, to: InstanceId, over: Partial<MoveWish> = {}): MoveWish => ({
@@ -141,6 +143,40 @@ export function describeMoves(world: () => World): void {
       expect(await store.moves.begin(wish.id, soon())).toBe("begun");
     });
 
+    it("has ended when its target takes nothing any more by then", async () => {
+      const { store, seat, addInstance, unit } = world();
+      const seated = await seat();
+      const target = await addInstance();
+      const wish = wishOf(seated, target.id);
+      await store.moves.request(wish, soon());
+      const change = { id: target.id, revision: target.revision, state: "DRAINING", reason: "", attempt: 0, decision: undefined } as const;
+      await store.fleet.changeInstance(change, soon());
+      expect(await store.moves.begin(wish.id, soon())).toBe("dropped");
+      expect(await read(wish.id)).toMatchObject({ phase: "ABORTED", message: expect.stringContaining("took nothing") });
+      expect(await unit(seated.applicationId)).toMatchObject({ phase: "IDLE", owner: seated.instanceId, epoch: seated.epoch });
+    });
+
+    it("keeps both its instances from being sent away until it has ended", async () => {
+      const { store } = world();
+      const { id, seated, to } = await begun();
+      const held = async () => [...(await store.fleet.countUnits(soon()))].map(([instance]) => instance).sort();
+      const send = async (instanceId: InstanceId) => {
+        const row = await store.fleet.readInstance(instanceId, soon());
+        const change = { id: instanceId, revision: row?.revision ?? 0, state: "DRAINING", reason: "", attempt: 0 } as const;
+        return store.fleet.changeInstance({ ...change, onlyIfEmpty: true, decision: undefined }, soon());
+      };
+      expect(await held()).toEqual([seated.instanceId, to].sort());
+      await expect(send(to)).rejects.toMatchObject({ code: "store.instance-held" });
+      await reach(id, "COMMIT");
+      await store.moves.commit(id, aDecision(), soon());
+      expect(await held()).toEqual([seated.instanceId, to].sort());
+      await expect(send(seated.instanceId)).rejects.toMatchObject({ code: "store.instance-held" });
+      for (const [index, from] of LATER.entries())
+        await store.moves.advance(id, { from, to: LATER[index + 1] ?? "DONE", message: "" }, soon());
+      expect(await held()).toEqual([to]);
+      expect(await send(seated.instanceId)).toMatchObject({ state: "DRAINING" });
+    });
+
     it("has ended when the unit is another's by then", async () => {
       const { store } = world();
       const { id, seated, to } = await begun();
@@ -179,8 +215,35 @@ export function describeMoves(world: () => World): void {
       expect((await store.moves.list({ isLive: true }, 10, soon())).map(({ id }) => id)).toEqual([second.id]);
       expect(await store.moves.list({}, 10, soon())).toHaveLength(2);
       expect(await store.moves.list({ unitId: first.seated.unitId }, 10, soon())).toMatchObject([{ phase: "ABORTED", message: "enough" }]);
+      for (const instanceId of [second.to, second.seated.instanceId])
+        expect((await store.moves.list({ instanceId }, 10, soon())).map(({ id }) => id)).toEqual([second.id]);
+      expect(await store.moves.list({ plan: "of-nobody" as PlanId }, 10, soon())).toEqual([]);
       expect((await read(first.id))?.endedAt).toBeGreaterThan(0);
       expect(await store.moves.listApplications(second.seated.unitId, soon())).toEqual([second.seated.applicationId]);
+    });
+  });
+
+  describe("units that live moves are asked for", () => {
+    it("tell where they are going until they are there, and which users' clusters they deploy to", async () => {
+      const { store, seat, addInstance } = world();
+      const environment = await store.environments.claim({ ...aClaim(), workspace: anIntent().workspace }, soon());
+      await store.environments.connect(aConnection(environment.id), soon());
+      const seated = await seat({ spec: { ...aSpec(), destination: { environment: "prod" } } });
+      const plain = await seat({ namespace: "plain" });
+      const { id: to } = await addInstance();
+      const going = async () =>
+        (await store.plans.readFacts(CLASS, millis(0), soon())).units.find(({ unit }) => unit.id === seated.unitId)?.movingTo;
+      expect(await going()).toBeUndefined();
+      const wish = wishOf(seated, to, { plan: "plan-1" as PlanId });
+      await store.moves.request(wish, soon());
+      expect(await going()).toBe(to);
+      expect((await store.moves.list({ plan: "plan-1" as PlanId }, 10, soon())).map(({ id }) => id)).toEqual([wish.id]);
+      const clusters = await store.moves.listClusters([seated.unitId, plain.unitId], soon());
+      expect([...clusters]).toEqual([[seated.unitId, ["https://prod.example:6443"]]]);
+      await store.moves.begin(wish.id, soon());
+      await reach(wish.id, "COMMIT");
+      await store.moves.commit(wish.id, aDecision(), soon());
+      expect(await going()).toBeUndefined();
     });
   });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
-import type { InstanceId, PlanId, UnitId } from "../../../domain/ids.ts";
+import type { InstanceId, MoveId, PlanId, UnitId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
-import type { StoredPlan } from "../../../domain/plan.ts";
+import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
 import type { UnitMove } from "../../plan/port.ts";
 import { AT, aClaim, aConnection, aDecision, aFleet, anIntent, anObject, aSpec, aStatus, CLASS, WIDE } from "../builders.ts";
 import { type Seated, soon, type World } from "../world.ts";
@@ -29,6 +29,20 @@ export function describePlans(world: () => World): void {
     ...over,
   });
 
+  const aStep = (unit: string, over: Partial<CarriedStep> = {}): CarriedStep => ({
+    ...{
+      unit: unit as UnitId,
+      name: `shop ${unit}`,
+      from: "i" as InstanceId,
+      to: "j" as InstanceId,
+      reason: "FORCED",
+      outcome: "dropped",
+      why: "",
+      move: undefined,
+    },
+    ...over,
+  });
+
   describe("plans", () => {
     it("are kept whole with their entry in the journal, and listed newest first", async () => {
       const { plans, decisions } = world().store;
@@ -42,14 +56,39 @@ export function describePlans(world: () => World): void {
       expect(await plans.list({}, 10, soon())).toEqual([newer, older]);
       expect(await plans.list({}, 1, soon())).toEqual([newer]);
       expect(await plans.list({ class: CLASS }, 10, soon())).toEqual([older]);
-      await plans.recordApplied(older.id, { ...decision, verdict: "APPLIED", at: millis(AT + 5) }, soon());
-      await plans.recordApplied("nobody" as PlanId, { ...decision, subject: "nobody" }, soon());
+      await plans.recordApplied(older.id, [], { ...decision, verdict: "APPLIED", at: millis(AT + 5) }, soon());
+      await plans.recordApplied("nobody" as PlanId, [aStep("u")], { ...decision, subject: "nobody" }, soon());
       expect((await plans.read(older.id, soon()))?.appliedAt).toBe(AT + 5);
       expect((await decisions.list({ kind: "plan" }, 10, soon())).map(({ subject, verdict }) => [subject, verdict])).toEqual([
         ["plan-1", "APPLIED"],
         ["plan-2", "PROPOSED"],
         ["plan-1", "PROPOSED"],
       ]);
+    });
+
+    it("keep what carrying them out came to, step by step; of a unit that several empty an instance of, the newest", async () => {
+      const { plans, retention } = world().store;
+      const decision = aDecision({ kind: "plan", verdict: "APPLIED", at: millis(AT + 5) });
+      const [older, newer] = [aPlan("plan-1"), aPlan("plan-2", { createdAt: millis(AT + 1) })];
+      const elsewhere = aPlan("plan-3", { subject: "standard-2" });
+      for (const plan of [older, newer, elsewhere, aPlan("plan-4", { goal: "rebalance" })]) await plans.record(plan, decision, soon());
+      const [u, v] = [aStep("u", { outcome: "asked", move: "move-1" as MoveId }), aStep("v", { why: "no room \u0000", to: undefined })];
+      await plans.recordApplied(older.id, [v, u], decision, soon());
+      expect((await plans.listSteps({ plan: older.id }, soon()))[0]).toEqual(u);
+      expect(await plans.listSteps({ plan: older.id }, soon())).toMatchObject([
+        { unit: "u" },
+        { unit: "v", to: undefined, outcome: "dropped" },
+      ]);
+      const again = aStep("v", { outcome: "moved", why: "" });
+      await plans.recordApplied(older.id, [again], decision, soon());
+      expect(await plans.listSteps({ plan: older.id }, soon())).toEqual([u, again]);
+      const later = aStep("u", { outcome: "dropped", why: "full", move: undefined });
+      await plans.recordApplied(newer.id, [later], decision, soon());
+      for (const { id } of [elsewhere, { id: "plan-4" as PlanId }]) await plans.recordApplied(id, [aStep("w")], decision, soon());
+      expect(await plans.listSteps({ drained: "standard-1", since: AT }, soon())).toEqual([later, again]);
+      expect(await plans.listSteps({ drained: "standard-1", since: millis(AT + 1) }, soon())).toEqual([later]);
+      await retention.forgetPlans(millis(AT + 7_200_000), 10, soon());
+      expect(await plans.listSteps({ plan: older.id }, soon())).toEqual([]);
     });
 
     it("are forgotten some time after they expired, and journal entries about them too", async () => {

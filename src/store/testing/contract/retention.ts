@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import { type Millis, millis } from "../../../domain/clock.ts";
 import type { Decision } from "../../../domain/decision.ts";
 import { ENVIRONMENT_PURPOSE, environmentCredentialKey, OWNER_PURPOSE } from "../../../domain/environment.ts";
+import type { MoveId } from "../../../domain/ids.ts";
 import { REPOSITORY_PURPOSE } from "../../../domain/repository-credential.ts";
 import type { CredentialKey } from "../../credential/port.ts";
 import type { JournalPosition } from "../../retention/port.ts";
-import { AT, aClaim, aDecision, anInstance, anObject } from "../builders.ts";
+import { AT, aClaim, aDecision, anInstance, anObject, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
 const HOUR = 3_600_000;
@@ -50,6 +51,32 @@ export function describeRetention(world: () => World): void {
       }
       expect(await store.retention.forgetOperations(FUTURE, 2, soon())).toBe(2);
       expect(await store.retention.forgetOperations(FUTURE, 2, soon())).toBe(1);
+    });
+  });
+
+  describe("forgetting moves", () => {
+    it("goes by when they ended, in steps, and leaves what is under way", async () => {
+      const { store, seat, addInstance } = world();
+      const { id: to } = await addInstance();
+      for (const namespace of ["a", "b", "c"]) {
+        const { unitId, epoch } = await seat({ namespace });
+        const wish = {
+          id: namespace as MoveId,
+          unitId,
+          to,
+          epoch,
+          kind: "drain",
+          reason: "FORCED",
+          plan: undefined,
+          reverses: undefined,
+        } as const;
+        await store.moves.request({ ...wish, actor: "otto", ceiling: WIDE, decision: aDecision() }, soon());
+        if (namespace !== "c") await store.moves.abort(wish.id, { message: "", decision: aDecision() }, soon());
+      }
+      expect(await store.retention.forgetMoves(millis(0), 10, soon())).toBe(0);
+      expect(await store.retention.forgetMoves(FUTURE, 1, soon())).toBe(1);
+      expect(await store.retention.forgetMoves(FUTURE, 10, soon())).toBe(1);
+      expect((await store.moves.list({}, 10, soon())).map(({ id }) => id)).toEqual(["c"]);
     });
   });
 

@@ -50,11 +50,21 @@ select changed.* from changed cross join hints`,
 /** Waits for first placements that hold the row. The next statement then sees what they have done, and they what it does. */
 const LOCK: Statement = { name: "lock_instance", text: "select i.id from instance i where i.id = $1 for no key update" };
 
-const HOLDS: Statement = { name: "holds_unit", text: "select exists (select from placement_unit where owner = $1) as holds" };
+const HOLDS: Statement = {
+  name: "holds_unit",
+  text: `
+select exists (select from placement_unit where owner = $1)
+    or exists (select from move where ended_at is null and $1 in (from_instance, to_instance)) as holds`,
+};
 
 const COUNT_UNITS: Statement = {
   name: "count_units",
-  text: "select owner, count(*) as units from placement_unit where owner is not null group by owner order by owner",
+  text: `
+select owner, count(*) as units
+  from (select owner, id from placement_unit where owner is not null
+        union select from_instance, unit from move where ended_at is null
+        union select to_instance, unit from move where ended_at is null) as u
+ group by owner order by owner`,
 };
 
 const NO_DECISION: readonly null[] = [null, null, null, null, null, null, null];

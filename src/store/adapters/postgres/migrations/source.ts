@@ -14,6 +14,7 @@ import { plans } from "./014-plans.ts";
 import { repairs } from "./015-repairs.ts";
 import { splits } from "./020-splits.ts";
 import { moves } from "./021-moves.ts";
+import { planSteps } from "./022-plan-steps.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -38,6 +39,7 @@ export const MIGRATIONS: readonly Migration[] = [
   repairs,
   splits,
   moves,
+  planSteps,
 ];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */

@@ -27,8 +27,9 @@ export const LIST: Statement = {
   text: `
 select ${COLUMNS} from move m
  where ($1::boolean is not true or m.ended_at is null) and ($2::text is null or m.unit = $2)
+   and ($3::text is null or m.plan = $3) and ($4::text is null or $4 in (m.from_instance, m.to_instance))
  order by m.created_at desc, m.id desc
- limit $3`,
+ limit $5`,
 };
 
 const LOCK_UNIT: Statement = {

@@ -2,9 +2,10 @@ import type { Clock, Millis } from "../../../../domain/clock.ts";
 import type { ApplicationId, MoveId, UnitId } from "../../../../domain/ids.ts";
 import type { MovePhase } from "../../../../domain/move.ts";
 import { PHASES } from "../../../../domain/move-phases.ts";
+import { TARGET_LEFT } from "../../../move/messages.ts";
 import type { MoveAdvance, MoveBeginning, MoveStore } from "../../../move/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
-import { instant, text } from "../sql-values.ts";
+import { instant, text, texts } from "../sql-values.ts";
 import type { DecisionIds } from "../views/decisions.ts";
 import { abortMove, commitLiveMove } from "./change-owner.ts";
 import { LIST, lockMove, type MoveRow, moveOf, READ } from "./move-row.ts";
@@ -15,13 +16,20 @@ const BEGIN_UNIT: Statement = {
   name: "begin_move_of_unit",
   text: `
 with unit as materialized (
-  select u.id, exists (select from application a where a.unit = u.id and a.deleted_at is not null) as is_leaving
+  select u.id, exists (select from application a where a.unit = u.id and a.deleted_at is not null) as is_leaving,
+         exists (select from instance where id = $4 and state = 'ACTIVE') as is_welcome
     from placement_unit u where u.id = $1 and u.owner = $2 and u.epoch = $3 and u.phase = 'IDLE'
 ), taken as (
-  update placement_unit u set phase = 'MOVING', row_version = u.row_version + 1 from unit n where u.id = n.id and not n.is_leaving returning u.id
+  update placement_unit u set phase = 'MOVING', row_version = u.row_version + 1 from unit n where u.id = n.id and not n.is_leaving and n.is_welcome returning u.id
 )
-select n.is_leaving, (select count(pg_notify('argosy', 'unit:' || id)) from taken) as sent from unit n`,
+select n.is_leaving, n.is_welcome, (select count(pg_notify('argosy', 'unit:' || id)) from taken) as sent from unit n`,
 };
+
+interface BegunRow {
+  readonly is_leaving: boolean;
+  /** The target takes units still. */
+  readonly is_welcome: boolean;
+}
 
 const TAKE_EPOCH: Statement = { name: "take_epoch_for_move", text: "update move set to_epoch = nextval('epoch_seq') where id = $1" };
 
@@ -50,6 +58,15 @@ select count(pg_notify('argosy', h.hint)) as sent
 };
 
 const NOTE: Statement = { name: "note_move", text: "update move set message = $3 where id = $1 and phase = $2 and message <> $3" };
+
+const CLUSTERS: Statement = {
+  name: "list_clusters_of_units",
+  text: `
+select a.unit, array_agg(distinct e.api_url order by e.api_url) as clusters
+  from application a join environment e on e.workspace = a.workspace and e.name = a.environment
+ where a.unit = any($1::text[]) and e.api_url <> ''
+ group by a.unit order by a.unit`,
+};
 
 const APPLICATIONS: Statement = { name: "list_applications_of_unit", text: "select id from application where unit = $1 order by id" };
 
@@ -98,8 +115,14 @@ export function createMoveStore(database: Database, clock: Clock, ids: DecisionI
       const [row] = await database.run<MoveRow>(READ, [text(id) as MoveId], signal);
       return row === undefined ? undefined : moveOf(row);
     },
-    list: async ({ isLive, unitId }, limit, signal) =>
-      (await database.run<MoveRow>(LIST, [isLive ?? null, unitId ?? null, limit], signal)).map(moveOf),
+    list: async ({ isLive, unitId, plan, instanceId }, limit, signal) => {
+      const values = [isLive ?? null, unitId ?? null, plan ?? null, instanceId ?? null, limit];
+      return (await database.run<MoveRow>(LIST, values, signal)).map(moveOf);
+    },
+    async listClusters(unitIds, signal) {
+      const rows = await database.run<{ readonly unit: UnitId; readonly clusters: readonly string[] }>(CLUSTERS, [texts(unitIds)], signal);
+      return new Map(rows.map(({ unit, clusters }) => [unit, clusters]));
+    },
     listApplications: async (unitId: UnitId, signal) =>
       (await database.run<{ readonly id: ApplicationId }>(APPLICATIONS, [unitId], signal)).map(({ id }) => id),
   };
@@ -111,12 +134,16 @@ async function begin(database: Database, id: MoveId, now: Millis, signal: AbortS
     async (run) => {
       const move = await lockMove(run, id);
       if (move?.phase !== "WAITING") return "stale";
-      const [unit] = await run<{ readonly is_leaving: boolean }>(BEGIN_UNIT, [move.unitId, move.from, move.fromEpoch]);
+      const [unit] = await run<BegunRow>(BEGIN_UNIT, [move.unitId, move.from, move.fromEpoch, move.to]);
       if (unit === undefined) {
         await enter(run, id, { to: "ABORTED", message: "the unit was moved or changed before its turn came" }, now);
         return "dropped";
       }
       if (unit.is_leaving) return "leaving";
+      if (!unit.is_welcome) {
+        await enter(run, id, { to: "ABORTED", message: TARGET_LEFT }, now);
+        return "dropped";
+      }
       await run(TAKE_EPOCH, [id]);
       await enter(run, id, { to: "PREPARE", message: "" }, now);
       return "begun";

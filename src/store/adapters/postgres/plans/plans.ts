@@ -1,6 +1,6 @@
 import type { Millis } from "../../../../domain/clock.ts";
-import type { PlanId } from "../../../../domain/ids.ts";
-import type { StoredPlan } from "../../../../domain/plan.ts";
+import type { InstanceId, MoveId, PlanId } from "../../../../domain/ids.ts";
+import type { CarriedStep, StoredPlan } from "../../../../domain/plan.ts";
 import type { PlanStore } from "../../../plan/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { instant, text } from "../sql-values.ts";
@@ -37,9 +37,34 @@ const APPLIED: Statement = {
   text: `
 with applied as (
   update plan set applied_at = $2 where id = $1 returning id
+), steps as (
+  insert into plan_step (plan, unit, name, from_instance, to_instance, reason, outcome, why, move)
+  select a.id, s.unit, s.name, s."from", s."to", s.reason, s.outcome, s.why, s.move
+    from applied a
+   cross join json_to_recordset($10::json) as s (unit text, name text, "from" text, "to" text, reason text, outcome text, why text, move text)
+   order by s.unit
+  on conflict (plan, unit)
+  do update set name = excluded.name, from_instance = excluded.from_instance, to_instance = excluded.to_instance, reason = excluded.reason,
+                outcome = excluded.outcome, why = excluded.why, move = excluded.move
 )
 insert into decision (${DECISION_COLUMNS}) select $3, $4::timestamptz, $5, $6, $7, $8, $9::json from applied`,
 };
+
+/** Of each unit the step of the newest plan: what an older one said of it was tried again. */
+const STEPS: Statement = {
+  name: "list_plan_steps",
+  text: `
+select distinct on (s.unit) s.unit, s.name, s.from_instance, s.to_instance, s.reason, s.outcome, s.why, s.move
+  from plan p join plan_step s on s.plan = p.id
+ where p.id = $1 or (p.goal = 'drain' and p.subject = $2 and p.created_at >= $3::timestamptz)
+ order by s.unit, p.created_at desc, p.id desc`,
+};
+
+interface StepRow extends Pick<CarriedStep, "unit" | "name" | "reason" | "outcome" | "why"> {
+  readonly from_instance: InstanceId | null;
+  readonly to_instance: InstanceId | null;
+  readonly move: MoveId | null;
+}
 
 interface Row extends Pick<StoredPlan, "id" | "class" | "goal" | "subject" | "actor" | "moves" | "records" | "report"> {
   readonly snapshot_hash: string;
@@ -64,10 +89,20 @@ export function createPlanStore(database: Database, ids: DecisionIds): PlanStore
       return row === undefined ? undefined : planOf(row);
     },
     list: async (filter, limit, signal) => (await database.run<Row>(LIST, [filter.class ?? null, limit], signal)).map(planOf),
-    recordApplied: async (id, decision, signal) =>
-      void (await database.run(APPLIED, [id, instant(decision.at), ...decisionValues(ids, decision)], signal)),
+    recordApplied: async (id, steps, decision, signal) => {
+      const rows = JSON.stringify(steps.map((step) => ({ ...step, why: text(step.why) })));
+      await database.run(APPLIED, [id, instant(decision.at), ...decisionValues(ids, decision), rows], signal);
+    },
+    async listSteps(of, signal) {
+      const values = "plan" in of ? [text(of.plan), null, null] : [null, text(of.drained), instant(of.since)];
+      return (await database.run<StepRow>(STEPS, values, signal)).map(stepOf);
+    },
     commitMove: (move, signal) => commitMove(database, ids, move, signal),
   };
+}
+
+function stepOf({ from_instance, to_instance, move, ...row }: StepRow): CarriedStep {
+  return { ...row, from: from_instance ?? undefined, to: to_instance ?? undefined, move: move ?? undefined };
 }
 
 function planOf({ snapshot_hash, plan_hash, created_at, expires_at, applied_at, ...row }: Row): StoredPlan {

@@ -41,12 +41,13 @@ const UNITS: Statement = {
   name: "read_units_to_plan",
   text: `
 select ${UNIT}, w.namespace, w.trust_class, d.pin as d_pin, d.hold as d_hold, l.planning as l_planning, l.recent as l_recent, l.at as l_at, m.at as moved_at,
-       c.clusters, ${IS_DEPLOYED} as is_deployed
+       v.to_instance as moving_to, c.clusters, ${IS_DEPLOYED} as is_deployed
   from placement_unit u
   join workspace w on w.id = u.workspace
   left join directive d on d.workspace = u.workspace
   left join unit_load l on l.unit = u.id
   left join lateral (select at from unit_move where unit = u.id order by epoch desc limit 1) as m on true
+  left join move v on v.unit = u.id and v.ended_at is null and v.to_instance <> u.owner
  cross join lateral (
    select coalesce(array_agg(distinct e.api_url order by e.api_url), '{}') as clusters
      from application a join environment e on e.workspace = a.workspace and e.name = a.environment
@@ -65,6 +66,7 @@ type PlanUnitRow = UnitRow &
   KnownRow & {
     readonly namespace: string;
     readonly trust_class: string;
+    readonly moving_to: InstanceId | null;
     readonly moved_at: Millis | null;
     readonly clusters: readonly string[];
     readonly is_deployed: boolean;
@@ -104,6 +106,7 @@ function unitFactsOf(row: PlanUnitRow): UnitFacts {
     known: knownOf(row),
     directive: directiveOf(row),
     clusters: row.clusters,
+    movingTo: row.moving_to ?? undefined,
     movedAt: row.moved_at ?? undefined,
     isDeployed: row.is_deployed,
   };

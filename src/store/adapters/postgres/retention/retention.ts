@@ -27,6 +27,17 @@ with old as materialized (
 select count(*) as forgotten from old`,
 };
 
+const FORGET_MOVES: Statement = {
+  name: "forget_moves",
+  text: `
+with old as materialized (
+  select id from move where ended_at < $1 order by ended_at, id limit $2 for update skip locked
+), gone as (
+  delete from move m using old where m.id = old.id
+)
+select count(*) as forgotten from old`,
+};
+
 /** A step walks the index by age, so that those it keeps are passed once per walk and not once per step. */
 const FORGET_DECISIONS: Statement = {
   name: "forget_decisions",
@@ -89,6 +100,10 @@ export function createRetentionStore(database: Database): RetentionStore {
     },
     async forgetPlans(before, limit, signal) {
       const [row] = await database.run<{ readonly forgotten: number }>(FORGET_PLANS, [instant(before), limit], signal);
+      return row?.forgotten ?? 0;
+    },
+    async forgetMoves(before, limit, signal) {
+      const [row] = await database.run<{ readonly forgotten: number }>(FORGET_MOVES, [instant(before), limit], signal);
       return row?.forgotten ?? 0;
     },
     async forgetDecisions({ before, limit, after }, signal) {

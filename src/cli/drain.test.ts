@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { DrainView } from "../api/routes/drains.ts";
+import { planningDeps } from "../api/testing/planning-deps.ts";
+import { type Served, serveApi } from "../api/testing/served.ts";
+import type { MoveId } from "../domain/ids.ts";
+import type { MovePhase } from "../domain/move.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { type PlannedFleet, plannedFleet } from "../scheduler/testing/fleet.ts";
+import { aDecision } from "../store/testing/builders.ts";
+import { drainInstance } from "./drain.ts";
+import type { RestClient } from "./rest-client.ts";
+import { deployOne } from "./testing/deploy-one.ts";
+import { runCommand } from "./testing/run-command.ts";
+
+const BEFORE: readonly MovePhase[] = ["PREPARE", "FENCE", "QUIESCE", "REVOKE", "COMMIT"];
+const AFTER: readonly MovePhase[] = ["GRANT", "ACTIVATE", "VERIFY", "CLEANUP", "DONE"];
+
+describe("emptying an instance from the command line", () => {
+  let served: Served;
+  let fleet: PlannedFleet;
+  beforeEach(async () => {
+    served = await serveApi(planningDeps);
+    fleet = await plannedFleet(served.store, systemClock);
+  });
+  afterEach(() => served.close());
+  const soon = () => AbortSignal.timeout(10_000);
+  const runAs = (role: "operator" | "approver", ...args: readonly string[]) =>
+    runCommand(args, { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token(role) });
+  const drain = (...args: readonly string[]) => runAs("approver", "drain", "standard-1", ...args);
+  const stateOf = async () => (await served.store.fleet.readInstance(fleet.full.id, soon()))?.state;
+  const onlyMove = async (): Promise<MoveId> => {
+    const [move] = await served.store.moves.list({ isLive: true }, 1, soon());
+    if (move === undefined) throw new Error("there is no live move");
+    return move.id;
+  };
+  const goThrough = async (id: MoveId, phases: readonly MovePhase[]) => {
+    for (const [index, from] of phases.entries()) {
+      const to = phases[index + 1];
+      if (to !== undefined) await served.store.moves.advance(id, { from, to, message: "" }, soon());
+    }
+  };
+  const finish = async (id: MoveId) => {
+    await goThrough(id, BEFORE);
+    await served.store.moves.commit(id, aDecision(), soon());
+    await goThrough(id, AFTER);
+  };
+
+  it("says in a dry run where everything would go, and does nothing", async () => {
+    const { out, code } = await drain("--dry-run");
+    expect(code).toBe(0);
+    expect(out).toContain("emptying standard-1");
+    expect(out).toContain("shop-00: standard-1 → standard-2, FORCED");
+    expect(out).toMatch(/nothing was done\n?$/);
+    expect(await stateOf()).toBe("ACTIVE");
+    expect(await served.store.plans.list({}, 10, soon())).toEqual([]);
+    const seen = JSON.parse((await drain("--dry-run", "-o", "json")).out);
+    expect(seen).toMatchObject({ instance: "standard-1", state: "ACTIVE", approval: ["LOAD", "WORKSPACES"] });
+    expect(seen.moves).toHaveLength(18);
+  });
+
+  it("needs an approver where it moves much, and one that serves", async () => {
+    expect(await runAs("operator", "drain", "standard-1")).toMatchObject({ code: 1, err: expect.stringContaining("this needs approver") });
+    expect(await stateOf()).toBe("ACTIVE");
+    const { id } = await fleet.world.addInstance({ name: "standard-3", state: "WARMING" });
+    expect(await runAs("approver", "drain", "standard-3")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("is WARMING: only one that serves can be emptied"),
+    });
+    expect((await served.store.fleet.readInstance(id, soon()))?.state).toBe("WARMING");
+  });
+
+  it("moves what is not deployed at once, ends with 0 and leaves the instance to be retired", async () => {
+    const { out, code } = await drain("--reason", "old disk");
+    expect(code).toBe(0);
+    expect(out).toContain("instance standard-1 is empty (DRAINING)");
+    const row = await served.store.fleet.readInstance(fleet.full.id, soon());
+    expect(row).toMatchObject({ state: "DRAINING", reason: "drained by anna: old disk" });
+    const [decision] = await served.store.decisions.list({ subject: fleet.full.id, kind: "instance" }, 1, soon());
+    expect(decision).toMatchObject({ verdict: "DRAINING", rule: "COMMAND", details: { actor: "anna" } });
+    expect((await served.store.fleet.countUnits(soon())).get(fleet.roomy.id)).toBe(18);
+  });
+
+  it("follows live moves to their end, also of one that is being emptied already, and asks for each once", async () => {
+    await deployOne(served, fleet);
+    const seen = [drain()];
+    await expect.poll(onlyMove, { timeout: 10_000 }).toBeTruthy();
+    const id = await onlyMove();
+    seen.push(drain());
+    await served.store.moves.begin(id, soon());
+    await finish(id);
+    for (const { out, code } of await Promise.all(seen)) {
+      expect(code).toBe(0);
+      expect(out).toContain("instance standard-1 is empty");
+    }
+    expect(await served.store.moves.list({}, 10, soon())).toHaveLength(1);
+  });
+
+  it("tells each change of what is under way once, and what was refused and why", async () => {
+    const step = {
+      unit: "u",
+      workspace: "shop",
+      from: "a",
+      to: "b",
+      state: "refused",
+      why: "b has no room",
+      move: null,
+      phase: null,
+    } as const;
+    const view: DrainView = {
+      ...{ instance: "a", state: "DRAINING", units: 2, budget: 8, moved: 3, underWay: 1, waiting: 0, refused: 1, longestGapMs: 2_340 },
+      ...{ phases: [{ phase: "REVOKE", moves: 1 }], steps: [step] },
+    };
+    const views = [view, view, { ...view, units: 1, moved: 4, underWay: 0, phases: [] }];
+    const take = async <T>() => views.shift() as T;
+    const told: string[] = [];
+    const terminal = {
+      env: {},
+      version: "",
+      write: () => undefined,
+      note: (line: string) => void told.push(line),
+      setExitCode: () => undefined,
+    };
+    const { text, isDone } = await drainInstance({ post: take, get: take } as unknown as RestClient, "a", { output: "table" }, terminal);
+    expect(isDone).toBe(false);
+    expect(told).toEqual([
+      "3 moved, 1 of at most 8 under way (REVOKE 1), 0 wait; 1 refused; longest gap so far 2.3s",
+      "  shop → b, left: b has no room",
+      "4 moved, 0 of at most 8 under way, 0 wait; 1 refused; longest gap so far 2.3s",
+    ]);
+    expect(text).toContain("instance a is DRAINING and has 1 left: nothing of it is under way");
+    expect(text).toContain("  shop → b, left: b has no room");
+  });
+
+  it("ends with 1 while something is left of which nothing is under way, and tries that again when asked again", async () => {
+    const namespace = await deployOne(served, fleet);
+    expect(await drain("--no-wait")).toMatchObject({ code: 0, out: expect.stringContaining("has 1 left: the rest goes on by itself") });
+    const first = await onlyMove();
+    await runAs("operator", "move", "abort", first);
+    const { body } = await served.call("GET", "/v1/instances/standard-1/drain", { role: "viewer" });
+    expect(body).toMatchObject({ instance: "standard-1", units: 1, moved: 17, refused: 1, budget: 8 });
+    expect(body["steps"]).toContainEqual(expect.objectContaining({ workspace: namespace, state: "refused", why: "given up by otto" }));
+    const again = await drain("--no-wait", "-o", "json");
+    expect(JSON.parse(again.out)).toMatchObject({ state: "DRAINING", units: 1, moved: 17, waiting: 1, refused: 0 });
+    expect(await onlyMove()).not.toBe(first);
+  });
+});

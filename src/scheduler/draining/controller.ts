@@ -1,0 +1,69 @@
+import type { Clock } from "../../domain/clock.ts";
+import { RefusedError } from "../../domain/errors.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { CarriedStep, StoredPlan } from "../../domain/plan.ts";
+import type { Store } from "../../store/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { homelessSteps, leaving } from "../plan/carried.ts";
+import { drainDecision, drainReason, whyNotDrain } from "../plan/drain.ts";
+import { proposalOf, standingOf } from "../plan/stored-plan.ts";
+import type { PlanningDesk } from "../planning/controller.ts";
+
+export interface DrainingDeps {
+  readonly store: Pick<Store, "plans" | "fleet">;
+  readonly planning: Pick<PlanningDesk, "draft" | "apply">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Empties instances. */
+export interface DrainingDesk {
+  /** The plan that emptying it would be carried out by; nothing is kept of it. */
+  draft(instance: Instance, actor: string, signal: AbortSignal): Promise<StoredPlan>;
+  /**
+   * Sends an instance's units away, and nobody there any more. One that is being emptied already is looked at again. Throws
+   * `RefusedError` for one that serves nobody.
+   */
+  begin(instance: Instance, said: { readonly actor: string; readonly reason: string }, signal: AbortSignal): Promise<void>;
+  /** Plans anew what has not left a DRAINING instance yet and is not about to, and carries that out. */
+  carryOn(instance: Instance, actor: string, signal: AbortSignal): Promise<void>;
+}
+
+const PLANS_LOOKED_AT = 50;
+
+export function createDrainingDesk({ store: { plans, fleet }, planning, clock, log }: DrainingDeps): DrainingDesk {
+  const draft: DrainingDesk["draft"] = (instance, actor, signal) =>
+    planning.draft(instance.class, { kind: "drain", instance, subject: instance.name, actor }, signal);
+
+  const left = (plan: StoredPlan, id: InstanceId): readonly Pick<CarriedStep, "unit">[] => [
+    ...leaving(plan.moves, id),
+    ...leaving(homelessSteps(plan), id),
+  ];
+
+  const carryOn: DrainingDesk["carryOn"] = async (instance, actor, signal) => {
+    const fresh = await draft(instance, actor, signal);
+    if (left(fresh, instance.id).length === 0) return;
+    const standing = standingOf(await plans.list({ class: instance.class }, PLANS_LOOKED_AT, signal), fresh);
+    if (standing === undefined) await plans.record(fresh, proposalOf(fresh), signal);
+    const { id } = standing ?? fresh;
+    const steps = await planning.apply(id, { actor, only: instance.id }, signal);
+    log.info({ instance: instance.name, plan: id, steps: steps.length }, "Carrying on with emptying an instance");
+  };
+
+  return {
+    draft,
+    carryOn,
+    async begin(instance, { actor, reason }, signal) {
+      const { id, revision, attempt } = instance;
+      const why = whyNotDrain(instance);
+      if (why !== undefined)
+        throw new RefusedError(`instance ${instance.name} ${why}`, { code: "instance.no-drain", context: { instance: instance.name } });
+      if (instance.state === "DRAINING") return carryOn(instance, actor, signal);
+      const text = drainReason(actor, reason);
+      const decision = drainDecision(instance, { at: clock.now(), actor, reason: text });
+      const row = await fleet.changeInstance({ id, revision, state: "DRAINING", reason: text, attempt, decision }, signal);
+      return carryOn(row, actor, signal);
+    },
+  };
+}

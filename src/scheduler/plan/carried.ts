@@ -1,0 +1,68 @@
+import type { InstanceId } from "../../domain/ids.ts";
+import type { Move } from "../../domain/move.ts";
+import { PHASES } from "../../domain/move-phases.ts";
+import type { CarriedStep, PlannedMove, StoredPlan } from "../../domain/plan.ts";
+import { refusalText } from "../refusal-text.ts";
+import type { PlanDocument } from "./make-plan.ts";
+import { planNames } from "./plan-names.ts";
+
+/** What carrying a plan out has come to so far. */
+export interface Before {
+  readonly steps: readonly CarriedStep[];
+  /** Live moves that the plan asked for. */
+  readonly moves: readonly Move[];
+}
+
+/** What a step came to when the plan was carried out before, if that stands: it was made, or is being made. `undefined`: it is to be tried. */
+export function stepBefore(fresh: CarriedStep, { steps, moves }: Before): CarriedStep | undefined {
+  const step = steps.find(({ unit }) => unit === fresh.unit);
+  if (step?.outcome === "moved") return step;
+  const move = moves.find(({ unitId, phase }) => unitId === fresh.unit && (phase === "DONE" || PHASES[phase].isLive));
+  return move === undefined ? undefined : { ...fresh, outcome: "asked", move: move.id };
+}
+
+/** A step that came to nothing yet. */
+export function stepOf({ unit, from, to, reason }: PlannedMove, plan: StoredPlan): CarriedStep {
+  return { unit, name: planNames(plan).unit(unit), from, to, reason, outcome: "dropped", why: "", move: undefined };
+}
+
+/** Units that must leave where they are and for which the plan found no seat. */
+export function homelessSteps({ report }: Pick<StoredPlan, "report">): readonly CarriedStep[] {
+  const { unplaceable, names } = report as unknown as PlanDocument;
+  const nameOf = (id: string): string => names.instances[id] ?? id;
+  return unplaceable.flatMap(({ units, cause, answer }) => {
+    if (cause.rule !== "MAY_NOT_STAY") return [];
+    const refused = answer.refusals.map((refusal) => `${nameOf(refusal.instance)}: ${refusalText(refusal, nameOf)}`);
+    const why = ["no instance can take it", ...refused].join("; ");
+    return units.map((unit): CarriedStep => {
+      return {
+        unit,
+        name: names.units[unit] ?? unit,
+        from: cause.offer.id,
+        to: undefined,
+        reason: "FORCED",
+        outcome: "dropped",
+        why,
+        move: undefined,
+      };
+    });
+  });
+}
+
+/** Whether carrying a plan out again came to the same: then there is nothing new to tell. */
+export function isSaid(before: readonly CarriedStep[], after: readonly CarriedStep[]): boolean {
+  const known = new Map(before.map((step) => [step.unit, textOf(step)]));
+  return after.every((step) => known.get(step.unit) === textOf(step));
+}
+
+function textOf({ to, outcome, why, move }: CarriedStep): string {
+  return `${to ?? "-"} ${outcome} ${move ?? "-"} ${why}`;
+}
+
+/** Only what leaves one instance; everything, where none is named. */
+export function leaving<T extends { readonly from: InstanceId | undefined }>(
+  steps: readonly T[],
+  only: InstanceId | undefined,
+): readonly T[] {
+  return only === undefined ? steps : steps.filter(({ from }) => from === only);
+}
