@@ -21,6 +21,8 @@ import { createSampler } from "../scheduler/sampling/controller.ts";
 import { environmentOfServer } from "../shard/environment-server.ts";
 import { projectName } from "../shard/names.ts";
 import type { Store } from "../store/port.ts";
+import { createApplicationsSeen } from "../watchdog/adapters/kubernetes/applications-seen.ts";
+import { createWatchdog } from "../watchdog/controller.ts";
 import { createGitLooker } from "../workspace/adapters/git/looker.ts";
 import { createRunResources } from "../workspace/adapters/kubernetes/run-resources.ts";
 import { createEventRecorder } from "../workspace/adapters/kubernetes/user-events.ts";
@@ -132,6 +134,7 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
       ...{ ...parts, ...context.config.sampling },
       ...{ readPages: instancePages({ store, clusters }), projectOf: projectName, environmentOf: environmentOfServer },
     }),
+    createWatchdog({ ...parts, applications: createApplicationsSeen(clusters.engine) }),
     createPlanCycle({ ...parts, draining: createDrainingDesk({ ...parts, planning }) }),
   ]);
 }

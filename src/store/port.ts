@@ -9,6 +9,7 @@ import type { LoadStore } from "./load/port.ts";
 import type { MemberStore } from "./member/port.ts";
 import type { MoveStore } from "./move/port.ts";
 import type { OperationStore } from "./operation/port.ts";
+import type { OwnershipStore } from "./ownership/port.ts";
 import type { PlacementStore } from "./placement/port.ts";
 import type { PlanStore } from "./plan/port.ts";
 import type { RepositoryCredentialStore } from "./repository-credential/port.ts";
@@ -42,6 +43,7 @@ export interface Store {
   readonly plans: PlanStore;
   readonly splits: SplitStore;
   readonly moves: MoveStore;
+  readonly ownership: OwnershipStore;
   readonly retention: RetentionStore;
   readonly tokens: TokenStore;
   readonly changes: ChangeFeed;

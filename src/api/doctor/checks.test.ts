@@ -10,6 +10,7 @@ import {
   judgeDatabase,
   judgeFleet,
   judgeInstances,
+  judgeOwnership,
   judgePools,
   judgeRights,
   judgeSessions,
@@ -37,6 +38,13 @@ const anInstance = (state: InstanceState, version: string, reason = ""): Instanc
 });
 
 describe("the doctor", () => {
+  it("names what the watchdog has found and is still so, and how much more", () => {
+    const finding = (rule: "TWO_OWNERS" | "ORPHAN", text: string) => ({ key: text, rule, subject: "u", instances: [], text });
+    expect(judgeOwnership([])).toMatchObject({ name: "ownership", ok: true });
+    const open = [finding("TWO_OWNERS", "a and b"), finding("ORPHAN", "c"), finding("ORPHAN", "d"), finding("ORPHAN", "e")];
+    expect(judgeOwnership(open)).toMatchObject({ ok: false, detail: "TWO_OWNERS: a and b; ORPHAN: c; ORPHAN: d; and 1 more" });
+  });
+
   it("passes a database of 15 or newer and fails an older or a silent one", () => {
     expect(judgeDatabase({ version: "18.4", schema: 3 })).toMatchObject({ ok: true, detail: "PostgreSQL 18.4, schema 3" });
     expect(judgeDatabase({ version: "14.11", schema: 3 }).ok).toBe(false);

@@ -1,6 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
+import type { OwnershipFinding } from "../../domain/ownership.ts";
 import type { Check } from "../port.ts";
 import { errorSentence } from "./error-sentence.ts";
 import type { NeededRight } from "./rights.ts";
@@ -53,17 +54,15 @@ export interface InsideServer {
   readonly addresses: readonly string[];
 }
 
-/** Servers that a message names, and addresses of each. */
-const SERVERS_NAMED = 3;
+/** Things of a kind that a message names: API servers, addresses of each, findings. */
+const NAMED = 3;
 
 /** Whether API servers with private addresses are declared: instances' network policies let nothing private through that is not. */
 export function judgeApiServers({ egress }: Pick<FleetSpec, "egress">, servers: readonly InsideServer[]): Check {
   const inside = servers.filter(({ addresses }) => addresses.length > 0);
   const ok = inside.length === 0 || (egress.apiServers ?? []).length > 0;
-  const named = inside
-    .slice(0, SERVERS_NAMED)
-    .map(({ cluster, addresses }) => `${cluster} at ${addresses.slice(0, SERVERS_NAMED).join(", ")}`);
-  const more = inside.length > SERVERS_NAMED ? [`and ${inside.length - SERVERS_NAMED} more`] : [];
+  const named = inside.slice(0, NAMED).map(({ cluster, addresses }) => `${cluster} at ${addresses.slice(0, NAMED).join(", ")}`);
+  const more = inside.length > NAMED ? [`and ${inside.length - NAMED} more`] : [];
   const detail = ok
     ? inside.length === 0
       ? "none has a private address"
@@ -85,6 +84,19 @@ export function judgeRights(cluster: string, missing: readonly NeededRight[], pa
     ok,
     detail,
     remedy: `An administrator runs: argosy manifests --for ${part} | kubectl apply --server-side -f -`,
+  };
+}
+
+/** Whether the watchdog has reported anything about who owns what that is still so. */
+export function judgeOwnership(open: readonly OwnershipFinding[]): Check {
+  const named = open.slice(0, NAMED).map(({ rule, text }) => `${rule}: ${text}`);
+  const more = open.length > NAMED ? [`and ${open.length - NAMED} more`] : [];
+  const detail = open.length === 0 ? "nothing is wrong about who owns what" : [...named, ...more].join("; ");
+  return {
+    name: "ownership",
+    ok: open.length === 0,
+    detail,
+    remedy: "See `argosy journal --kind ownership -o wide` and docs/instances.md",
   };
 }
 

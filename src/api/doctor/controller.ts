@@ -1,10 +1,20 @@
 import type { Clock } from "../../domain/clock.ts";
+import { openFindings } from "../../domain/ownership.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { Store } from "../../store/port.ts";
 import type { Check } from "../port.ts";
 import { examineServers, type ServersToExamine } from "./api-servers.ts";
 import { attempt, within } from "./asking.ts";
-import { judgeCluster, judgeDatabase, judgeFleet, judgeInstances, judgePools, judgeRights, judgeSessions } from "./checks.ts";
+import {
+  judgeCluster,
+  judgeDatabase,
+  judgeFleet,
+  judgeInstances,
+  judgeOwnership,
+  judgePools,
+  judgeRights,
+  judgeSessions,
+} from "./checks.ts";
 import { errorSentence } from "./error-sentence.ts";
 import { apiClusterRights, engineClusterRights, type NeededRight } from "./rights.ts";
 
@@ -18,6 +28,9 @@ const CHECK_MS = 8_000;
 
 /** A hint arrives in milliseconds; making the connection first takes some more. */
 const HINT_MS = 3_000;
+
+/** Entries about ownership that are looked through, newest first. */
+const FINDINGS_READ = 10_000;
 
 /** Looks at everything Argosy stands on. A check that cannot be made is a failed check, never an exception. */
 export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<readonly Check[]> {
@@ -44,7 +57,9 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
   );
   const clusters = await Promise.all([api, ...engines].map((cluster) => examineCluster(cluster, within(CHECK_MS, signal))));
   const declared = spec === undefined ? [] : [...judgePools(spec, instances), await examineServers(deps, spec, within(CHECK_MS, signal))];
-  const fleet = database.ok ? [judgeFleet(spec), ...declared] : [];
+  const journal = await attempt(() => store.decisions.list({ kind: "ownership" }, FINDINGS_READ, within(CHECK_MS, signal)));
+  const ownership = journal === undefined ? [] : [judgeOwnership(openFindings(journal))];
+  const fleet = database.ok ? [judgeFleet(spec), ...declared, ...ownership] : [];
   return [database, ...sessions, ...clusters.flat(), ...fleet, ...judgeInstances(instances, spec?.versions.floor, deps.clock.now())];
 }
 

@@ -13,6 +13,7 @@ import { createLoadStore } from "./loads.ts";
 import { createMemberStore } from "./members.ts";
 import { createMoveStore } from "./moves.ts";
 import { createOperationStore } from "./operations.ts";
+import { createOwnershipStore } from "./ownership.ts";
 import { createPlacementStore } from "./placements.ts";
 import { createPlanStore } from "./plans.ts";
 import { createRepositoryCredentialStore } from "./repository-credentials.ts";
@@ -55,6 +56,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     plans: createPlanStore(transact),
     splits: createSplitStore(transact),
     moves: createMoveStore(transact),
+    ownership: createOwnershipStore(transact),
     retention: createRetentionStore(transact),
     tokens: createTokenStore(transact),
     changes: feed,

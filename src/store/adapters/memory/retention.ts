@@ -56,6 +56,8 @@ function restsOn(tables: Tables, decision: Decision): boolean {
   const { subject, kind, at } = decision;
   if ((kind === "placement" || kind === "register") && tables.units.get(subject as UnitId) === undefined) return false;
   if (kind === "instance" && !tables.instances.has(subject as InstanceId)) return false;
+  if (kind === "ownership" && tables.units.get(subject as UnitId) === undefined && !tables.instances.has(subject as InstanceId))
+    return false;
   if (kind === "directive" && !isDirected(tables, subject)) return false;
   if (kind === "deletion" && tables.workspaces.get(subject as WorkspaceId) === undefined) return false;
   if (kind === "plan" && !tables.plans.has(subject as PlanId)) return false;

@@ -25,6 +25,7 @@ import { recordWorkspaceEnds } from "./intents/record-workspace-ends.ts";
 import { createLoadStore } from "./loads/loads.ts";
 import { MIGRATIONS } from "./migrations/source.ts";
 import { createMoveStore } from "./moves/moves.ts";
+import { createOwnershipStore } from "./ownership/ownership.ts";
 import { commitFirstPlacement } from "./placements/commit-first-placement.ts";
 import { readFleetOfClass } from "./placements/read-fleet.ts";
 import { listUnplaced, readUnitsOf, readUnitWithWorkspace } from "./placements/read-units.ts";
@@ -141,6 +142,7 @@ function storesOn(
     plans: createPlanStore(database, ids),
     splits: createSplitStore(database, clock, ids),
     moves: createMoveStore(database, clock, ids),
+    ownership: createOwnershipStore(database),
     retention: createRetentionStore(database),
     tokens: createTokenStore(database, clock),
   };

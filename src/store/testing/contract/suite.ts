@@ -9,6 +9,7 @@ import { describeIntents } from "./intents.ts";
 import { describeLoads } from "./loads.ts";
 import { describeMembers } from "./members.ts";
 import { describeMoves } from "./moves.ts";
+import { describeOwnership } from "./ownership.ts";
 import { describePlacements } from "./placements.ts";
 import { describePlans } from "./plans.ts";
 import { describeProgress } from "./progress.ts";
@@ -36,6 +37,7 @@ const PARTS = [
   describeLoads,
   describeMembers,
   describeMoves,
+  describeOwnership,
   describePlans,
   describeSplits,
   describeRetention,

@@ -15,6 +15,7 @@ import { repairs } from "./015-repairs.ts";
 import { splits } from "./020-splits.ts";
 import { moves } from "./021-moves.ts";
 import { planSteps } from "./022-plan-steps.ts";
+import { ownership } from "./023-ownership.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
   splits,
   moves,
   planSteps,
+  ownership,
 ];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */

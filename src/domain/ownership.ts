@@ -1,0 +1,43 @@
+import type { Decision } from "./decision.ts";
+
+/**
+ * What can be wrong about who owns what. TWO_OWNERS: two instances work for the same application. NO_OWNER: its owner's instance has no
+ * Application of it that works, or a move has left it without an owner for long. ORPHAN: an Application stands where nobody wants it.
+ * FROZEN: an instance says that all is well and does not look any more.
+ */
+export const OWNERSHIP_RULES = ["TWO_OWNERS", "NO_OWNER", "ORPHAN", "FROZEN"] as const;
+export type OwnershipRule = (typeof OWNERSHIP_RULES)[number];
+
+/** One thing that is wrong, with what it is about. */
+export interface OwnershipFinding {
+  /** The same for as long as the same is wrong. */
+  readonly key: string;
+  readonly rule: OwnershipRule;
+  /** Id of the placement unit, or of the instance. */
+  readonly subject: string;
+  /** Ids of the instances it is about: while one of them cannot be reached, nothing is known of it. */
+  readonly instances: readonly string[];
+  /** For people. */
+  readonly text: string;
+}
+
+export const CLEARED = "CLEARED";
+
+/** Findings that were reported and not cleared since, from the journal's entries of this kind, newest first; sorted by key. */
+export function openFindings(decisions: readonly Pick<Decision, "subject" | "verdict" | "details">[]): readonly OwnershipFinding[] {
+  const newest = new Map<string, OwnershipFinding | undefined>();
+  for (const { subject, verdict, details } of decisions) {
+    const key = String(details["key"]);
+    if (newest.has(key)) continue;
+    const rule = OWNERSHIP_RULES.find((name) => name === verdict);
+    newest.set(
+      key,
+      rule === undefined ? undefined : { key, rule, subject, instances: textsOf(details["instances"]), text: String(details["text"]) },
+    );
+  }
+  return [...newest.values()].flatMap((finding) => finding ?? []).sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}

@@ -1,0 +1,96 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { openFindings } from "../domain/ownership.ts";
+import type { Partition } from "../domain/partition.ts";
+import type { SeenApplication } from "../domain/seen-application.ts";
+import { createSeededRng } from "../runtime/rng.ts";
+import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { aStatus } from "../store/testing/builders.ts";
+import { createWorld, type Seated, soon } from "../store/testing/world.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { createPromMetrics } from "../telemetry/prom-metrics.ts";
+import { createWatchdog, type Watchdog } from "./controller.ts";
+import { aSeen } from "./testing/sightings.ts";
+
+describe("the watchdog", () => {
+  let clock: VirtualClock;
+  let store: MemoryStore;
+  let seated: Seated;
+  let argoName: string;
+  let stands: Map<string, readonly SeenApplication[] | undefined>;
+  let metrics: ReturnType<typeof createPromMetrics>;
+  beforeEach(async () => {
+    clock = createVirtualClock();
+    store = createMemoryStore({ clock });
+    metrics = createPromMetrics({ process: false });
+    const world = createWorld(store);
+    seated = await world.seat();
+    await store.statuses.recordStatuses([aStatus(seated)], soon());
+    ({ argoName } = await world.application(seated.applicationId));
+    stands = new Map();
+  });
+
+  const mine: Partition = { isMine: () => true, onChange: () => () => undefined };
+  const watchdog = (partition = mine): Watchdog =>
+    createWatchdog({
+      ...{ store, partition, clock, rng: createSeededRng("watchdog"), log: silentLog, metrics },
+      applications: { list: async ({ namespace }) => stands.get(namespace) },
+    });
+  const put = async (seen: readonly SeenApplication[] | undefined) => {
+    const instance = await store.fleet.readInstance(seated.instanceId, soon());
+    stands.set(instance?.namespace ?? "", seen);
+  };
+  const standing = () => aSeen({ name: argoName, reconciledAt: clock.now() });
+  const journal = async () => (await store.decisions.list({ kind: "ownership" }, 10, soon())).map(({ verdict, rule }) => [verdict, rule]);
+
+  it("reports within a minute what is wrong, once, and says when it is not any more (P3)", async () => {
+    await put([standing()]);
+    const dog = watchdog();
+    const ended = new AbortController();
+    dog.start(ended.signal);
+    await clock.advance(31_000);
+    expect(await journal()).toEqual([]);
+    await put([]);
+    await clock.advance(60_000);
+    await expect.poll(journal).toEqual([["NO_OWNER", "WATCHDOG"]]);
+    await clock.advance(120_000);
+    expect(await journal()).toHaveLength(1);
+    expect(await metrics.text()).toContain('argosy_watchdog_findings{rule="NO_OWNER"} 1');
+    await put([standing()]);
+    await clock.advance(60_000);
+    await expect.poll(journal).toEqual([
+      ["CLEARED", "NO_OWNER"],
+      ["NO_OWNER", "WATCHDOG"],
+    ]);
+    expect(openFindings(await store.decisions.list({ kind: "ownership" }, 10, soon()))).toEqual([]);
+    expect(await metrics.text()).toContain('argosy_watchdog_findings{rule="NO_OWNER"} 0');
+    await dog.stop();
+  });
+
+  it("goes on after a restart with what was reported, and says nothing while an instance cannot be reached", async () => {
+    await put([]);
+    const first = watchdog();
+    for (let index = 0; index < 2; index += 1) await first.look(soon());
+    expect(await journal()).toEqual([["NO_OWNER", "WATCHDOG"]]);
+    const second = watchdog();
+    await put(undefined);
+    for (let index = 0; index < 3; index += 1) await second.look(soon());
+    await put([]);
+    await second.look(soon());
+    expect(await journal()).toEqual([["NO_OWNER", "WATCHDOG"]]);
+    await put([standing()]);
+    expect(await second.look(soon())).toEqual({ requeueAfterMs: 5_000 });
+    expect(await second.look(soon())).toEqual({ requeueAfterMs: 30_000 });
+    expect(await journal()).toHaveLength(2);
+  });
+
+  it("leaves it to the process whose turn it is", async () => {
+    await put([]);
+    const dog = watchdog({ ...mine, isMine: () => false });
+    const ended = new AbortController();
+    dog.start(ended.signal);
+    await clock.advance(120_000);
+    expect(await journal()).toEqual([]);
+    await dog.stop();
+  });
+});

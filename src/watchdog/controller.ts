@@ -1,0 +1,96 @@
+import type { Clock, Millis } from "../domain/clock.ts";
+import type { InstanceState } from "../domain/instance.ts";
+import { OWNERSHIP_RULES, openFindings } from "../domain/ownership.ts";
+import type { Partition } from "../domain/partition.ts";
+import type { Rng } from "../domain/rng.ts";
+import { createKeyedQueue, type WorkResult } from "../runtime/keyed-queue.ts";
+import type { Store } from "../store/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { entriesOf } from "./decisions.ts";
+import { judge } from "./judge.ts";
+import { type Findings, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
+import type { ApplicationsSeen } from "./port.ts";
+import { resyncOf } from "./resync.ts";
+import { readOwned, readSeen } from "./sightings/controller.ts";
+
+export interface WatchdogDeps {
+  readonly store: Pick<Store, "ownership" | "moves" | "fleet" | "decisions">;
+  readonly applications: ApplicationsSeen;
+  /** By `watchdog`: one process looks. */
+  readonly partition: Partition;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Compares who has to work for what with who does, on all instances, and reports what is wrong. */
+export interface Watchdog {
+  start(signal: AbortSignal): void;
+  stop(): Promise<void>;
+  /** Looks once. */
+  look(signal: AbortSignal): Promise<WorkResult>;
+}
+
+const KEY = "watchdog";
+const LOOK_MS = 30_000;
+/** What one look found is looked for once more this soon: so it is told within a minute of its beginning. */
+const CONFIRM_MS = 5_000;
+const MANY = 100_000;
+/** States in which something may stand in an instance's namespace. */
+const STANDING: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
+
+export function createWatchdog(deps: WatchdogDeps): Watchdog {
+  const { store, applications, partition, clock, rng, log, metrics } = deps;
+  let findings: Findings | undefined;
+  let waitingSince: ReadonlyMap<string, Millis> = new Map();
+  const gauge = metrics.gauge("argosy_watchdog_findings", "What is wrong about who owns what, by rule, as reported and not cleared.", [
+    "rule",
+  ]);
+  const looks = metrics.counter("argosy_watchdog_looks_total", "Looks at who owns what, by whether each instance could be reached.", [
+    "reach",
+  ]);
+  gauge.collect(() => {
+    const open = [...(findings?.known.values() ?? [])].filter(({ isOpen }) => isOpen);
+    return OWNERSHIP_RULES.map((rule) => ({ value: open.filter(({ finding }) => finding.rule === rule).length, labels: { rule } }));
+  });
+
+  const look = async (signal: AbortSignal): Promise<WorkResult> => {
+    findings ??= startFindings(openFindings(await store.decisions.list({ kind: "ownership" }, MANY, signal)));
+    const instances = (await store.fleet.listInstances(signal)).filter(({ state }) => STANDING.includes(state));
+    const seen = await readSeen(applications, instances, signal);
+    const [owned, moves] = [await readOwned(store.ownership, signal), await store.moves.list({ isLive: true }, MANY, signal)];
+    const away = new Set<string>(instances.flatMap(({ id }) => (seen.has(id) ? [] : [id])));
+    const now = clock.now();
+    waitingSince = nextWaiting(waitingSince, [...seen.values()].flat(), now);
+    const resyncMs = resyncOf((await store.fleet.readFleet(signal))?.spec);
+    const found = judge({ now, owned, seen, instances, moves, resyncMs, waitingSince });
+    const { next, opened, cleared, isUnsure } = nextFindings(findings, found, (each) => each.instances.some((id) => away.has(id)));
+    await store.decisions.append(entriesOf({ opened, cleared }, now), signal);
+    for (const { rule, subject, text } of opened) log.error({ rule, subject, finding: text }, "Found something wrong about who owns what");
+    for (const { rule, subject, text } of cleared)
+      log.info({ rule, subject, finding: text }, "What was wrong about who owns what is not any more");
+    findings = next;
+    looks.add(1, { reach: away.size > 0 ? "some" : "all" });
+    return { requeueAfterMs: isUnsure ? CONFIRM_MS : LOOK_MS };
+  };
+
+  const queue = createKeyedQueue({
+    ...{ clock, log, metrics, name: KEY, concurrency: 1, rng: rng.fork(KEY), backoff: { minMs: 1_000, maxMs: CONFIRM_MS } },
+    work: async (_key, signal) => {
+      if (partition.isMine(KEY)) return look(signal);
+      findings = undefined;
+      return { requeueAfterMs: LOOK_MS };
+    },
+  });
+  return {
+    look,
+    start(signal) {
+      signal.addEventListener("abort", () => void queue.stop(), { once: true });
+      queue.start();
+      queue.add(KEY);
+    },
+    stop: queue.stop,
+  };
+}

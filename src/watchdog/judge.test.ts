@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
+import { MOVE_PHASES } from "../domain/move.ts";
+import { judge, type Sighting } from "./judge.ts";
+import { A, aMove, aRow, aSeen, aSighting, B, NOW, UNIT } from "./testing/sightings.ts";
+
+const found = (over: Parameters<typeof aSighting>[0]) => judge(aSighting(over)).map(({ rule, subject, text }) => [rule, subject, text]);
+const paused = aSeen({ isPaused: true });
+const arriving = aSeen({ isArriving: true });
+const longAgo = millis(NOW - 8 * 60_000);
+
+describe("who owns what", () => {
+  it("is in order where each application is worked for by its owner alone", () => {
+    expect(found({})).toEqual([]);
+  });
+
+  it("is in order through a whole move", () => {
+    const moving = { owned: [aRow({ isMoving: true })] };
+    expect(found({ ...moving, moves: [aMove("PREPARE")], onB: [arriving] })).toEqual([]);
+    expect(found({ ...moving, moves: [aMove("REVOKE", 3_000)], onA: [paused], onB: [paused] })).toEqual([]);
+    const owned = [aRow({ owner: B, isMoving: true })];
+    expect(found({ owned, moves: [aMove("VERIFY", 9_000)], onA: [paused], onB: [aSeen()] })).toEqual([]);
+    expect(found({ owned: [aRow({ owner: B })], moves: [aMove("CLEANUP", 9_000)], onA: [paused], onB: [aSeen()] })).toEqual([]);
+    expect(found({ moves: [aMove("ABORT", 9_000)], onB: [arriving] })).toEqual([]);
+  });
+
+  it.each<[string, Parameters<typeof aSighting>[0], readonly string[]]>([
+    ["two instances work for it", { onB: [aSeen()] }, ["TWO_OWNERS", UNIT, "Application web is worked on by one and two"]],
+    [
+      "two work for it in the middle of a move",
+      { moves: [aMove("ACTIVATE", 1_000)], onB: [aSeen()] },
+      ["TWO_OWNERS", UNIT, "Application web is worked on by one and two"],
+    ],
+    ["its Application is gone", { onA: [] }, ["NO_OWNER", UNIT, "Application web is not on its owner one"]],
+    [
+      "it is paused and nothing moves it",
+      { onA: [paused] },
+      ["NO_OWNER", UNIT, "Application web on one is paused, and no move is under way"],
+    ],
+    [
+      "a move hangs between owners",
+      { moves: [aMove("GRANT", 61_000)], onA: [paused] },
+      ["NO_OWNER", UNIT, "move m-1 has left it without an owner for more than 60 s, in GRANT"],
+    ],
+    ["nobody wants it", { owned: [], onA: [], onB: [aSeen()] }, ["ORPHAN", B, "Application web stands on two: no row wants it"]],
+    ["a paused copy stands elsewhere", { onB: [paused] }, ["ORPHAN", B, "Application web stands on two: its owner is one"]],
+    [
+      "a refresh is not taken up",
+      { onA: [aSeen({ awaitsRefresh: true, reconciledAt: longAgo })], waitingSince: new Map([["uid-web", millis(NOW - 60_000)]]) },
+      ["FROZEN", A, "one has not looked at web for a minute since it was asked to"],
+    ],
+    [
+      "it is green and nobody looks",
+      { onA: [aSeen({ reconciledAt: longAgo })] },
+      ["FROZEN", A, "one has looked at none of its Applications for 420 s, and web say that all is well"],
+    ],
+  ])("is wrong where %s", (_what, over, expected) => expect(found(over)).toEqual([expected]));
+
+  it.each<[string, Parameters<typeof aSighting>[0]]>([
+    ["a new application that has not stood yet", { owned: [aRow({ hasStood: false })], onA: [] }],
+    ["one that its user deletes", { owned: [aRow({ isLeaving: true })], onA: [], onB: [paused] }],
+    ["an instance that cannot be reached", { seen: new Map([[B, []]]) }],
+    ["an Application that is going", { owned: [], onA: [], onB: [aSeen({ isDeleting: true })] }],
+    ["a refresh that was asked for a moment ago", { onA: [aSeen({ awaitsRefresh: true })], waitingSince: new Map([["uid-web", NOW]]) }],
+    [
+      "refreshes that follow each other",
+      { onA: [aSeen({ awaitsRefresh: true })], waitingSince: new Map([["uid-web", millis(NOW - 90_000)]]) },
+    ],
+    [
+      "an instance that looks at one of many",
+      { owned: [aRow(), aRow({ argoName: "api" })], onA: [aSeen({ reconciledAt: longAgo }), aSeen({ name: "api" })] },
+    ],
+    ["one that nobody looked at and that says so", { onA: [aSeen({ reconciledAt: longAgo, isGreen: false })] }],
+  ])("is in order for %s", (_what, over) => expect(found(over)).toEqual([]));
+
+  it("has the same findings in whatever order things are read", () => {
+    const rows = ["a", "b", "c"].map((argoName) => aRow({ argoName }));
+    const one = aSighting({ owned: rows, onA: [], onB: rows.map(({ argoName }) => aSeen({ name: argoName, uid: argoName })) });
+    const other: Sighting = { ...one, owned: rows.toReversed(), seen: new Map([...one.seen].toReversed()) };
+    expect(judge(one)).toEqual(judge(other));
+    expect(judge(one)).toHaveLength(6);
+  });
+
+  it("never takes a phase of a move for an owner too few that has just begun", () => {
+    for (const phase of MOVE_PHASES)
+      expect(found({ owned: [aRow({ isMoving: true })], moves: [aMove(phase, 1_000)], onA: [paused] })).toEqual([]);
+  });
+});

@@ -1,0 +1,147 @@
+import type { Millis } from "../domain/clock.ts";
+import type { InstanceId, UnitId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { Move } from "../domain/move.ts";
+import type { OwnershipFinding, OwnershipRule } from "../domain/ownership.ts";
+import type { SeenApplication } from "../domain/seen-application.ts";
+import type { Owned } from "./owned.ts";
+
+export interface Sighting {
+  readonly now: Millis;
+  readonly owned: readonly Owned[];
+  /** Of each instance that could be reached what stands there. */
+  readonly seen: ReadonlyMap<InstanceId, readonly SeenApplication[]>;
+  readonly instances: readonly Pick<Instance, "id" | "name">[];
+  /** Those that have not ended. */
+  readonly moves: readonly Pick<Move, "id" | "unitId" | "from" | "to" | "phase" | "marks">[];
+  /** How long after a look Argo CD looks again by itself, at most, in ms. */
+  readonly resyncMs: number;
+  /** Since when the watchdog has seen each Application wait to be looked at, by uid. */
+  readonly waitingSince: ReadonlyMap<string, Millis>;
+}
+
+/** Nobody owns a unit for a few seconds in a move; what takes this long has hung. In ms. */
+const GAP_LIMIT_MS = 60_000;
+/** A refresh is taken up in a third of a second, and in a second on a busy instance (measured); one that waits this long is not. In ms. */
+const REFRESH_LIMIT_MS = 60_000;
+/** Beside two rounds of looks of its own, for an instance that has just started. In ms. */
+const RESYNC_SLACK_MS = 60_000;
+/** Names that a sentence holds. */
+const NAMED = 3;
+
+interface Place {
+  readonly instance: InstanceId;
+  readonly one: SeenApplication;
+}
+
+/**
+ * What is wrong about who owns what, as rows and instances are at this moment, sorted by key. Rows and instances are not read at one
+ * moment: what is found here is believed when it is found twice (`next-findings.ts`). Of an instance that cannot be reached nothing is said.
+ */
+export function judge(sighting: Sighting): readonly OwnershipFinding[] {
+  const { owned, seen, instances } = sighting;
+  const names = new Map<string, string>(instances.map(({ id, name }) => [id, name]));
+  const nameOf = (id: InstanceId): string => names.get(id) ?? id;
+  const places = Map.groupBy(
+    [...seen].flatMap(([instance, ones]) => ones.map((one): Place => ({ instance, one }))),
+    ({ one }) => one.name,
+  );
+  const rows = new Map(owned.map((row) => [row.argoName, row]));
+  const moving = new Map(sighting.moves.map((move) => [move.unitId, move]));
+  const known = { ...sighting, nameOf, rows, moving, places };
+  const findings = [
+    ...owned.flatMap((row) => ownerFinding(row, known) ?? []),
+    ...[...places.values()].flat().flatMap((place) => orphanFinding(place, known) ?? []),
+    ...[...seen].flatMap(([instance, ones]) => frozenFinding(instance, ones, known) ?? []),
+  ];
+  return findings.sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+interface Known extends Sighting {
+  readonly nameOf: (id: InstanceId) => string;
+  readonly rows: ReadonlyMap<string, Owned>;
+  readonly moving: ReadonlyMap<UnitId, Sighting["moves"][number]>;
+  readonly places: ReadonlyMap<string, readonly Place[]>;
+}
+
+const works = ({ isPaused, isArriving, isDeleting }: SeenApplication): boolean => !isPaused && !isArriving && !isDeleting;
+
+function ownerFinding(row: Owned, known: Known): OwnershipFinding | undefined {
+  const { argoName, unitId, owner, isLeaving, hasStood } = row;
+  const { nameOf, places, moving, seen, now } = known;
+  const all = places.get(argoName) ?? [];
+  const working = all.filter(({ one }) => works(one)).map(({ instance }) => instance);
+  const tell = (rule: OwnershipRule, text: string, instances: readonly InstanceId[] = [owner]) =>
+    finding(rule, { subject: unitId, about: argoName, instances, text });
+  const names = working.map(nameOf).sort().join(" and ");
+  if (working.length > 1) return tell("TWO_OWNERS", `Application ${argoName} is worked on by ${names}`, working);
+  const move = moving.get(unitId);
+  if (move !== undefined) {
+    const since = ownerlessSince(move);
+    if (since === undefined || now - since <= GAP_LIMIT_MS) return undefined;
+    const seconds = Math.floor(GAP_LIMIT_MS / 1000);
+    const text = `move ${move.id} has left it without an owner for more than ${seconds} s, in ${move.phase}`;
+    return finding("NO_OWNER", { subject: unitId, about: move.id, instances: [], text });
+  }
+  if (isLeaving || !hasStood || row.isMoving || !seen.has(owner)) return undefined;
+  const own = all.find(({ instance }) => instance === owner)?.one;
+  if (own === undefined) return tell("NO_OWNER", `Application ${argoName} is not on its owner ${nameOf(owner)}`);
+  return own.isPaused ? tell("NO_OWNER", `Application ${argoName} on ${nameOf(owner)} is paused, and no move is under way`) : undefined;
+}
+
+/** Since when nobody has been allowed to write for a unit; `undefined`: somebody is. */
+function ownerlessSince({ phase, marks }: Sighting["moves"][number]): Millis | undefined {
+  if (!["REVOKE", "COMMIT", "GRANT", "ACTIVATE"].includes(phase)) return undefined;
+  return marks.findLast((mark) => mark.phase === "REVOKE")?.at;
+}
+
+function orphanFinding({ instance, one }: Place, { rows, moving, nameOf, places }: Known): OwnershipFinding | undefined {
+  const { name, isDeleting } = one;
+  const row = rows.get(name);
+  if (isDeleting || row?.owner === instance || row?.isLeaving === true) return undefined;
+  const move = row === undefined ? undefined : moving.get(row.unitId);
+  if (move !== undefined && [move.from, move.to].includes(instance)) return undefined;
+  // Told of as a second owner already, which is worse.
+  if (row !== undefined && (places.get(name) ?? []).filter((place) => works(place.one)).length > 1) return undefined;
+  const why = row === undefined ? "no row wants it" : `its owner is ${nameOf(row.owner)}`;
+  return finding("ORPHAN", {
+    subject: instance,
+    about: name,
+    instances: [instance],
+    text: `Application ${name} stands on ${nameOf(instance)}: ${why}`,
+  });
+}
+
+function frozenFinding(instance: InstanceId, ones: readonly SeenApplication[], known: Known): OwnershipFinding | undefined {
+  const { rows, now, resyncMs, nameOf } = known;
+  const own = ones.filter((one) => works(one) && rows.get(one.name)?.owner === instance);
+  const stuck = own.filter((one) => isStuck(one, known));
+  const tell = (text: string) =>
+    finding("FROZEN", { subject: instance, about: "", instances: [instance], text: `${nameOf(instance)} ${text}` });
+  if (stuck.length > 0) return tell(`has not looked at ${namesOf(stuck)} for a minute since it was asked to`);
+  const looked = own.flatMap(({ reconciledAt }) => reconciledAt ?? []);
+  const limit = 2 * resyncMs + RESYNC_SLACK_MS;
+  if (looked.length === 0 || now - Math.max(...looked) <= limit) return undefined;
+  const green = own.filter(({ isGreen }) => isGreen);
+  return green.length === 0
+    ? undefined
+    : tell(`has looked at none of its Applications for ${limit / 1000} s, and ${namesOf(green)} say that all is well`);
+}
+
+function isStuck({ uid, awaitsRefresh, reconciledAt }: SeenApplication, { waitingSince, now }: Sighting): boolean {
+  const since = waitingSince.get(uid);
+  return awaitsRefresh && since !== undefined && now - since >= REFRESH_LIMIT_MS && (reconciledAt ?? 0) < since;
+}
+
+function namesOf(ones: readonly SeenApplication[]): string {
+  const names = ones.map(({ name }) => name).sort();
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
+  return `${names.slice(0, NAMED).join(", ")}${more}`;
+}
+
+function finding(
+  rule: OwnershipRule,
+  { subject, about, instances, text }: Pick<OwnershipFinding, "subject" | "instances" | "text"> & { readonly about: string },
+): OwnershipFinding {
+  return { key: `${rule} ${subject} ${about}`.trim(), rule, subject, instances: [...instances].sort(), text };
+}

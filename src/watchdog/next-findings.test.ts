@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
+import { type OwnershipFinding, openFindings } from "../domain/ownership.ts";
+import { clearedDecision, foundDecision } from "./decisions.ts";
+import { type Findings, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
+
+const finding = (key: string): OwnershipFinding => ({ key, rule: "ORPHAN", subject: "u", instances: ["i"], text: key });
+const [X, Y] = [finding("x"), finding("y")];
+
+/** Looks one after the other; what was opened and cleared at each, as `+x` and `-x`. */
+function looks(found: readonly (readonly OwnershipFinding[])[], start: Findings = startFindings([])): readonly string[] {
+  let findings = start;
+  return found.map((each) => {
+    const { next, opened, cleared } = nextFindings(findings, each);
+    findings = next;
+    return [...opened.map(({ key }) => `+${key}`), ...cleared.map(({ key }) => `-${key}`)].join(" ");
+  });
+}
+
+it("reports what two looks in a row have found, once, and clears what two in a row have not", () => {
+  expect(looks([[X], [X, Y], [X, Y], [X], [], [], []])).toEqual(["", "+x", "+y", "", "-y", "-x", ""]);
+});
+
+it("does not flap: what comes and goes from look to look is not reported, nor cleared", () => {
+  expect(looks([[X], [], [X], [], [X]])).toEqual(["", "", "", "", ""]);
+  expect(looks([[X], [X], [], [X], [], [X]])).toEqual(["", "+x", "", "", "", ""]);
+});
+
+it("knows after a restart what was reported, from the journal alone", () => {
+  const journal = [foundDecision(X, millis(3)), clearedDecision(Y, millis(2)), foundDecision(Y, millis(1)), clearedDecision(X, millis(0))];
+  expect(openFindings(journal)).toEqual([X]);
+  expect(looks([[X, Y], [Y], []], startFindings(openFindings(journal)))).toEqual(["", "+y", "-x"]);
+});
+
+it("keeps what is about an instance that cannot be looked at, and is unsure of what only one look says", () => {
+  const blind = nextFindings(startFindings([X]), [], () => true);
+  expect(blind).toMatchObject({ opened: [], cleared: [], isUnsure: false });
+  expect(nextFindings(blind.next, []).isUnsure).toBe(true);
+  expect(nextFindings(startFindings([]), [X]).isUnsure).toBe(true);
+  expect(nextFindings(startFindings([X]), [X]).isUnsure).toBe(false);
+});
+
+it("counts a refresh's age from the first look that saw it, anew after one that did not", () => {
+  const waits = (awaitsRefresh: boolean) => [{ uid: "a", awaitsRefresh }];
+  const first = nextWaiting(new Map(), waits(true), millis(1));
+  expect([...nextWaiting(first, waits(true), millis(2))]).toEqual([["a", 1]]);
+  expect([...nextWaiting(nextWaiting(first, waits(false), millis(2)), waits(true), millis(3))]).toEqual([["a", 3]]);
+});

@@ -1,0 +1,36 @@
+import type { InstanceId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { SeenApplication } from "../../domain/seen-application.ts";
+import type { OwnedApplication, OwnershipStore } from "../../store/ownership/port.ts";
+import type { ApplicationsSeen } from "../port.ts";
+
+const PAGE = 5_000;
+
+/** Who has to work for what, in bounded pages. */
+export async function readOwned(store: OwnershipStore, signal: AbortSignal): Promise<readonly OwnedApplication[]> {
+  const all: OwnedApplication[] = [];
+  for (let after = ""; ; after = all.at(-1)?.id ?? "") {
+    const page = await store.listOwned({ after, limit: PAGE }, signal);
+    all.push(...page);
+    if (page.length < PAGE) return all;
+  }
+}
+
+/** What stands on each instance that can be reached: clusters beside each other, so that a silent one holds up no other, their instances in turn. */
+export async function readSeen(
+  applications: ApplicationsSeen,
+  instances: readonly Instance[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<InstanceId, readonly SeenApplication[]>> {
+  const seen = new Map<InstanceId, readonly SeenApplication[]>();
+  const readAll = async (some: readonly Instance[]): Promise<void> => {
+    for (const instance of some) {
+      const found = await applications.list(instance, signal);
+      // Its other instances cannot be reached either, and each would take as long to say so.
+      if (found === undefined) return;
+      seen.set(instance.id, found);
+    }
+  };
+  await Promise.all([...Map.groupBy(instances, ({ engineCluster }) => engineCluster).values()].map(readAll));
+  return seen;
+}
