@@ -135,6 +135,7 @@ describe("emptying an instance from the command line", () => {
     const namespace = await deployOne(served, fleet);
     expect(await drain("--no-wait")).toMatchObject({ code: 0, out: expect.stringContaining("has 1 left: the rest goes on by itself") });
     const first = await onlyMove();
+    expect((await runAs("operator", "moves", "-o", "wide")).out.split("\n")[1]).toMatch(/WAITING.*anna\s+drain\s+FORCED\s+\S+/);
     await runAs("operator", "move", "abort", first);
     const { body } = await served.call("GET", "/v1/instances/standard-1/drain", { role: "viewer" });
     expect(body).toMatchObject({ instance: "standard-1", units: 1, moved: 17, refused: 1, budget: 8 });

@@ -44,6 +44,9 @@ export const moves: readonly Column<MoveView>[] = [
   { title: "GAP", value: (row) => seconds(row.gapMs) },
   { title: "TOOK", value: (row) => seconds(row.tookMs) },
   { title: "BY", value: (row) => row.actor },
+  { title: "KIND", value: (row) => row.kind, isWide: true },
+  { title: "REASON", value: (row) => row.reason, isWide: true },
+  { title: "PLAN", value: (row) => row.plan, isWide: true },
   { title: "MESSAGE", value: (row) => row.message },
 ];
 

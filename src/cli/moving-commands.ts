@@ -38,7 +38,7 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
       terminal.write(text);
       if (!isDone) terminal.setExitCode(1);
     });
-  remote(program.command("moves"), ["table", "json", "yaml"])
+  remote(program.command("moves"), ["table", "wide", "json", "yaml"])
     .description("live moves, newest first")
     .option("--live", "only those that have not ended")
     .action(async (options: RemoteOptions & { readonly live?: boolean }) => {

@@ -7,6 +7,7 @@ import type { MoveId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { MOVE_KINDS, MOVE_PHASES, type Move } from "../../domain/move.ts";
 import { gapMs, tookMs } from "../../domain/move-times.ts";
+import { MOVE_REASONS } from "../../domain/plan.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import { findInstance, findWorkspace } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
@@ -25,6 +26,8 @@ const moveView = z
     phase: z.enum(MOVE_PHASES),
     since: time.describe("when the phase began"),
     kind: z.enum(MOVE_KINDS),
+    reason: z.enum(MOVE_REASONS),
+    plan: z.string().nullable().describe("the plan it is a step of"),
     actor: z.string(),
     createdAt: time,
     endedAt: time.nullable(),
@@ -150,9 +153,9 @@ const show = async (deps: ApiDeps, move: Move): Promise<MoveView> => viewOf(deps
 async function viewOf({ store, clock }: ApiDeps, move: Move, instances: readonly Instance[]): Promise<MoveView> {
   const nameOf = (id: string): string => instances.find((instance) => instance.id === id)?.name ?? id;
   const unit = await store.placements.readUnit(move.unitId, deadline());
-  const { id, phase, kind, actor, message, marks } = move;
+  const { id, phase, kind, reason, plan = null, actor, message, marks } = move;
   return {
-    ...{ id, phase, kind, actor, message, unit: move.unitId, workspace: unit?.workspace.namespace ?? null },
+    ...{ id, phase, kind, reason, plan, actor, message, unit: move.unitId, workspace: unit?.workspace.namespace ?? null },
     ...{ from: nameOf(move.from), to: nameOf(move.to), since: rfc3339(move.phaseSince), createdAt: rfc3339(move.createdAt) },
     endedAt: move.endedAt === undefined ? null : rfc3339(move.endedAt),
     gapMs: gapMs(move, clock.now()) ?? null,

@@ -7,7 +7,7 @@ import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { homelessSteps, leaving } from "../plan/carried.ts";
 import { drainDecision, drainReason, whyNotDrain } from "../plan/drain.ts";
-import { proposalOf, standingOf } from "../plan/stored-plan.ts";
+import { interruptedOf, proposalOf, standingOf } from "../plan/stored-plan.ts";
 import type { PlanningDesk } from "../planning/controller.ts";
 
 export interface DrainingDeps {
@@ -26,7 +26,7 @@ export interface DrainingDesk {
    * `RefusedError` for one that serves nobody.
    */
   begin(instance: Instance, said: { readonly actor: string; readonly reason: string }, signal: AbortSignal): Promise<void>;
-  /** Plans anew what has not left a DRAINING instance yet and is not about to, and carries that out. */
+  /** Ends what was interrupted, plans anew what has not left a DRAINING instance yet and is not about to, and carries that out. */
   carryOn(instance: Instance, actor: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -42,9 +42,11 @@ export function createDrainingDesk({ store: { plans, fleet }, planning, clock, l
   ];
 
   const carryOn: DrainingDesk["carryOn"] = async (instance, actor, signal) => {
+    const known = await plans.list({ class: instance.class }, PLANS_LOOKED_AT, signal);
+    for (const { id } of interruptedOf(known, instance, clock.now())) await planning.apply(id, { actor, only: instance.id }, signal);
     const fresh = await draft(instance, actor, signal);
     if (left(fresh, instance.id).length === 0) return;
-    const standing = standingOf(await plans.list({ class: instance.class }, PLANS_LOOKED_AT, signal), fresh);
+    const standing = standingOf(known, fresh);
     if (standing === undefined) await plans.record(fresh, proposalOf(fresh), signal);
     const { id } = standing ?? fresh;
     const steps = await planning.apply(id, { actor, only: instance.id }, signal);

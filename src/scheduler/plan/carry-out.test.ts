@@ -8,7 +8,7 @@ import { HOUR_MS, NOON } from "../testing/snapshots.ts";
 import type { PlanningFacts } from "./assemble.ts";
 import { kindOf, openCarryingOut } from "./carry-out.ts";
 
-const [A, B] = [aRow("a"), aRow("b")];
+const [A, B, C] = [aRow("a"), aRow("b"), aRow("c")];
 const X = aUnitRow("x", "a", 100);
 const move = (over: Partial<PlannedMove> = {}): PlannedMove => ({
   unit: X.unit.id,
@@ -28,6 +28,10 @@ describe("a step of a plan, looked at again", () => {
     expect(judge(aFacts([A, B], [X]))).toEqual({
       ...{ kind: "go", from: A.id, ceiling: loadVector(() => 900), isLive: false, source: "ACTIVE" },
     });
+  });
+
+  it("has been made where the unit is there already, whoever made it", () => {
+    expect(judge(aFacts([A, B], [{ ...X, unit: { ...X.unit, owner: B.id, epoch: 9 } }]))).toEqual({ kind: "there" });
   });
 
   it("takes a live move while something of the unit is deployed", () => {
@@ -54,7 +58,7 @@ describe("a step of a plan, looked at again", () => {
       aFacts([A, B], [X, ...unitRows("a", 9, 100).map((row) => ({ ...row, movingTo: B.id }))]),
       "b: it would be at 100 % in applications, the bound was 90 %",
     ],
-    ["the unit lives elsewhere", aFacts([A, B], [{ ...X, unit: { ...X.unit, owner: B.id } }]), "it lives on b by now"],
+    ["the unit lives elsewhere", aFacts([A, B, C], [{ ...X, unit: { ...X.unit, owner: C.id } }]), "it lives on c by now"],
     ["the target is gone", aFacts([A], [X]), "the instance it should go to is gone"],
     ["the target was cordoned", aFacts([A, aRow("b", { state: "CORDONED" })], [X]), "b: it is CORDONED"],
     ["the target filled up", aFacts([A, B], [X, ...unitRows("b", 9, 100)]), "b: it would be at 100 % in applications, the bound was 90 %"],

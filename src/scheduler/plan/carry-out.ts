@@ -26,6 +26,8 @@ export type StepVerdict =
       readonly isLive: boolean;
       readonly source: InstanceState | undefined;
     }
+  /** It is where it should go: somebody made the step, and may not have heard that it was made. */
+  | { readonly kind: "there" }
   | { readonly kind: "dropped"; readonly why: string };
 
 export interface CarryingOut {
@@ -59,6 +61,7 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
   return {
     judge(move) {
       const unit = units.get(move.unit);
+      if (unit !== undefined && unit.owner === move.to) return { kind: "there" };
       const target = heldOf(move.to);
       const rows = { at, unit, wish: wishOf(unit), target, hardLimit, isFrozen: snapshot.freeze !== undefined };
       const dropped = whyDropped(move, rows);

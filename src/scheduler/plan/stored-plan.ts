@@ -1,6 +1,7 @@
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { PlanId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
 import type { PlanGoal, StoredPlan } from "../../domain/plan.ts";
 import type { MadePlan } from "./make-plan.ts";
 
@@ -46,6 +47,18 @@ export function standingOf(known: readonly StoredPlan[], fresh: StoredPlan): Sto
   const { goal, subject, createdAt } = fresh;
   const same = known.filter((plan) => plan.goal === goal && plan.subject === subject && plan.expiresAt > createdAt);
   return same.find(({ moves }) => textOf(moves) === textOf(fresh.moves));
+}
+
+/** Plans to empty an instance, of those that were made since it is emptied, that nobody has carried out to their end. */
+export function interruptedOf(
+  known: readonly StoredPlan[],
+  { name, stateSince }: Pick<Instance, "name" | "stateSince">,
+  at: Millis,
+): readonly StoredPlan[] {
+  return known.filter((plan) => {
+    const isOwn = plan.goal === "drain" && plan.subject === name && plan.createdAt >= stateSince;
+    return isOwn && plan.appliedAt === undefined && plan.expiresAt > at;
+  });
 }
 
 function textOf(moves: StoredPlan["moves"]): string {

@@ -56,6 +56,7 @@ export function createPlanningDesk({ store: { plans, moves }, moving, clock, ids
     const fresh = stepOf(move, plan);
     const left = (why: string): CarriedStep => ({ ...fresh, why });
     if (verdict.kind === "dropped") return left(verdict.why);
+    if (verdict.kind === "there") return { ...fresh, outcome: "moved" };
     const { unit: unitId, to, epoch, reason } = move;
     const { from, ceiling, source } = verdict;
     const decision = moveDecision(plan, move, { at: clock.now(), actor });

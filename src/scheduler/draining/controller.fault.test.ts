@@ -1,0 +1,95 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Instance } from "../../domain/instance.ts";
+import { createMoveDesk } from "../../mover/desk/controller.ts";
+import { createFaultPoints, FAULT_MODES, type FaultPoints } from "../../reconciler/testing/faults.ts";
+import { createCountingIds } from "../../runtime/ids.ts";
+import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
+import { anObject } from "../../store/testing/builders.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import { createPlanningDesk } from "../planning/controller.ts";
+import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
+import { createDrainingDesk, type DrainingDesk } from "./controller.ts";
+
+const never = new AbortController().signal;
+const CALLS = new Set([
+  ...["readFacts", "record", "read", "list", "listSteps", "recordApplied", "commitMove", "changeInstance"],
+  ...["request", "readUnit", "readInstance"],
+]);
+const DEPLOYED = 3;
+
+describe("emptying an instance", () => {
+  let clock: VirtualClock;
+  let store: MemoryStore;
+  let fleet: PlannedFleet;
+  const ids = createCountingIds();
+  beforeEach(begin);
+
+  async function begin(): Promise<void> {
+    clock = createVirtualClock();
+    store = createMemoryStore({ clock });
+    fleet = await plannedFleet(store, clock);
+    for (const unit of [...fleet.units.values()].slice(0, DEPLOYED)) {
+      const { epoch } = (await store.placements.readUnit(unit, never))!.unit;
+      const [subject] = await store.moves.listApplications(unit, never);
+      await store.shards.acknowledge([anObject({ instanceId: fleet.full.id, subject: subject!, epoch })], never);
+    }
+  }
+
+  const desk = (points?: FaultPoints): DrainingDesk => {
+    const wrap = <T extends object>(port: T): T => points?.wrap(port) ?? port;
+    const { plans, moves, shards, fleet: instances } = store;
+    const parts = {
+      store: { plans: wrap(plans), moves: wrap(moves), shards: wrap(shards), fleet: wrap(instances) },
+      clock,
+      ids,
+      log: silentLog,
+    };
+    const planning = createPlanningDesk({ ...parts, moving: createMoveDesk(parts) });
+    return createDrainingDesk({ ...parts, planning });
+  };
+  const row = async (): Promise<Instance> => (await store.fleet.readInstance(fleet.full.id, never))!;
+
+  /** Everything is moved or has one live move, and all of it is told. */
+  async function expectCarriedOut(): Promise<void> {
+    const { name, state, stateSince } = await row();
+    expect(state).toBe("DRAINING");
+    const moves = await store.moves.list({}, 100, never);
+    expect(moves.map(({ unitId }) => unitId).sort()).toEqual([...fleet.units.values()].slice(0, DEPLOYED).sort());
+    const steps = await store.plans.listSteps({ drained: name, since: stateSince }, never);
+    expect(steps.map(({ unit }) => unit)).toEqual([...fleet.units.values()].sort());
+    const outcomes = Map.groupBy(steps, ({ outcome }) => outcome);
+    expect([outcomes.get("asked")?.length, outcomes.get("moved")?.length, outcomes.get("dropped")]).toEqual([
+      DEPLOYED,
+      18 - DEPLOYED,
+      undefined,
+    ]);
+    expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(DEPLOYED);
+  }
+
+  it("is carried out once whoever asks, and again changes nothing", async () => {
+    for (let count = 0; count < 3; count += 1) await desk().begin(await row(), { actor: "otto", reason: "test" }, never);
+    await expectCarriedOut();
+    expect(await store.plans.list({}, 100, never)).toHaveLength(1);
+  });
+
+  it.each(FAULT_MODES)("comes to the same when any call %s, and somebody asks again", async (mode) => {
+    const broke = new Set<string>();
+    for (let index = 0; ; index += 1) {
+      await begin();
+      const points = createFaultPoints(CALLS);
+      const first = desk(points);
+      points.arm(index, mode);
+      await first.begin(await row(), { actor: "otto", reason: "test" }, never).catch(() => undefined);
+      const name = points.broke();
+      if ((await row()).state === "DRAINING") await desk().carryOn(await row(), "scheduler", never);
+      else await desk().begin(await row(), { actor: "otto", reason: "test" }, never);
+      await expectCarriedOut().catch((error: unknown) => {
+        throw new Error(`call ${index}, ${name}`, { cause: error });
+      });
+      if (name === undefined) break;
+      broke.add(name);
+    }
+    expect([...broke].sort()).toEqual([...CALLS].sort());
+  });
+});
