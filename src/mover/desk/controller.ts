@@ -3,6 +3,7 @@ import { GoneError, RefusedError } from "../../domain/errors.ts";
 import type { Ids, MoveId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { Move, MoveKind } from "../../domain/move.ts";
+import { GIVEN_UP_BY } from "../../domain/move-messages.ts";
 import { PHASES } from "../../domain/move-phases.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import type { MoveWish } from "../../store/move/port.ts";
@@ -90,7 +91,7 @@ export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
     },
     async abort(id, actor, signal) {
       const move = await read(id, signal);
-      const text = `given up by ${actor}`;
+      const text = `${GIVEN_UP_BY}${actor}`;
       const decision = abortDecision({ ...move, actor }, clock.now(), { code: "COMMAND", text });
       if (await moves.abort(id, { message: text, decision }, signal)) return read(id, signal);
       const { phase } = await read(id, signal);

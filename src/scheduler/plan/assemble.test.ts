@@ -34,6 +34,17 @@ describe("a snapshot made of rows", () => {
     expect(outcomes).toEqual(["done", "done", "done", "done"]);
   });
 
+  it("knows of moves that were given up, among those that were made", () => {
+    const move = {
+      unit: "u" as UnitId,
+      from: "i-a" as InstanceId,
+      to: "i-b" as InstanceId,
+      reason: "SHED",
+      at: millis(NOON - 20),
+    } as const;
+    expect(snapshotOf({ moves: [move], failures: [millis(NOON - 10), millis(NOON - 30)] }).outcomes).toEqual(["failed", "done", "failed"]);
+  });
+
   it.each(STATES)("asks an instance that is %s for a report: %s", (state, isMeasured) => {
     const row = aRow("a", { state });
     const facts = aFacts([row], [aUnitRow("u", "a", 7)]);

@@ -60,6 +60,8 @@ export interface PlanningFacts {
     readonly reason: MoveReason;
     readonly at: Millis;
   }[];
+  /** When live moves were given up, by no person. */
+  readonly failures: readonly Millis[];
 }
 
 const HOUR_MS = 3_600_000;
@@ -79,10 +81,18 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
     recentMoves: facts.moves
       .filter((move) => move.reason !== "FORCED" && at - move.at < HOUR_MS)
       .map(({ unit, from, to }) => ({ unit, from, to })),
-    // A move without a hand-over is made in one step or not at all: those that are known ended well.
-    outcomes: facts.moves.map(() => "done" as const),
+    outcomes: outcomesOf(facts),
     freeze: freezeAt(facts.freezes, at),
   };
+}
+
+/** How moves ended, newest first. One that was given up changed no owner, and is not among those that were made. */
+function outcomesOf({ moves, failures }: Pick<PlanningFacts, "moves" | "failures">): PlanSnapshot["outcomes"] {
+  const ends = [
+    ...failures.map((at) => ({ at, outcome: "failed" as const })),
+    ...moves.map(({ at }) => ({ at, outcome: "done" as const })),
+  ];
+  return ends.toSorted((a, b) => b.at - a.at).map(({ outcome }) => outcome);
 }
 
 /** What each instance that should report last did. */

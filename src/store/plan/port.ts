@@ -48,6 +48,8 @@ export interface PlanFacts {
   readonly state: ClassLoadState;
   /** Moves of the class since a moment, newest first. */
   readonly moves: readonly DoneMove[];
+  /** When live moves of the class were given up since then that had begun, and by no person; newest first. */
+  readonly failures: readonly Millis[];
 }
 
 /** One step of a plan, to be made if the rows still are as the plan saw them. */

@@ -1,9 +1,9 @@
 import type { MoveId, UnitId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
 import type { Move, MovePhase } from "../../../domain/move.ts";
+import { TARGET_LEFT } from "../../../domain/move-messages.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
-import { TARGET_LEFT } from "../../move/messages.ts";
 import type { MoveAdvance, MoveBeginning, MoveRequest, MoveStore, MoveWish } from "../../move/port.ts";
 import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
 import { applicationsOf, objectKey, putUnit } from "./applications.ts";

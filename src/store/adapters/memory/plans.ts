@@ -1,6 +1,8 @@
+import type { Millis } from "../../../domain/clock.ts";
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
 import type { InstanceId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
+import { GIVEN_UP_BY } from "../../../domain/move-messages.ts";
 import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
@@ -70,7 +72,16 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
       .filter((move) => move.class === className && move.at >= movesSince)
       .map(({ unit, from, to, reason, at }) => ({ unit, from, to, reason, at }))
       .toReversed(),
+    failures: failuresOf(tables, className, movesSince),
   };
+}
+
+function failuresOf(tables: Tables, className: string, since: number): readonly Millis[] {
+  const failed = [...tables.moves.values()].filter(({ unitId, phase, toEpoch, message }) => {
+    const isOwn = tables.units.get(unitId)?.unit.class === className;
+    return isOwn && phase === "ABORTED" && toEpoch > 0 && !message.startsWith(GIVEN_UP_BY);
+  });
+  return failed.flatMap(({ endedAt }) => (endedAt !== undefined && endedAt >= since ? [endedAt] : [])).sort((a, b) => b - a);
 }
 
 function unitFacts(tables: Tables, row: UnitRow): UnitFacts {

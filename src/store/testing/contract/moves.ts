@@ -247,6 +247,27 @@ export function describeMoves(world: () => World): void {
     });
   });
 
+  describe("moves that were given up", () => {
+    it("count as failures of their class if they had begun and no person gave them up", async () => {
+      const { store, seat, addInstance } = world();
+      const failures = async () => (await store.plans.readFacts(CLASS, millis(0), soon())).failures;
+      const end = async (id: MoveId, message: string) => {
+        await store.moves.abort(id, { message, decision: aDecision() }, soon());
+        await store.moves.advance(id, { from: "ABORT", to: "ABORTED", message }, soon());
+      };
+      await end((await begun("one")).id, "the target was not ready");
+      const [at, ...more] = await failures();
+      expect([at, more]).toEqual([(await read((await store.moves.list({}, 1, soon()))[0]!.id))?.endedAt, []]);
+      await end((await begun("two")).id, "given up by otto");
+      const seated = await seat({ namespace: "three" });
+      const wish = wishOf(seated, (await addInstance()).id);
+      await store.moves.request(wish, soon());
+      await store.moves.abort(wish.id, { message: "it waited", decision: aDecision() }, soon());
+      expect(await failures()).toEqual([at]);
+      expect((await store.plans.readFacts(CLASS, millis((at ?? 0) + 1), soon())).failures).toEqual([]);
+    });
+  });
+
   describe("the commit of a move", () => {
     it("gives the unit to the target under the move's epoch, and what is wanted with it, in one", async () => {
       const { store, unit, hintsOf, acknowledgeUnit } = world();

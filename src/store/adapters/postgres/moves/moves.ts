@@ -1,8 +1,8 @@
 import type { Clock, Millis } from "../../../../domain/clock.ts";
 import type { ApplicationId, MoveId, UnitId } from "../../../../domain/ids.ts";
 import type { MovePhase } from "../../../../domain/move.ts";
+import { TARGET_LEFT } from "../../../../domain/move-messages.ts";
 import { PHASES } from "../../../../domain/move-phases.ts";
-import { TARGET_LEFT } from "../../../move/messages.ts";
 import type { MoveAdvance, MoveBeginning, MoveStore } from "../../../move/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { instant, text, texts } from "../sql-values.ts";

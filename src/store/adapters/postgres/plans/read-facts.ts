@@ -1,5 +1,6 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
+import { GIVEN_UP_BY } from "../../../../domain/move-messages.ts";
 import type { MoveReason } from "../../../../domain/plan.ts";
 import type { DoneMove, PlanFacts, UnitFacts } from "../../../plan/port.ts";
 import type { Database, Statement } from "../database.ts";
@@ -61,6 +62,15 @@ const MOVES: Statement = {
   text: `select unit, from_instance, to_instance, reason, at from unit_move where class = $1 and at >= $2 order by epoch desc`,
 };
 
+/** Those that a person gave up say nothing of instances. */
+const FAILURES: Statement = {
+  name: "list_failed_moves",
+  text: `
+select m.ended_at as at from move m join placement_unit u on u.id = m.unit
+ where u.class = $1 and m.ended_at >= $2 and m.phase = 'ABORTED' and m.to_epoch is not null and not starts_with(m.message, $3)
+ order by m.ended_at desc, m.id desc`,
+};
+
 type PlanUnitRow = UnitRow &
   DirectiveRow &
   KnownRow & {
@@ -92,7 +102,9 @@ export function readFacts(database: Database, className: string, movesSince: Mil
       const freezes = (await run<FreezeRow>(FREEZES, [])).map(freezeOf);
       const state = stateOf(await run(READ_CLASS_LOAD, [className]));
       const moves = (await run<MoveRow>(MOVES, [className, instant(movesSince)])).map(moveOf);
-      return { class: className, floor: declared?.floor ?? undefined, instances, units, instanceLoads, freezes, state, moves };
+      const failed = await run<{ readonly at: Millis }>(FAILURES, [className, instant(movesSince), GIVEN_UP_BY]);
+      const failures = failed.map(({ at }) => at);
+      return { class: className, floor: declared?.floor ?? undefined, instances, units, instanceLoads, freezes, state, moves, failures };
     },
     signal,
   );
