@@ -13,6 +13,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import { createLook } from "./look/controller.ts";
 import { createMoveMeter } from "./meter/controller.ts";
 import { type Budgets, DEFAULT_BUDGETS, mostAtOnce, nextStarts } from "./next-starts.ts";
+import type { nextStep } from "./next-step.ts";
 import type { ManagedCluster, SightSource } from "./port.ts";
 import { createProbe } from "./probe/controller.ts";
 import { fenceTimeMs } from "./proof.ts";
@@ -31,6 +32,8 @@ export interface MoverDeps {
   readonly isSingleServer: boolean;
   /** How many may be under way at once; the defaults where it is not given. */
   readonly budgets?: Budgets;
+  /** What steps are decided by; the simulation shows with broken ones that its checkers see it. Default: `nextStep`. */
+  readonly decide?: typeof nextStep;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;

@@ -1,3 +1,4 @@
+import type { MovePhase } from "../domain/move.ts";
 import type { JsonMap } from "../runtime/kube/testing/json.ts";
 
 /** One thing that happened, as somebody who sees everything would write it down. */
@@ -26,6 +27,16 @@ export type Happening =
       readonly taken: boolean;
     }
   | { readonly kind: "placed"; readonly unit: string; readonly instance: string; readonly epoch: number; readonly namespace: string }
+  /** A live move has gone into a phase. `epoch`: its own, 0 while it waits. */
+  | {
+      readonly kind: "move";
+      readonly id: string;
+      readonly unit: string;
+      readonly from: string;
+      readonly to: string;
+      readonly phase: MovePhase;
+      readonly epoch: number;
+    }
   | {
       readonly kind: "user";
       readonly act: "create" | "edit" | "delete" | "delete-namespace";
@@ -64,6 +75,8 @@ export interface Photograph {
   }[];
   readonly registers: readonly { readonly namespace: string; readonly subjects: readonly string[]; readonly epoch: number }[];
   readonly objects: readonly { readonly namespace: string; readonly name: string; readonly content: string; readonly tracking: string }[];
+  /** Moves that have not ended. */
+  readonly moves: readonly { readonly id: string; readonly phase: MovePhase; readonly message: string }[];
 }
 
 export interface StandingDeployment {

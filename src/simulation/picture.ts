@@ -1,5 +1,6 @@
 import type { Photograph } from "./history.ts";
 import type { Outcome } from "./run.ts";
+import { movesOf } from "./summary.ts";
 
 /** Longest bar, in characters. */
 const WIDTH = 40;
@@ -15,6 +16,7 @@ export function drawOutcome(outcome: Outcome): string {
   return [
     `${scenario}, seed ${seed}: ${seconds(simulatedMs).trim()} simulated in ${events} events, trace ${traceHash.slice(0, 16)}`,
     ...troubles,
+    ...(movesOf(history).length > 0 ? [`  moves: ${movesOf(history).join(", ")}`] : []),
     ...(faults > 0 ? [`  ${faults} calls lost, refused or late`] : []),
     "",
     ...drawFleet(last),

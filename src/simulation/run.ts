@@ -7,6 +7,7 @@ import { quietAtRest } from "./checkers/rest.ts";
 import { disagreements } from "./checkers/settled.ts";
 import type { Breaker } from "./fleet/argosy.ts";
 import { type Fleet, startFleet } from "./fleet/fleet.ts";
+import { createMovers } from "./fleet/movers.ts";
 import { photograph } from "./fleet/photograph.ts";
 import { planTroubles } from "./fleet/troubles.ts";
 import { createUsers } from "./fleet/users.ts";
@@ -54,12 +55,14 @@ export async function runSeed(options: RunOptions): Promise<Outcome> {
   const world = createWorld(`${scenario.name} ${seed}`, history);
   const failpoints = createFailpoints(world.rng.fork("faults"), named);
   const network = createNetwork(world, failpoints);
-  const fleet = await startFleet({ world, network, members: scenario.members, instances: scenario.instances, breaker });
+  const { members, instances, servers } = scenario;
+  const fleet = await startFleet({ world, network, members, instances, servers, breaker });
   await world.run(START_MS);
   const { faults } = scenario;
   // Argosy's calls alone: what Argo CD does about its own lost calls is its own business, and some of it leaves things behind.
   if (faults !== undefined) failpoints.setRates({ ...faults, whose: "argosy-", longestDelayMs: faults.longestDelaySeconds * 1_000 });
   planUsers(fleet, scenario);
+  planMoves(fleet, scenario);
   planTroubles(fleet, scenario);
   await world.run(scenario.activeSeconds * 1_000);
   failpoints.setRates(undefined);
@@ -118,6 +121,17 @@ function planUsers({ world, ...rest }: Fleet, scenario: Scenario): void {
     at((rng.next() * within) / (scenario.createWithinSeconds === undefined ? 2 : 1), users.create);
   for (const [act, count] of Object.entries(others) as [keyof typeof others, number][])
     for (let time = 0; time < count; time += 1) at(rng.next() * scenario.activeSeconds * 1_000, users[act]);
+}
+
+/** The first tenth of the time is for users to come. */
+function planMoves(fleet: Fleet, { moves, activeSeconds }: Scenario): void {
+  if (moves === undefined) return;
+  const { world } = fleet;
+  const movers = createMovers(fleet);
+  const rng = world.rng.fork("times of moves");
+  for (const [act, count] of Object.entries(moves) as [keyof typeof movers, number][])
+    for (let time = 0; time < count; time += 1)
+      world.schedule((0.1 + 0.9 * rng.next()) * activeSeconds * 1_000, `somebody asks for a ${act}`, () => void movers[act]());
 }
 
 /** Lets time pass until everything has agreed for a while, or the time for it is over, or something is wrong. */

@@ -1,4 +1,4 @@
-import type { Entry } from "./history.ts";
+import type { Entry, History } from "./history.ts";
 import type { Outcome } from "./run.ts";
 
 /** What came of a run, without what every change of the code changes: how many calls it took and when. */
@@ -7,12 +7,22 @@ export function summarize({ scenario, seed, history, last, settledAfterMs, viola
     happening.kind === "user" ? happening.act : happening.kind === "push" ? "push" : undefined,
   );
   const troubles = history.entries().filter(({ happening }) => happening.kind === "chaos").length;
+  const ends = movesOf(history);
   return [
     `${scenario}, seed ${seed}`,
     `  users: ${acts.join(", ") || "nobody"}; troubles: ${troubles}`,
+    ...(ends.length === 0 ? [] : [`  moves: ${ends.join(", ")}`]),
     `  stand: ${last.deployments.length} deployments, ${last.rows.length} rows, ${last.applications.length} applications, ${last.objects.length} objects, ${last.registers.length} registers`,
     `  ${settledAfterMs === undefined ? "never at one with itself" : "at one with itself in time"}; ${violations.length} properties broken`,
   ];
+}
+
+/** How many live moves ended how, and how many have not. */
+export function movesOf(history: History): readonly string[] {
+  const phases = new Map<string, string>();
+  for (const { happening } of history.entries()) if (happening.kind === "move") phases.set(happening.id, happening.phase);
+  const counts = Map.groupBy(phases.values(), (phase) => phase);
+  return [...counts].map(([phase, all]) => `${all.length} ${phase}`).sort();
 }
 
 function counted(entries: readonly Entry[], nameOf: (entry: Entry) => string | undefined): readonly string[] {

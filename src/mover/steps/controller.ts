@@ -22,6 +22,7 @@ export interface StepsDeps {
   readonly meter: Pick<MoveMeter, "entered">;
   readonly managed: Pick<ManagedCluster, "create" | "patch">;
   readonly grounds: Grounds;
+  readonly decide?: typeof nextStep;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -43,7 +44,9 @@ interface Run {
 /** What a step comes to: look again at once, or after a while. */
 type Onward = "again" | { readonly requeueAfterMs: number };
 
-export function createSteps({ store: { moves }, look, probe, meter, managed, grounds, clock, log }: StepsDeps): Steps {
+export function createSteps(deps: StepsDeps): Steps {
+  const { look, probe, meter, managed, grounds, clock, log, decide = nextStep } = deps;
+  const { moves } = deps.store;
   const putAll = createWrites({ managed, probe, log });
   const ground = ({ move, source, target }: View, side: "source" | "target") => {
     return { unitId: move.unitId, instance: side === "source" ? source : target, epoch: move.toEpoch };
@@ -99,7 +102,7 @@ export function createSteps({ store: { moves }, look, probe, meter, managed, gro
       probe.forget(id);
       return undefined;
     }
-    const step = nextStep(view.move, { ...view.world, groundWaits: run.groundWaits, ...probe.known(id) });
+    const step = decide(view.move, { ...view.world, groundWaits: run.groundWaits, ...probe.known(id) });
     if (step.kind !== "raise") return carryOut(view, step, signal);
     run.groundWaits = await grounds.raise(ground(view, "target"), signal);
     return "again";

@@ -39,6 +39,7 @@ describe("what does not agree in a photograph", () => {
     units: [{ namespace: "team-1", account: "u-1", epoch: 3 }],
     applications: [{ instance: "standard-1", name: APPLICATION, epoch: 3, isDeleting: false }],
     registers: [{ namespace: "team-1", subjects: ["u-1"], epoch: 3 }],
+    moves: [],
     objects: [{ namespace: "team-1", name: "app-1-0", content: "content", tracking: "" }],
   };
   const [deployment, application, register, object] = [good.deployments[0]!, good.applications[0]!, good.registers[0]!, good.objects[0]!];

@@ -12,6 +12,7 @@ export function disagreements(photograph: Photograph): readonly string[] {
     ...ofRows(photograph),
     ...ofApplications(photograph),
     ...ofRegisters(photograph),
+    ...photograph.moves.map(({ id, phase, message }) => `move ${id} is still in ${phase}: ${message}`),
   ].sort();
 }
 

@@ -1,5 +1,10 @@
 import type { MemberId } from "../../domain/ids.ts";
 import { ACCOUNTS_NAMESPACE } from "../../domain/names.ts";
+import { createManagedCluster } from "../../mover/adapters/kubernetes/managed-cluster.ts";
+import { createSights } from "../../mover/adapters/kubernetes/sights.ts";
+import { createMover } from "../../mover/controller.ts";
+import { nextStep } from "../../mover/next-step.ts";
+import type { ManagedCluster, SightSource } from "../../mover/port.ts";
 import { createApiCluster, createEngines } from "../../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../../reconciler/controller.ts";
 import type { ApiCluster, Engines } from "../../reconciler/port.ts";
@@ -20,6 +25,8 @@ export interface Ground {
   readonly store: Store;
   readonly api: KubeClient;
   readonly engine: KubeClient;
+  /** As the configuration says it of the API cluster. */
+  readonly isSingleServer: boolean;
 }
 
 /** The ports of one process, which deliberate bugs may break before the roles are given them. */
@@ -28,6 +35,10 @@ export interface Ports {
   readonly apiCluster: ApiCluster;
   readonly engines: Engines;
   readonly resources: UserResources;
+  readonly sights: SightSource;
+  readonly managed: ManagedCluster;
+  /** What live moves decide their steps by. */
+  readonly decide: typeof nextStep;
 }
 
 export type Breaker = (ports: Ports, party: Party) => Ports;
@@ -40,7 +51,7 @@ const LEASES = { ttlMs: 15_000, renewMs: 5_000 };
 const UNFINISHED_PER_UNIT = 16;
 
 /** Starts one process with all its roles, wired as the composition root wires them. It ends only by its party's death. */
-export function startArgosy({ party, store, api, engine }: Ground, breaker: Breaker): void {
+export function startArgosy({ party, store, api, engine, isSingleServer }: Ground, breaker: Breaker): void {
   const ending = new AbortController();
   const { signal } = ending;
   const { clock, rng, ids } = party;
@@ -58,7 +69,9 @@ export function startArgosy({ party, store, api, engine }: Ground, breaker: Brea
     signal,
   });
   const watched = createUserResources({ ...common, rng: rng.fork("resources"), client: api });
-  const ports = breaker({ store, apiCluster, engines, resources: watched }, party);
+  const sights: SightSource = { of: async (name) => (name === engine.cluster ? createSights(engine) : undefined) };
+  const live = { sights, managed: createManagedCluster(api), decide: nextStep };
+  const ports = breaker({ store, apiCluster, engines, resources: watched, ...live }, party);
 
   const membership = createMembership({ ...common, store: ports.store.members, memberId: ids.next<MemberId>(), roles: ROLES, ...LEASES });
   const deps = (role: string) => ({ ...common, rng: rng.fork(role), store: ports.store, partition: membership.partition(role) });
@@ -66,9 +79,14 @@ export function startArgosy({ party, store, api, engine }: Ground, breaker: Brea
   createWorkspaceDoor({ ...deps("workspace"), resources: ports.resources, apiCluster: api.cluster }).start(signal);
   createScheduler(deps("scheduler")).start(signal);
   apiCluster.start(signal);
-  createReconciler({
-    ...deps("reconciler"),
+  const place = { destination: DESTINATION, namespaces: { accounts: ACCOUNTS_NAMESPACE } };
+  const reconciler = createReconciler({
+    ...{ ...deps("reconciler"), ...place, apiCluster: ports.apiCluster, engines: ports.engines },
     unfinishedPerUnit: UNFINISHED_PER_UNIT,
-    ...{ apiCluster: ports.apiCluster, engines: ports.engines, destination: DESTINATION, namespaces: { accounts: ACCOUNTS_NAMESPACE } },
+  });
+  reconciler.start(signal);
+  createMover({
+    ...{ ...deps("reconciler"), ...place, rng: rng.fork("mover"), sights: ports.sights, managed: ports.managed, decide: ports.decide },
+    ...{ grounds: reconciler.grounds, isSingleServer },
   }).start(signal);
 }

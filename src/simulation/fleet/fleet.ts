@@ -3,7 +3,7 @@ import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE } from "../../domain/names.ts";
 import { CLUSTER_ROLES, PROJECTS, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS } from "../../reconciler/adapters/kubernetes/types.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import { DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
-import { createAuthority } from "../models/authority.ts";
+import { type Authority, createAuthority } from "../models/authority.ts";
 import { CONFIG_MAPS } from "../models/engine/cluster-cache.ts";
 import { startEngine } from "../models/engine/engine.ts";
 import { createGit, type Git } from "../models/git.ts";
@@ -25,6 +25,7 @@ export interface Fleet {
   readonly api: KubeServer;
   readonly engine: KubeServer;
   readonly git: Git;
+  readonly authority: Authority;
   readonly instances: readonly Instance[];
   /** Processes that can be crashed, by name, in the order they were started. */
   readonly names: readonly string[];
@@ -39,19 +40,24 @@ export interface FleetOptions {
   readonly network: Network;
   readonly members: number;
   readonly instances: number;
+  /** API servers behind the address of the users' cluster. */
+  readonly servers: number;
+  /** What one comparison takes an instance, in ms: from, to. */
+  readonly comparisonMs?: readonly [number, number];
   readonly breaker: Breaker;
 }
 
 const never = new AbortController().signal;
 
 /** Builds a fleet whose instances stand and hold nothing, and starts its processes. */
-export async function startFleet({ world, network, members, instances: wanted, breaker }: FleetOptions): Promise<Fleet> {
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  const { world, network, members, instances: wanted, servers, breaker } = options;
   const database = createDatabase(world, network);
   const api = createKubeServer(world, "api");
   const engine = createKubeServer(world, ENGINE_CLUSTER);
   const git = createGit(world);
   const instances = Array.from({ length: wanted }, (_, index) => standingInstance(index + 1));
-  createAuthority(world, api);
+  const authority = createAuthority(world, api, servers);
   runClusterControllers(world, api, [DEPLOYMENTS, CONFIG_MAPS, ROLE_BINDINGS, SERVICE_ACCOUNTS, SECRETS]);
   runClusterControllers(world, engine, [PROJECTS]);
   prepare(api, [ACCOUNTS_NAMESPACE]);
@@ -69,10 +75,17 @@ export async function startFleet({ world, network, members, instances: wanted, b
   const starts = new Map<string, (party: Party) => void>();
   for (let index = 1; index <= members; index += 1)
     starts.set(`argosy-${index}`, (party) =>
-      startArgosy({ party, store: database.connect(party), api: client(party, api), engine: client(party, engine) }, breaker),
+      startArgosy(
+        {
+          ...{ party, store: database.connect(party), api: client(party, api), engine: client(party, engine) },
+          isSingleServer: servers === 1,
+        },
+        breaker,
+      ),
     );
+  const pace = options.comparisonMs === undefined ? {} : { comparisonMs: options.comparisonMs };
   for (const { name, namespace } of instances)
-    starts.set(name, (party) => startEngine({ party, namespace, own: client(party, engine), managed: client(party, api), git }));
+    starts.set(name, (party) => startEngine({ party, namespace, own: client(party, engine), managed: client(party, api), git, ...pace }));
 
   const start = (name: string): void => {
     const life = lives.get(name) ?? 0;
@@ -91,7 +104,7 @@ export async function startFleet({ world, network, members, instances: wanted, b
     party(name).kill();
     world.schedule(downMs, `${name} starts`, () => start(name));
   };
-  return { world, network, database, api, engine, git, instances, names: [...starts.keys()], party, crash, client };
+  return { world, network, database, api, engine, git, authority, instances, names: [...starts.keys()], party, crash, client };
 }
 
 function prepare({ objects }: KubeServer, namespaces: readonly string[]): void {

@@ -15,22 +15,25 @@ import { textAt } from "../models/kubernetes/text.ts";
 import type { Fleet } from "./fleet.ts";
 import { pathOf } from "./users.ts";
 
+const MOVES_LIMIT = 10_000;
 const never = new AbortController().signal;
 
 /** Everything that should agree with everything else, as it stands now in rows, objects and Git. */
 export async function photograph(fleet: Fleet): Promise<Photograph> {
-  const { api, engine, instances } = fleet;
+  const { api, engine, instances, database } = fleet;
   const namespaces = api.objects
     .list(NAMESPACE_TYPE, "")
     .map(nameOf)
     .filter((name) => name.startsWith("team-"));
   const resources = api.objects.list(DEPLOYMENTS, "");
   const [rows, units] = await rowsOf(fleet);
+  const moves = await database.rows.moves.list({ isLive: true }, MOVES_LIMIT, never);
   return {
     namespaces,
     deployments: resources.map((each) => standing(fleet, each)),
     rows,
     units,
+    moves: moves.map(({ id, phase, message }) => ({ id, phase, message })),
     applications: instances.flatMap(({ name: instance, namespace }) =>
       engine.objects.list(APPLICATIONS, namespace).map((each) => ({
         ...{ instance, name: nameOf(each), epoch: epochOf(each), isDeleting: metadataOf(each)["deletionTimestamp"] !== undefined },

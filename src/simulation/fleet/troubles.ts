@@ -2,6 +2,7 @@ import type { Rng } from "../../domain/rng.ts";
 import { DATABASE } from "../models/store.ts";
 import type { Scenario, Trouble } from "../scenarios/schema.ts";
 import type { Fleet } from "./fleet.ts";
+import { layHands } from "./hands.ts";
 
 /** Lets everything that goes wrong in a scenario happen at its time, drawn from the world's chance. */
 export function planTroubles(fleet: Fleet, { troubles, activeSeconds }: Pick<Scenario, "troubles" | "activeSeconds">): void {
@@ -40,6 +41,14 @@ function strike(fleet: Fleet, trouble: Trouble, rng: Rng): void {
     case "end-watches":
       tell("all watches end");
       return [fleet.api, fleet.engine].forEach((server) => server.endWatches());
+    case "freeze-server": {
+      const server = Math.floor(rng.next() * 3);
+      tell(`API server ${server} of the users' cluster stands still ${forMs}`);
+      return fleet.authority.freeze(server, ms);
+    }
+    case "hand-finalizer":
+    case "hand-delete":
+      return layHands(fleet, trouble.kind, rng);
     case "compact":
       tell("servers forget the past");
       for (const server of [fleet.api, fleet.engine]) {

@@ -1,53 +1,75 @@
 import { DEPLOYER_ROLE } from "../../domain/names.ts";
+import { StatusAnswer } from "../../runtime/kube/testing/answers.ts";
+import type { ApiTarget } from "../../runtime/kube/testing/api-path.ts";
 import type { JsonMap } from "../../runtime/kube/testing/json.ts";
 import { metadataOf, nameOf } from "../../runtime/kube/testing/object-rules.ts";
+import type { Answer } from "../../runtime/kube/testing/resource-api.ts";
 import type { World } from "../world/world.ts";
-import type { Authoriser, KubeServer } from "./kubernetes/server.ts";
+import { createEndpoint } from "./endpoint.ts";
+import type { Front, KubeServer, Request } from "./kubernetes/server.ts";
 import { textAt } from "./kubernetes/text.ts";
 
-/** Who may write in users' namespaces, as the managed cluster's authoriser sees it: what the registers said a moment ago. */
+/** Who may write in users' namespaces, as the managed cluster's API servers see it: what the registers said a moment ago. */
 export interface Authority {
-  /** Accounts a register of the namespace lets in now. */
-  allowed(namespace: string): readonly string[];
+  /** One of its API servers stands still for that long: what reaches it meanwhile is answered when it wakes. */
+  freeze(endpoint: number, forMs: number): void;
 }
 
 export const IMPERSONATE = "impersonate-user";
-/** How long a change of a binding takes to reach the authoriser, in ms: up to 23 ms measured on real API servers. */
-const LONGEST_LAG_MS = 25;
+const REVIEWS = "selfsubjectaccessreviews";
 
-/** Lets engines write only as accounts that a register names; everybody else is the cluster's own or Argosy, whose roles are not modelled. */
-export function createAuthority(world: World, server: KubeServer): Authority {
+/**
+ * Lets engines, and whoever else acts as an account, write only as accounts that a register names; everybody else is the cluster's own or
+ * Argosy, whose roles are not modelled. Each request goes to any of the API servers behind the address.
+ */
+export function createAuthority(world: World, server: KubeServer, servers: number): Authority {
   const rng = world.rng.fork("authoriser");
-  const registers = new Map<string, ReadonlyMap<string, readonly string[]>>();
-  let lastAt = 0;
+  const endpoints = Array.from({ length: servers }, (_, index) => createEndpoint(world, rng.fork(`endpoint ${index}`), tell));
+  const told = new Map<string, string>();
 
-  const learn = (namespace: string, name: string, subjects: readonly string[]): void => {
-    const ofNamespace = new Map(registers.get(namespace) ?? []);
-    if (subjects.length === 0) ofNamespace.delete(name);
-    else ofNamespace.set(name, subjects);
-    registers.set(namespace, ofNamespace);
-    world.record({ kind: "authority", namespace, accounts: allowed(namespace) });
-  };
-  const allowed = (namespace: string): readonly string[] => [...new Set([...(registers.get(namespace)?.values() ?? [])].flat())].sort();
+  function tell(namespace: string): void {
+    const accounts = [...new Set(endpoints.flatMap((each) => each.allowed(namespace)))].sort();
+    if (told.get(namespace) === accounts.join()) return;
+    told.set(namespace, accounts.join());
+    world.record({ kind: "authority", namespace, accounts });
+  }
 
   server.onChange(({ type, kind, object }) => {
     if (type.plural !== "rolebindings" || mapName(object["roleRef"]) !== DEPLOYER_ROLE) return;
-    const subjects = kind === "DELETED" ? [] : subjectsOf(object);
-    // The authoriser hears of changes in order.
-    lastAt = Math.max(lastAt, world.elapsedMs() + 1 + rng.next() * LONGEST_LAG_MS);
-    const namespace = textAt(metadataOf(object), "namespace");
-    world.schedule(lastAt - world.elapsedMs(), "the authoriser learns", () => learn(namespace, nameOf(object), subjects));
+    const register = { namespace: textAt(metadataOf(object), "namespace"), name: nameOf(object) };
+    for (const each of endpoints) each.hear(register, kind === "DELETED" ? [] : subjectsOf(object));
   });
 
-  const authorise: Authoriser = ({ headers, method, by }, { namespace }) => {
-    const account = headers[IMPERSONATE];
-    if (account === undefined || method === "GET") return undefined;
-    const isAllowed = allowed(namespace).includes(account);
-    world.record({ kind: "engine-write", instance: by, account, namespace, taken: isAllowed });
-    return isAllowed ? undefined : `${account} cannot write in the namespace ${namespace}`;
+  const front: Front = (request, at, carryOut) => {
+    const user = request.headers[IMPERSONATE];
+    if (user === undefined || request.method === "GET") return undefined;
+    const endpoint = endpoints[Math.floor(rng.next() * endpoints.length)] ?? createEndpoint(world, rng, tell);
+    const account = user.slice(user.lastIndexOf(":") + 1);
+    return at.type.plural === REVIEWS ? review(request, account) : write(request, at, carryOut);
+
+    async function review({ body }: Request, asking: string): Promise<Answer> {
+      const { spec } = JSON.parse(body) as { readonly spec: { readonly resourceAttributes: { readonly namespace: string } } };
+      await endpoint.awake();
+      const isAllowed = endpoint.allowed(spec.resourceAttributes.namespace).includes(asking);
+      return { kind: "json", status: 201, body: { kind: "SelfSubjectAccessReview", status: { allowed: isAllowed } } };
+    }
+
+    /** A request that was admitted is carried out a moment later, or when its API server wakes, whatever became of the right meanwhile. */
+    async function write({ by, target, method }: Request, { namespace }: ApiTarget, effect: () => Answer): Promise<Answer> {
+      await endpoint.awake();
+      const isAllowed = endpoint.allowed(namespace).includes(account);
+      if (isAllowed) await endpoint.admit();
+      if (!target.includes("dryRun=All")) world.record({ kind: "engine-write", instance: by, account, namespace, taken: isAllowed });
+      return isAllowed ? effect() : refused(`User "${user}" cannot ${method === "DELETE" ? "delete" : "create"} resource in ${namespace}`);
+    }
   };
-  server.setAuthoriser(authorise);
-  return { allowed };
+  server.setFront(front);
+  return { freeze: (endpoint, forMs) => endpoints[endpoint % endpoints.length]?.freeze(forMs) };
+}
+
+function refused(message: string): Answer {
+  const { body } = new StatusAnswer(403, { message, reason: "Forbidden", details: {} });
+  return { kind: "json", status: 403, body };
 }
 
 /** Names of the accounts a binding names. */

@@ -7,8 +7,8 @@ import type { World } from "../world/world.ts";
  */
 export interface Git {
   readonly url: string;
-  /** What the folder holds; nothing where there is no such folder. */
-  files(path: string): Readonly<Record<string, string>>;
+  /** What the folder holds, or held with one of its commits; nothing where there is no such folder. */
+  files(path: string, revision?: string): Readonly<Record<string, string>>;
   /** The last commit that changed the folder. */
   head(path: string): string;
   push(path: string, files: Readonly<Record<string, string>>): void;
@@ -17,16 +17,18 @@ export interface Git {
 export function createGit(world: World): Git {
   const folders = new Map<string, Readonly<Record<string, string>>>();
   const heads = new Map<string, string>();
+  const past = new Map<string, Readonly<Record<string, string>>>();
   let commits = 0;
   const head = (path: string): string => heads.get(path) ?? "";
   return {
     url: "https://git.example/team/apps",
-    files: (path) => folders.get(path) ?? {},
+    files: (path, revision = "") => past.get(`${path}@${revision}`) ?? folders.get(path) ?? {},
     head,
     push(path, files) {
       commits += 1;
       folders.set(path, files);
       heads.set(path, sha256(`commit ${commits}`).slice(0, 40));
+      past.set(`${path}@${head(path)}`, files);
       world.record({ kind: "push", path, files: Object.keys(files).sort(), revision: head(path) });
     },
   };

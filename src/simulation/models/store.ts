@@ -1,4 +1,6 @@
 import type { Change } from "../../domain/change.ts";
+import type { MoveId, UnitId } from "../../domain/ids.ts";
+import type { Move } from "../../domain/move.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import type { ChangeFeed, Store } from "../../store/port.ts";
 import { type Network, type PushStream, unreachable } from "../world/network.ts";
@@ -23,9 +25,10 @@ const never = new AbortController().signal;
 const unanswered = unreachable("reaching the database", "store.unavailable");
 
 export function createDatabase(world: World, network: Network): Database {
-  const rows = createMemoryStore({
+  const memory = createMemoryStore({
     clock: { now: world.now, monotonicMs: world.elapsedMs, after: (ms, run) => world.schedule(ms, DATABASE, run) },
   });
+  const rows: MemoryStore = { ...memory, moves: recordMoves(world, memory) };
   const connect = (party: Party): Store => {
     const link = { party, network };
     const parts = Object.entries(rows).map(([name, part]: [string, unknown]) => {
@@ -74,17 +77,54 @@ function overNetwork<T extends object>(part: T, link: Link & { readonly name: st
   });
 }
 
-async function recordPlacement(
-  { world, rows }: { readonly world: World; readonly rows: Store },
-  asked: unknown,
-  outcome: unknown,
-): Promise<void> {
+interface Recorded {
+  readonly world: World;
+  readonly rows: Pick<Store, "placements" | "moves">;
+}
+
+async function recordPlacement(recorded: Recorded, asked: unknown, outcome: unknown): Promise<void> {
   const { unitId } = asked as Parameters<Store["placements"]["commitFirstPlacement"]>[0];
-  if ((outcome as { readonly kind: string }).kind !== "placed") return;
-  const found = await rows.placements.readUnit(unitId, never);
+  if ((outcome as { readonly kind: string }).kind === "placed") await recordSeat(recorded, unitId);
+}
+
+async function recordSeat({ world, rows }: Recorded, id: UnitId): Promise<void> {
+  const found = await rows.placements.readUnit(id, never);
   if (found === undefined) return;
   const { unit, workspace } = found;
   world.record({ kind: "placed", unit: unit.id, instance: unit.owner ?? "", epoch: unit.epoch, namespace: workspace.namespace });
+}
+
+/** Writes down what becomes of moves, and of owners with them, whoever asks for it. */
+function recordMoves(world: World, memory: MemoryStore): Store["moves"] {
+  const { moves } = memory;
+  const recorded = { world, rows: memory };
+  const follow = async (id: MoveId, before: Move | undefined): Promise<void> => {
+    const now = await moves.read(id, never);
+    if (now === undefined || now.phase === before?.phase) return;
+    const { unitId: unit, from, to, phase, toEpoch: epoch } = now;
+    world.record({ kind: "move", ...{ id, unit, from, to, phase, epoch } });
+    if (phase === "GRANT" || phase === "ABORT") await recordSeat(recorded, now.unitId);
+  };
+  const followed =
+    <Rest extends readonly unknown[], Result>(change: (id: MoveId, ...rest: Rest) => Promise<Result>) =>
+    async (id: MoveId, ...rest: Rest): Promise<Result> => {
+      const before = await moves.read(id, never);
+      const result = await change(id, ...rest);
+      await follow(id, before);
+      return result;
+    };
+  return {
+    ...moves,
+    async request(wish, signal) {
+      const outcome = await moves.request(wish, signal);
+      await follow(wish.id, undefined);
+      return outcome;
+    },
+    begin: followed(moves.begin),
+    advance: followed(moves.advance),
+    commit: followed(moves.commit),
+    abort: followed(moves.abort),
+  };
 }
 
 /** Hints come late and in order; whoever was cut off is told that some were missed, once it hears again. */

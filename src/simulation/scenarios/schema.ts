@@ -13,7 +13,7 @@ const faults = z.strictObject({
 });
 
 const trouble = z.strictObject({
-  kind: z.enum(["crash", "freeze", "part", "database-away", "end-watches", "compact"]),
+  kind: z.enum(["crash", "freeze", "part", "database-away", "end-watches", "compact", "freeze-server", "hand-finalizer", "hand-delete"]),
   who: z.enum(["argosy", "instance"]).default("argosy").describe("whom it happens to; one of them is drawn each time"),
   from: z.enum(["database", "api", "engine"]).default("api").describe("whom it is parted from"),
   times,
@@ -41,6 +41,17 @@ export const scenarioSchema = z.strictObject({
     push: times.default(0),
     endNamespace: times.default(0),
   }),
+  moves: z
+    .strictObject({
+      move: times.default(0).describe("single units, by hand"),
+      abort: times.default(0),
+      reverse: times.default(0),
+      drain: times.default(0).describe("everything of one instance"),
+      evacuate: times.default(0),
+    })
+    .optional()
+    .describe("live moves that are asked for, at any time once the first users have come"),
+  servers: z.int().min(1).max(3).default(1).describe("API servers behind the address of the users' cluster"),
   createWithinSeconds: seconds.optional().describe("creations come in this time from the beginning; absent: as everything, at any time"),
   faults: faults.optional(),
   troubles: z.array(trouble).default([]),

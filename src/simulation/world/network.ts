@@ -13,6 +13,8 @@ export interface Call<T> {
   readonly effect: () => T | Promise<T>;
   /** How the caller's driver words that it could not get through. */
   readonly broken: (cause: string) => Error;
+  /** How long the caller waits for an answer, in ms. */
+  readonly patienceMs?: number;
 }
 
 /** Everything that goes from one party to another: late, and sometimes not at all. */
@@ -37,7 +39,7 @@ export interface PushStream {
   lastAt: number;
 }
 
-/** How long a caller waits for an answer, in ms, as the Kubernetes client and the database driver do. */
+/** How long a caller waits for an answer if it does not say, in ms, as the Kubernetes client and the database driver do. */
 const PATIENCE_MS = 30_000;
 /** One way between two processes of a data centre, in ms. */
 const HOP_MS = 3;
@@ -63,15 +65,16 @@ export function createNetwork(world: World, failpoints: Failpoints): Network {
   }
 
   function start<T>(call: Call<T>, ends: Ends<T>): void {
-    const { from, to, name } = call;
+    const { from, to, name, patienceMs = PATIENCE_MS } = call;
     const verdict = failpoints.next(name, from.name);
-    const tell = (what: string, delayMs: number, settle: () => void): void =>
-      void world.schedule(delayMs, `${from.name} <- ${to} ${what}`, () => from.reach(what, settle));
-    const lose = (): void => tell(`${name} lost`, hop(from.name) * 10, () => ends.reject(call.broken(verdict.kind)));
+    const tell = (what: string, delayMs: number, settle: () => void): (() => void) =>
+      world.schedule(delayMs, `${from.name} <- ${to} ${what}`, () => from.reach(what, settle));
+    const lose = (): void => void tell(`${name} lost`, hop(from.name) * 10, () => ends.reject(call.broken(verdict.kind)));
     if (verdict.kind !== "passes") world.record({ kind: "fault", name, from: from.name, verdict: verdict.kind });
     if (verdict.kind === "before" || verdict.kind === "error") return lose();
     const delayMs = verdict.kind === "delay" ? verdict.ms : 0;
-    if (delayMs > PATIENCE_MS) tell(`${name} timeout`, PATIENCE_MS, () => ends.reject(call.broken("timeout")));
+    const bored = tell(`${name} timeout`, patienceMs, () => ends.reject(call.broken("timeout")));
+    ends.onEnd(bored);
     world.schedule(hop(from.name) + delayMs, `${from.name} -> ${to} ${name}`, () => {
       if (isParted(from.name, to)) return lose();
       void carryOut(
@@ -86,10 +89,17 @@ export function createNetwork(world: World, failpoints: Failpoints): Network {
     call: (call, signal) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
+        let forget = (): void => undefined;
         const onAbort = (): void => reject(signal.reason);
         signal.addEventListener("abort", onAbort, { once: true });
-        const over = (): void => signal.removeEventListener("abort", onAbort);
+        const over = (): void => {
+          signal.removeEventListener("abort", onAbort);
+          forget();
+        };
         start(call, {
+          onEnd(end) {
+            forget = end;
+          },
           resolve(value) {
             over();
             resolve(value);
@@ -116,6 +126,8 @@ export function createNetwork(world: World, failpoints: Failpoints): Network {
 }
 
 interface Ends<T> {
+  /** Is to be taken back once an answer is there. */
+  onEnd(end: () => void): void;
   resolve(value: T): void;
   reject(error: unknown): void;
 }

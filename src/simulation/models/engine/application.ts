@@ -32,7 +32,16 @@ export interface OperationState {
   readonly finishedAt?: string;
   readonly retryCount?: number;
   readonly message?: string;
-  readonly syncResult?: { readonly revision?: string };
+  /** `resources`: what this attempt has applied so far. */
+  readonly syncResult?: { readonly revision?: string; readonly resources?: readonly SyncedResource[] };
+}
+
+interface SyncedResource {
+  readonly version: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly status: string;
 }
 
 export interface Project extends KubeObject {

@@ -24,7 +24,7 @@ function aWorld() {
   const world = createWorld("engine", createHistory());
   const network = createNetwork(world, createFailpoints(world.rng.fork("faults"), []));
   const [engine, api, git] = [createKubeServer(world, "engine"), createKubeServer(world, "api"), createGit(world)];
-  createAuthority(world, api);
+  createAuthority(world, api, 1);
   engine.objects.create(NAMESPACE_TYPE, "", { sent: { metadata: { name: AT.namespace } }, dryRun: false });
   api.objects.create(NAMESPACE_TYPE, "", { sent: { metadata: { name: "team" } }, dryRun: false });
   git.push("folder", { "app-0": "first" });

@@ -12,10 +12,15 @@ import { operate } from "./operate.ts";
 import type { Engine } from "./parts.ts";
 import { refresh } from "./refresh.ts";
 
-interface EngineOptions extends Pick<Engine, "party" | "namespace" | "own" | "managed" | "git"> {}
+interface EngineOptions extends Pick<Engine, "party" | "namespace" | "own" | "managed" | "git"> {
+  /** Default: a warm cache and small folders. */
+  readonly comparisonMs?: Engine["comparisonMs"];
+}
 
 const STATUS_PROCESSORS = 8;
 const OPERATION_PROCESSORS = 4;
+/** Rendering manifests and comparing takes up to that long, in ms. */
+const QUICK: Engine["comparisonMs"] = [0, 150];
 
 /** Starts the controller: its informers, its two queues with their workers. It ends with its party. */
 export function startEngine(options: EngineOptions): void {
@@ -50,7 +55,9 @@ export function startEngine(options: EngineOptions): void {
     "argocd.argoproj.io/secret-type=cluster",
   );
 
+  const resyncs = new Map<string, () => void>();
   const engine: Engine = {
+    comparisonMs: QUICK,
     ...options,
     signal: ending.signal,
     cache: createClusterCache(party, options.managed, (name) => {
@@ -62,7 +69,15 @@ export function startEngine(options: EngineOptions): void {
     application: (name) => applications.get({ namespace, name }),
     project: (name) => projects.get({ namespace, name }),
     knowsServer: (server) => entries.list().some(({ data }) => Buffer.from(data?.server ?? "", "base64").toString() === server),
-    requestRefresh: (name, afterMs = 0) => refreshes.add(name, { afterMs }),
+    requestRefresh: (name) => refreshes.add(name),
+    resync(name, afterMs) {
+      resyncs.get(name)?.();
+      const due = (): void => {
+        const application = applications.get({ namespace, name });
+        if (application !== undefined && !isPaused(application)) engine.requestRefresh(name);
+      };
+      resyncs.set(name, party.clock.after(afterMs, due));
+    },
     requestOperation: (name, afterMs = 0) => operations.add(name, { afterMs }),
   };
   const refreshes = queue(party, "refresh", STATUS_PROCESSORS, (name) => refresh(engine, name));

@@ -1,5 +1,5 @@
-import { rfc3339 } from "../../../domain/clock.ts";
-import { RefusedError } from "../../../domain/errors.ts";
+import { parseRfc3339, rfc3339 } from "../../../domain/clock.ts";
+import { RefusedError, UnavailableError } from "../../../domain/errors.ts";
 import { APPLICATIONS } from "../../../reconciler/adapters/kubernetes/types.ts";
 import { sleep } from "../../../runtime/clock.ts";
 import { IMPERSONATE } from "../authority.ts";
@@ -14,49 +14,77 @@ const RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 180_000;
 
 /**
- * Takes up the operation an Application asks for, or goes on with it: one object after the other, as the account the project names.
- * A refusal makes it wait and try again under the same revision; it stays `Running` meanwhile, with `finishedAt`.
+ * Takes up the operation an Application asks for, or goes on with it: one wave a time, as the account the project names. After a wave it
+ * says how far it is, and the news of that bring it back, which is why one that is paused meanwhile stands still for ever. What fails
+ * waits and is tried again under the same revision, by itself; it stays `Running` meanwhile, with `finishedAt`.
  */
 export async function operate(engine: Engine, name: string): Promise<void> {
   const { own, namespace, signal } = engine;
-  const at = { namespace, name };
-  const application = await own.get<Application>(APPLICATIONS, at, signal);
+  const application = await own.get<Application>(APPLICATIONS, { namespace, name }, signal);
   if (application?.operation === undefined) return;
   const state = application.status?.operationState;
   if (state?.phase === "Terminating") return finish(engine, application, { ...state, phase: "Failed", message: "Operation terminated" });
+  const waitMs = retryAfterMs(state) - (engine.party.clock.now() - (parseRfc3339(state?.finishedAt ?? "") ?? 0));
+  if (state?.phase === "Running" && waitMs > 0) return engine.requestOperation(name, waitMs);
   const running = await begin(engine, application);
-  const refusal = await sync(engine, application);
-  if (refusal === undefined) return finish(engine, application, { ...running, phase: "Succeeded", message: "successfully synced" });
+  const wave = await nextWave(engine, application, running);
+  if (wave.kind === "failed") return fail(engine, application, { ...running, message: wave.message });
+  if (wave.left === 0) return finish(engine, application, { ...running, phase: "Succeeded", message: "successfully synced" });
+  const { namespace: to } = application.spec.destination;
+  const resources = wave.done.map((file) => ({ version: "v1", kind: "ConfigMap", namespace: to, name: file, status: "Synced" }));
+  await write(engine, name, { status: { operationState: { ...running, syncResult: { resources } } } });
+}
+
+/** How long a failed attempt waits for the next one, in ms, from its end; 0 while none has failed. */
+function retryAfterMs(state: OperationState | undefined): number {
+  if (state?.finishedAt === undefined) return 0;
+  return Math.min(RETRY_MS * 2 ** (state.retryCount ?? 0), LONGEST_RETRY_MS);
+}
+
+async function fail(engine: Engine, application: Application, running: OperationState): Promise<void> {
   const retryCount = (running.retryCount ?? 0) + 1;
-  const limit = application.operation.retry?.limit ?? 0;
-  if (limit >= 0 && retryCount > limit) return finish(engine, application, { ...running, phase: "Failed", message: refusal });
-  await write(engine, name, { status: { operationState: { ...running, retryCount, message: refusal, finishedAt: now(engine) } } });
-  engine.requestOperation(name, Math.min(RETRY_MS * 2 ** retryCount, LONGEST_RETRY_MS));
+  const limit = application.operation?.retry?.limit ?? 0;
+  if (limit >= 0 && retryCount > limit) return finish(engine, application, { ...running, phase: "Failed" });
+  const operationState = { ...running, retryCount, finishedAt: now(engine), syncResult: null };
+  await write(engine, application.metadata.name, { status: { operationState } });
+  engine.requestOperation(application.metadata.name, Math.min(RETRY_MS * 2 ** retryCount, LONGEST_RETRY_MS));
 }
 
 async function begin(engine: Engine, { metadata, operation, status }: Application): Promise<OperationState> {
   const before = status?.operationState;
+  const { finishedAt: ended, ...rest } = before ?? {};
   const state: OperationState =
-    before?.phase === "Running" ? before : { phase: "Running", ...(operation === undefined ? {} : { operation }), startedAt: now(engine) };
-  if (before?.phase !== "Running") await write(engine, metadata.name, { status: { operationState: state } });
+    before?.phase === "Running" ? rest : { phase: "Running", ...(operation === undefined ? {} : { operation }), startedAt: now(engine) };
+  const syncResult = before?.phase === "Running" ? {} : { syncResult: null };
+  const patch = { status: { operationState: { ...state, ...syncResult, finishedAt: null } } };
+  if (before?.phase !== "Running" || ended !== undefined) await write(engine, metadata.name, patch);
   return state;
 }
 
-/** One pass over what Git wants and what is too much. Returns why it could not be done. */
-async function sync(engine: Engine, { metadata, spec, operation }: Application): Promise<string | undefined> {
+type Wave =
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "done"; readonly done: readonly string[]; readonly left: number };
+
+/** Applies the first object that this attempt has not applied yet; with the last one goes what is too much. */
+async function nextWave(engine: Engine, application: Application, running: OperationState): Promise<Wave> {
+  const { metadata, spec, operation } = application;
   const account = accountOf(engine, spec);
-  if (account === undefined || !engine.knowsServer(spec.destination.server)) return "the destination is not known";
-  const wanted = Object.entries(engine.git.files(spec.source.path));
+  if (account === undefined || !engine.knowsServer(spec.destination.server))
+    return { kind: "failed", message: "the destination is not known" };
+  const wanted = Object.entries(engine.git.files(spec.source.path, operation?.sync?.revision));
   const surplus = engine.cache.owned(metadata.name).filter((each) => !wanted.some(([file]) => file === each.name));
+  const before = (running.syncResult?.resources ?? []).map(({ name }) => name);
+  const [next, ...left] = wanted.filter(([file]) => !before.includes(file));
   try {
-    for (const [file, content] of wanted) {
-      await apply(engine, { application: metadata.name, account, namespace: spec.destination.namespace, name: file, content });
+    if (next !== undefined) {
+      const [name, content] = next;
+      await apply(engine, { application: metadata.name, account, namespace: spec.destination.namespace, name, content });
       await sleep(engine.party.clock, engine.party.rng.next() * WAVE_MS, engine.signal);
     }
-    if (operation?.sync?.prune === true) for (const each of surplus) await remove(engine, account, each);
-    return undefined;
+    if (left.length === 0 && operation?.sync?.prune === true) for (const each of surplus) await remove(engine, account, each);
+    return { kind: "done", done: [...before, ...(next === undefined ? [] : [next[0]])], left: left.length };
   } catch (error) {
-    if (error instanceof RefusedError) return error.message;
+    if (error instanceof RefusedError || error instanceof UnavailableError) return { kind: "failed", message: error.message };
     throw error;
   }
 }
@@ -93,14 +121,15 @@ export async function remove(
     .catch(ignoreGone);
 }
 
-/** Name of the account the project says to act as in the destination; its namespace is the same for all. */
+/** The account the project says to act as in the destination, as API servers call it. */
 export function accountOf(engine: Engine, { project, destination }: Application["spec"]): string | undefined {
   const accounts = engine.project(project)?.spec?.destinationServiceAccounts ?? [];
-  return accounts.find(({ namespace }) => namespace === destination.namespace)?.defaultServiceAccount.split(":")[1];
+  const account = accounts.find(({ namespace }) => namespace === destination.namespace)?.defaultServiceAccount;
+  return account === undefined ? undefined : `system:serviceaccount:${account}`;
 }
 
 async function finish(engine: Engine, { metadata, operation, spec }: Application, state: OperationState): Promise<void> {
-  const syncResult = { revision: operation?.sync?.revision ?? engine.git.head(spec.source.path) };
+  const syncResult = { revision: operation?.sync?.revision ?? engine.git.head(spec.source.path), resources: null };
   await write(engine, metadata.name, { operation: null, status: { operationState: { ...state, finishedAt: now(engine), syncResult } } });
   engine.requestRefresh(metadata.name);
 }

@@ -14,11 +14,15 @@ export interface Engine {
   readonly managed: KubeClient;
   readonly git: Git;
   readonly cache: ClusterCache;
+  /** What one comparison takes, in ms: from, to. */
+  readonly comparisonMs: readonly [number, number];
   application(name: string): Application | undefined;
   project(name: string): Project | undefined;
   /** Whether the entry of this server is there; applications cannot reach a cluster without it. */
   knowsServer(server: string): boolean;
-  requestRefresh(name: string, afterMs?: number): void;
+  requestRefresh(name: string): void;
+  /** Looks at it in a while, unless it is paused then: that is looked at when events are queued. */
+  resync(name: string, afterMs: number): void;
   requestOperation(name: string, afterMs?: number): void;
   signal: AbortSignal;
 }

@@ -8,8 +8,6 @@ import type { Engine } from "./parts.ts";
 
 /** An Application nothing happened to is compared again after that long, in ms, and up to half as long again. */
 const RECONCILIATION_MS = 120_000;
-/** Rendering manifests takes up to that long, in ms. */
-const RENDER_MS = 150;
 /** After an attempt at the same revision a healing one waits at least that long, in ms. */
 const SELF_HEAL_MS = 5_000;
 
@@ -26,11 +24,12 @@ export async function refresh(engine: Engine, name: string): Promise<void> {
   const { party, signal } = engine;
   const application = engine.application(name);
   if (application === undefined) return;
-  await sleep(party.clock, party.rng.next() * RENDER_MS, signal);
+  const [least, most] = engine.comparisonMs;
+  await sleep(party.clock, least + party.rng.next() * (most - least), signal);
   const comparison = compare(engine, application);
   if (comparison.sync === "OutOfSync") await syncByItself(engine, application, comparison.revision);
   await say(engine, application, comparison);
-  engine.requestRefresh(name, RECONCILIATION_MS * (1 + party.rng.next() / 2));
+  engine.resync(name, RECONCILIATION_MS * (1 + party.rng.next() / 2));
 }
 
 function compare(engine: Engine, { metadata, spec }: Application): Comparison {
@@ -74,6 +73,8 @@ async function syncByItself({ own, party, signal, namespace }: Engine, { metadat
   if (fresh === undefined || isUnderWay(fresh)) return;
   const { operationState } = fresh.status ?? {};
   const isSame = operationState?.syncResult?.revision === revision;
+  // What failed at this revision is not tried again by itself, healing or not: the next commit is.
+  if (isSame && operationState?.phase !== "Succeeded") return;
   const sinceMs = party.clock.now() - (parseRfc3339(operationState?.finishedAt ?? "") ?? 0);
   if (isSame && sinceMs < SELF_HEAL_MS) return;
   const operation = { initiatedBy: { automated: true }, retry: spec.syncPolicy.retry ?? {}, sync: { revision, prune: true } };

@@ -42,7 +42,7 @@ async function sendOnce<T>(link: SimulatedLink, asked: KubeRequest, signal: Abor
   const exchange = exchangeOf(asked);
   const request = requestOf(link, exchange);
   const doing = `Sending ${exchange.method} ${exchange.path}`;
-  const answer = await ask(link, request, signal);
+  const answer = await ask(link, request, signal, asked.timeoutMs);
   if (answer.kind === "watch") throw new Error(`${doing} opened a watch`);
   if (answer.status < 200 || answer.status > 299) throw failure(link, doing, answer);
   if (asked.decode === false) return undefined as T;
@@ -54,15 +54,20 @@ function requestOf({ party }: SimulatedLink, exchange: ReturnType<typeof exchang
   return { by: party.name, method, target: path + search, contentType: headers["content-type"], headers, body: body ?? "" };
 }
 
-function ask({ world, network, party, server }: SimulatedLink, request: Request, signal: AbortSignal): Promise<Answer> {
+function ask(
+  { world, network, party, server }: SimulatedLink,
+  request: Request,
+  signal: AbortSignal,
+  patienceMs?: number,
+): Promise<Answer> {
   const name = nameOf(server.name, request);
   const isWrite = request.method !== "GET";
-  const effect = (): Answer => {
+  const effect = (): Answer | Promise<Answer> => {
     world.record({ kind: "call", by: party.name, name, isWrite });
     return server.answer(request);
   };
   const broken = unreachable(`Sending ${request.method} ${request.target}`, "kube.unreachable");
-  return network.call({ from: party, to: server.name, name, effect, broken }, signal);
+  return network.call({ from: party, to: server.name, name, effect, broken, ...(patienceMs === undefined ? {} : { patienceMs }) }, signal);
 }
 
 /** `api.PATCH.rolebindings`: what failpoints are addressed by. */

@@ -20,16 +20,16 @@ export interface Request {
   readonly body: string;
 }
 
-/** Whether a request may be carried out; a text says why not. */
-export type Authoriser = (request: Request, at: ApiTarget) => string | undefined;
+/** What stands before the API: answers itself, when and how it likes; `undefined` lets the request through. */
+export type Front = (request: Request, at: ApiTarget, carryOut: () => Answer) => Promise<Answer> | undefined;
 
 /** An API server: its objects, its watches, who may do what. */
 export interface KubeServer {
   readonly name: string;
   readonly objects: ObjectStore;
-  answer(request: Request): Answer;
+  answer(request: Request): Answer | Promise<Answer>;
   onChange(listener: (change: StoredChange) => void): void;
-  setAuthoriser(authoriser: Authoriser): void;
+  setFront(front: Front): void;
   /** Forgets the past: watches that ask for it are told 410. */
   compact(): void;
   /** Ends all watches; they come back by themselves. */
@@ -44,7 +44,7 @@ export function createKubeServer(world: World, name: string): KubeServer {
   const ids = createDrawnIds(world.rng.fork(`uids of ${name}`));
   const listeners: ((change: StoredChange) => void)[] = [];
   let by = name;
-  let authoriser: Authoriser = () => undefined;
+  let front: Front = () => undefined;
 
   const onChange = (change: StoredChange): void => {
     record(world, name, change, by);
@@ -67,29 +67,30 @@ export function createKubeServer(world: World, name: string): KubeServer {
     answer(request) {
       const url = new URL(request.target, "http://server");
       const at = parseApiPath(url.pathname, undefined);
-      const refusal = at === undefined ? undefined : (authoriser(request, at) ?? undefined);
-      if (refusal !== undefined) return refused(403, refusal);
-      const missing = at === undefined ? undefined : whyNoPlace(objects, request, at);
-      if (missing !== undefined) return missing;
-      by = request.by;
-      try {
-        return api.answer({ ...request, url });
-      } finally {
-        by = name;
-      }
+      const carryOut = (): Answer => {
+        const missing = at === undefined ? undefined : whyNoPlace(objects, request, at);
+        if (missing !== undefined) return missing;
+        by = request.by;
+        try {
+          return api.answer({ ...request, url });
+        } finally {
+          by = name;
+        }
+      };
+      return (at === undefined ? undefined : front(request, at, carryOut)) ?? carryOut();
     },
     onChange: (listener) => void listeners.push(listener),
-    setAuthoriser(next) {
-      authoriser = next;
+    setFront(next) {
+      front = next;
     },
     compact: api.compact,
     endWatches: () => hub.endAll("end"),
   };
 }
 
-function refused(status: number, message: string): Answer {
-  const { body } = new StatusAnswer(status, { message, reason: status === 403 ? "Forbidden" : "NotFound", details: {} });
-  return { kind: "json", status, body };
+function refused(message: string): Answer {
+  const { body } = new StatusAnswer(403, { message, reason: "Forbidden", details: {} });
+  return { kind: "json", status: 403, body };
 }
 
 /** Nothing is made in a namespace that is not there, or that is ending. */
@@ -107,7 +108,7 @@ function whyNoPlace(
   }
   const isThere = objects.list(type, namespace).some((each) => nameOf(each) === name);
   if (metadataOf(found)["deletionTimestamp"] === undefined || isThere) return undefined;
-  return refused(403, `unable to create new content in namespace ${namespace} because it is being terminated`);
+  return refused(`unable to create new content in namespace ${namespace} because it is being terminated`);
 }
 
 function record(world: World, cluster: string, { type, kind, object, before }: StoredChange, by: string): void {

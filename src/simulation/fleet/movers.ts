@@ -1,0 +1,79 @@
+import { GoneError, RefusedError, UnavailableError } from "../../domain/errors.ts";
+import type { MoveId, UnitId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { MoveKind } from "../../domain/move.ts";
+import type { Rng } from "../../domain/rng.ts";
+import { createMoveDesk } from "../../mover/desk/controller.ts";
+import { createDrawnIds } from "../world/party.ts";
+import type { Fleet } from "./fleet.ts";
+
+/** What people who run the fleet ask of live moves, each at one moment and in the very row: their own connection is not simulated. */
+export interface Movers {
+  /** One unit somewhere, to somewhere else. */
+  move(): Promise<void>;
+  /** Gives up a move that is under way or waits. */
+  abort(): Promise<void>;
+  /** Takes the last move that ended back. */
+  reverse(): Promise<void>;
+  /** Everything of one instance away from it. */
+  drain(): Promise<void>;
+  evacuate(): Promise<void>;
+}
+
+const never = new AbortController().signal;
+const ALL = 100_000;
+const ACTOR = "otto";
+
+export function createMovers({ world, database: { rows }, instances }: Fleet): Movers {
+  const rng = world.rng.fork("movers");
+  const clock = { now: world.now, monotonicMs: world.elapsedMs, after: (ms: number, run: () => void) => world.schedule(ms, ACTOR, run) };
+  const desk = createMoveDesk({ store: rows, clock, ids: createDrawnIds(rng.fork("ids")) });
+
+  const heldBy = async (instance: Instance): Promise<readonly UnitId[]> =>
+    (await rows.shards.listOwned(instance.id, never)).map(({ unitId }) => unitId).sort();
+  const send = async (id: UnitId, kind: MoveKind): Promise<void> => {
+    const unit = (await rows.placements.readUnit(id, never))?.unit;
+    const target = unit && pick(rng, instances.filter(({ id: other }) => other !== unit.owner));
+    if (unit !== undefined && target !== undefined) await asked(() => desk.ask({ unit, target, kind, actor: ACTOR }, never));
+  };
+  const empty = async (kind: MoveKind): Promise<void> => {
+    const instance = pick(rng, instances);
+    for (const id of instance === undefined ? [] : await heldBy(instance)) await send(id, kind);
+  };
+  const some = async (isLive: boolean): Promise<MoveId | undefined> => {
+    const moves = await rows.moves.list({}, ALL, never);
+    return pick(
+      rng,
+      moves.filter(({ endedAt, phase }) => (isLive ? endedAt === undefined : phase === "DONE")),
+    )?.id;
+  };
+  const withSome = async (isLive: boolean, act: (id: MoveId) => Promise<unknown>): Promise<void> => {
+    const id = await some(isLive);
+    if (id !== undefined) await asked(() => act(id));
+  };
+
+  return {
+    async move() {
+      const held = await Promise.all(instances.map(heldBy));
+      const id = pick(rng, held.flat());
+      if (id !== undefined) await send(id, "voluntary");
+    },
+    abort: () => withSome(true, (id) => desk.abort(id, ACTOR, never)),
+    reverse: () => withSome(false, (id) => desk.reverse(id, ACTOR, never)),
+    drain: () => empty("drain"),
+    evacuate: () => empty("evacuation"),
+  };
+}
+
+/** What speaks against it, or that the database is away, is answered to who asks, and changes nothing. */
+async function asked(ask: () => Promise<unknown>): Promise<void> {
+  try {
+    await ask();
+  } catch (error) {
+    if (![RefusedError, GoneError, UnavailableError].some((kind) => error instanceof kind)) throw error;
+  }
+}
+
+function pick<T>(rng: Rng, from: readonly T[]): T | undefined {
+  return from[Math.floor(rng.next() * from.length)];
+}

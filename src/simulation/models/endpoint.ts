@@ -1,0 +1,59 @@
+import type { Rng } from "../../domain/rng.ts";
+import type { World } from "../world/world.ts";
+
+/** One API server of a managed cluster: its own picture of the registers, and whether it answers. */
+export interface Endpoint {
+  allowed(namespace: string): readonly string[];
+  /** A register was written. */
+  hear(register: { readonly namespace: string; readonly name: string }, subjects: readonly string[]): void;
+  freeze(forMs: number): void;
+  /** Resolves at once, or when it has thawed. */
+  awake(): Promise<void>;
+  /** Resolves when a request that it has let in is carried out. */
+  admit(): Promise<void>;
+}
+
+/** How long a change of a binding takes to reach the authoriser, in ms: up to 23 ms measured on real API servers. */
+const LONGEST_LAG_MS = 23;
+/** From being let in to being carried out, in ms. */
+const ADMISSION_MS = 5;
+/** Requests that were queued meanwhile are looked at in this time after it wakes, in ms; most of them after the news. */
+const THAW_MS = 100;
+
+/** `tell` hears of each namespace in which somebody else may write now. */
+export function createEndpoint(world: World, rng: Rng, tell: (namespace: string) => void): Endpoint {
+  const registers = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  let lastAt = 0;
+  let frozenUntil = 0;
+  const leftMs = (): number => frozenUntil - world.elapsedMs();
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => void world.schedule(ms, "an API server goes on", resolve));
+
+  const learn = (namespace: string, name: string, subjects: readonly string[]): void => {
+    const ofNamespace = new Map(registers.get(namespace) ?? []);
+    if (subjects.length === 0) ofNamespace.delete(name);
+    else ofNamespace.set(name, subjects);
+    registers.set(namespace, ofNamespace);
+    tell(namespace);
+  };
+  /** It hears of changes in order, and of none while it stands still. */
+  const learnLater = (run: () => void): void => {
+    lastAt = Math.max(lastAt, frozenUntil, world.elapsedMs() + rng.next() * LONGEST_LAG_MS);
+    world.schedule(lastAt - world.elapsedMs(), "the authoriser learns", () => (leftMs() > 0 ? learnLater(run) : run()));
+  };
+  const awake = async (): Promise<void> => {
+    while (leftMs() > 0) await pause(leftMs() + rng.next() * THAW_MS);
+  };
+
+  return {
+    allowed: (namespace) => [...new Set([...(registers.get(namespace)?.values() ?? [])].flat())].sort(),
+    hear: ({ namespace, name }, subjects) => learnLater(() => learn(namespace, name, subjects)),
+    freeze(forMs) {
+      frozenUntil = Math.max(frozenUntil, world.elapsedMs() + forMs);
+    },
+    awake,
+    async admit() {
+      await pause(rng.next() * ADMISSION_MS);
+      await awake();
+    },
+  };
+}
