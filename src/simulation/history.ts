@@ -71,6 +71,7 @@ export interface Photograph {
     readonly instance: string;
     readonly name: string;
     readonly epoch: number;
+    readonly path: string;
     readonly isDeleting: boolean;
   }[];
   readonly registers: readonly { readonly namespace: string; readonly subjects: readonly string[]; readonly epoch: number }[];
@@ -83,6 +84,8 @@ export interface StandingDeployment {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+  /** The folder it is to deploy. */
+  readonly path: string;
   readonly isDeleting: boolean;
   readonly isReady: boolean;
   /** What Git says its objects are, by name. */

@@ -1,10 +1,11 @@
 import { oneAuthority, registersNameOwners } from "./checkers/authority.ts";
-import { type Checker, follow, type Violation } from "./checkers/checker.ts";
+import { type Checker, follow, type Property, type Violation } from "./checkers/checker.ts";
 import { nothingComesBack, nothingWantedIsDeleted } from "./checkers/deletions.ts";
 import { epochsGrow } from "./checkers/epochs.ts";
 import { keptUntilGone } from "./checkers/held.ts";
+import { copiesAreIdle, nothingIsCutOff, ownersKeepTheirs, unfinished, wishesAreKept } from "./checkers/moves.ts";
 import { quietAtRest } from "./checkers/rest.ts";
-import { disagreements } from "./checkers/settled.ts";
+import { disagreements, stale } from "./checkers/settled.ts";
 import type { Breaker } from "./fleet/argosy.ts";
 import { type Fleet, startFleet } from "./fleet/fleet.ts";
 import { createMovers } from "./fleet/movers.ts";
@@ -87,19 +88,22 @@ export async function runSeed(options: RunOptions): Promise<Outcome> {
 
 function checkersFor({ budget }: Scenario): readonly Checker[] {
   const always = [oneAuthority(), registersNameOwners(), epochsGrow(), nothingWantedIsDeleted(), nothingComesBack(), keptUntilGone()];
-  return [...always, quietAtRest(budget.writesAtRest), settledInTime(budget.settleSeconds)];
+  const ofMoves = [copiesAreIdle(), nothingIsCutOff(), wishesAreKept(), ownersKeepTheirs()];
+  const inTime = (property: Property, find: (photograph: Photograph) => readonly string[]) => inTimeBut(property, find, budget.settleSeconds);
+  const atLast = [inTime("I4", unfinished), inTime("I6", stale), inTime("settled", disagreements)];
+  return [...always, ...ofMoves, quietAtRest(budget.writesAtRest), ...atLast];
 }
 
 /** Looks at the photographs that are taken when the time is over. */
-function settledInTime(settleSeconds: number): Checker {
+function inTimeBut(property: Property, find: (photograph: Photograph) => readonly string[], settleSeconds: number): Checker {
   let calmAt = Number.POSITIVE_INFINITY;
   let isTold = false;
   return {
-    property: "settled",
+    property,
     look({ at, happening }) {
       if (happening.kind === "calm") calmAt = at;
       if (isTold || happening.kind !== "photograph" || at - calmAt < settleSeconds * 1_000) return undefined;
-      const wrong = disagreements(happening.photograph);
+      const wrong = find(happening.photograph);
       isTold = wrong.length > 0;
       return isTold ? `after ${settleSeconds} s: ${wrong.slice(0, 5).join("; ")}` : undefined;
     },

@@ -1,41 +1,52 @@
-import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import { ANNOTATION_EPOCH, DEPLOYER_ROLE } from "../../domain/names.ts";
 import { mapAt } from "../../runtime/kube/testing/json.ts";
-import { accountName } from "../../shard/names.ts";
 import { subjectsOf } from "../models/authority.ts";
 import { annotationsOf } from "../models/kubernetes/server.ts";
 import { textAt } from "../models/kubernetes/text.ts";
 import type { Checker } from "./checker.ts";
+import { accountOf, createOwners } from "./owners.ts";
 
-/** I1: the authoriser never lets in two accounts of ours at once. */
+/**
+ * I1: no API server of the users' cluster lets in an account while any lets in another one, and once an owner was let in nothing of the
+ * one before is carried out any more.
+ */
 export function oneAuthority(): Checker {
+  const latest = new Map<string, string>();
   return {
     property: "I1",
     look({ happening }) {
-      if (happening.kind !== "authority" || happening.accounts.length < 2) return undefined;
-      return `in ${happening.namespace} may write: ${happening.accounts.join(", ")}`;
+      if (happening.kind === "authority") {
+        const { namespace, accounts } = happening;
+        const [only] = accounts;
+        if (only !== undefined && accounts.length === 1) latest.set(namespace, only);
+        return accounts.length < 2 ? undefined : `in ${namespace} may write: ${accounts.join(", ")}`;
+      }
+      if (happening.kind !== "engine-write" || !happening.taken) return undefined;
+      const { namespace, account, instance } = happening;
+      const now = latest.get(namespace);
+      return now === undefined || now === account ? undefined : `${instance} wrote in ${namespace} as ${account} when ${now} was let in`;
     },
   };
 }
 
-/** I8: whoever a register names is the account of the unit's owner by the rows, under its epoch. */
+/** I8: whoever a register names is the account of the unit's owner by the rows, under an epoch of its; while a move is under way it may name nobody. */
 export function registersNameOwners(): Checker {
-  const owners = new Map<string, Set<string>>();
+  const owners = createOwners();
   return {
     property: "I8",
     look({ happening }) {
-      if (happening.kind === "placed") {
-        const { namespace, unit, instance, epoch } = happening;
-        const known = owners.get(namespace) ?? new Set();
-        owners.set(namespace, known.add(`${accountName(unit as UnitId, instance as InstanceId)}@${epoch}`));
-      }
+      owners.learn(happening);
       if (happening.kind !== "object" || happening.resource !== "rolebindings.rbac.authorization.k8s.io" || happening.change === "DELETED")
         return undefined;
       const { object, namespace } = happening;
       if (mapAt(object, "roleRef")["name"] !== DEPLOYER_ROLE) return undefined;
-      const epoch = textAt(annotationsOf(object), ANNOTATION_EPOCH);
-      const strangers = subjectsOf(object).filter((subject) => owners.get(namespace)?.has(`${subject}@${epoch}`) !== true);
-      return strangers.length === 0 ? undefined : `the register of ${namespace} names ${strangers.join(", ")} under epoch ${epoch}`;
+      const epoch = Number(textAt(annotationsOf(object), ANNOTATION_EPOCH));
+      const homes = owners.inNamespace(namespace);
+      const subjects = subjectsOf(object);
+      const strangers = subjects.filter((subject) => !homes.some((home) => accountOf(home) === subject && home.epoch >= epoch));
+      if (strangers.length > 0) return `the register of ${namespace} names ${strangers.join(", ")} under epoch ${epoch}`;
+      const isTaken = subjects.length > 0 || homes.some(({ unit, epoch: newest }) => newest > epoch || owners.moveOf(unit)?.epoch === epoch);
+      return isTaken ? undefined : `the register of ${namespace} names nobody under epoch ${epoch}, and no move has taken it`;
     },
   };
 }

@@ -37,7 +37,7 @@ describe("what does not agree in a photograph", () => {
     deployments: [{ ...DEPLOYMENT, isDeleting: false, isReady: true, wanted: { "app-1-0": "content" } }],
     rows: [{ uid: "uid-1", argoName: APPLICATION, namespace: "team-1", owner: "standard-1" }],
     units: [{ namespace: "team-1", account: "u-1", epoch: 3 }],
-    applications: [{ instance: "standard-1", name: APPLICATION, epoch: 3, isDeleting: false }],
+    applications: [{ instance: "standard-1", name: APPLICATION, epoch: 3, path: DEPLOYMENT.path, isDeleting: false }],
     registers: [{ namespace: "team-1", subjects: ["u-1"], epoch: 3 }],
     moves: [],
     objects: [{ namespace: "team-1", name: "app-1-0", content: "content", tracking: "" }],

@@ -3,17 +3,20 @@ import type { JsonMap } from "../../runtime/kube/testing/json.ts";
 import { annotationsOf } from "../models/kubernetes/server.ts";
 import type { Checker } from "./checker.ts";
 
-/** I7: each placement has a larger epoch than every one before, and no object goes back to an older one while it lives. */
+/** I7: no epoch is given out twice, a unit's owners have growing ones, and no object goes back to an older one while it lives. */
 export function epochsGrow(): Checker {
-  let last = 0;
+  const given = new Set<number>();
+  const last = new Map<string, number>();
   return {
     property: "I7",
     look({ happening }) {
       if (happening.kind === "placed") {
         const { unit, epoch } = happening;
-        const before = last;
-        last = Math.max(last, epoch);
-        return epoch > before ? undefined : `unit ${unit} was placed under epoch ${epoch} after ${before} had been given out`;
+        const before = last.get(unit) ?? 0;
+        const isNew = !given.has(epoch) && epoch > before;
+        given.add(epoch);
+        last.set(unit, epoch);
+        return isNew ? undefined : `unit ${unit} was placed under epoch ${epoch} after ${before}, or another unit has it`;
       }
       if (happening.kind !== "object" || happening.change !== "MODIFIED") return undefined;
       const [before, now] = [epochOf(happening.before), epochOf(happening.object)];

@@ -1,4 +1,5 @@
 import type { Photograph, StandingDeployment } from "../history.ts";
+import { unfinished } from "./moves.ts";
 
 /**
  * Everything that does not agree in a photograph, sorted; nothing when the fleet is as it should be: each deployment's objects stand
@@ -12,7 +13,8 @@ export function disagreements(photograph: Photograph): readonly string[] {
     ...ofRows(photograph),
     ...ofApplications(photograph),
     ...ofRegisters(photograph),
-    ...photograph.moves.map(({ id, phase, message }) => `move ${id} is still in ${phase}: ${message}`),
+    ...unfinished(photograph),
+    ...stale(photograph),
   ].sort();
 }
 
@@ -51,6 +53,16 @@ function ofApplications({ rows, applications }: Photograph): readonly string[] {
       ...(isDeleting ? [`Application ${instance}/${name} is still being deleted`] : []),
     ]),
   ];
+}
+
+/** I6: edits that are not live on the owner. */
+export function stale({ applications, deployments, rows }: Photograph): readonly string[] {
+  return deployments.flatMap(({ uid, path, namespace, name, isDeleting }) => {
+    const row = rows.find((each) => each.uid === uid);
+    const found = applications.find((each) => each.instance === row?.owner && each.name === row?.argoName);
+    if (isDeleting || found === undefined || found.path === path) return [];
+    return [`deployment ${namespace}/${name} wants ${path}, and its Application deploys ${found.path}`];
+  });
 }
 
 function ofRegisters({ registers, units, rows }: Photograph): readonly string[] {

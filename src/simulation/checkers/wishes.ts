@@ -10,12 +10,16 @@ export interface Wishes {
   wants(application: string, object: string): boolean;
   /** When the Application's deployment was deleted; undefined while it is wanted. */
   deletedAt(application: string): number | undefined;
+  isWanted(application: string): boolean;
+  /** Folders its user has wanted it to deploy, in order. */
+  pathsOf(application: string): readonly string[];
 }
 
 export function createWishes(): Wishes {
   const folders = new Map<string, ReadonlySet<string>>();
   const wanted = new Map<string, { readonly namespace: string; readonly path: string }>();
   const ends = new Map<string, number>();
+  const paths = new Map<string, readonly string[]>();
 
   const end = (application: string, at: number): void => {
     wanted.delete(application);
@@ -28,7 +32,10 @@ export function createWishes(): Wishes {
     const { namespace, path } = happening;
     if (happening.act === "delete-namespace") endNamespace(namespace, at);
     else if (happening.act === "delete") end(argoName(happening), at);
-    else wanted.set(argoName(happening), { namespace, path });
+    else {
+      wanted.set(argoName(happening), { namespace, path });
+      paths.set(argoName(happening), [...(paths.get(argoName(happening)) ?? []), path]);
+    }
   };
   return {
     learn(happening, at) {
@@ -40,6 +47,8 @@ export function createWishes(): Wishes {
       return path !== undefined && folders.get(path)?.has(object) === true;
     },
     deletedAt: (application) => ends.get(application),
+    isWanted: (application) => wanted.has(application),
+    pathsOf: (application) => paths.get(application) ?? [],
   };
 }
 

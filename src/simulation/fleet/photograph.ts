@@ -36,7 +36,7 @@ export async function photograph(fleet: Fleet): Promise<Photograph> {
     moves: moves.map(({ id, phase, message }) => ({ id, phase, message })),
     applications: instances.flatMap(({ name: instance, namespace }) =>
       engine.objects.list(APPLICATIONS, namespace).map((each) => ({
-        ...{ instance, name: nameOf(each), epoch: epochOf(each), isDeleting: metadataOf(each)["deletionTimestamp"] !== undefined },
+        ...{ instance, name: nameOf(each), epoch: epochOf(each), path: pathOf(each), isDeleting: metadataOf(each)["deletionTimestamp"] !== undefined },
       })),
     ),
     registers: api.objects
@@ -64,6 +64,7 @@ function standing({ git }: Fleet, resource: JsonMap): StandingDeployment {
       namespace: textAt(metadata, "namespace"),
       name: nameOf(resource),
       uid: textAt(metadata, "uid"),
+      path: pathOf(resource),
       isDeleting: deletionTimestamp !== undefined,
     },
     isReady: isReady && status["observedGeneration"] === generation,

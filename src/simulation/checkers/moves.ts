@@ -1,0 +1,121 @@
+import type { Photograph } from "../history.ts";
+import type { Checker } from "./checker.ts";
+import { createOwners, type MoveHappening } from "./owners.ts";
+import { applicationOf, type Standing } from "./standing.ts";
+import { createWishes } from "./wishes.ts";
+
+/** I4: what is left of moves in a photograph that is taken when all of them should have ended. */
+export function unfinished({ moves }: Photograph): readonly string[] {
+  return moves.map(({ id, phase, message }) => `move ${id} is still in ${phase}: ${message}`);
+}
+
+/** I1, before it comes to rights: a copy under the epoch of a move that has not changed the owner yet does nothing by itself. */
+export function copiesAreIdle(): Checker {
+  const owners = createOwners();
+  return {
+    property: "idle",
+    look({ happening }) {
+      owners.learn(happening);
+      const changed = applicationOf(happening);
+      if (changed === undefined || changed.change === "DELETED") return undefined;
+      const { at, unit, epoch, isAutomated } = changed.standing;
+      const home = owners.of(unit);
+      const isEarly = home !== undefined && epoch > home.epoch && isAutomated;
+      return isEarly ? `${at} syncs by itself under epoch ${epoch}, and its unit's owner has epoch ${home.epoch}` : undefined;
+    },
+  };
+}
+
+/** Longer than a source may take to come to rest; after that it is cut off whatever it does. */
+const CAP_MS = 10 * 60_000;
+
+/**
+ * Quality: when the right to write is taken from an owner nothing is under way in its applications, and nothing begins there until it is
+ * the owner again.
+ */
+export function nothingIsCutOff(): Checker {
+  const applications = new Map<string, Standing & { readonly namespace: string }>();
+  const sources = new Map<string, { readonly move: MoveHappening; readonly quietSince: number }>();
+  const isSource = (unit: string, epoch: number): boolean => {
+    const source = sources.get(unit)?.move;
+    return source !== undefined && PAST_REVOKE.has(source.phase) && epoch === source.epoch;
+  };
+  const onMove = (move: MoveHappening, at: number): string | undefined => {
+    const before = sources.get(move.unit);
+    if (["ABORT", "DONE", "ABORTED"].includes(move.phase)) return void sources.delete(move.unit);
+    sources.set(move.unit, { move, quietSince: move.phase === "QUIESCE" ? at : (before?.quietSince ?? at) });
+    if (move.phase !== "REVOKE" || at - (before?.quietSince ?? at) > CAP_MS) return undefined;
+    const busy = [...applications.values()].find((each) => each.unit === move.unit && each.isUnderWay && !each.isDeleting);
+    return busy && `the right is taken for ${move.unit} while a sync of ${busy.at} is under way`;
+  };
+  return {
+    property: "whole",
+    look({ at, happening }) {
+      if (happening.kind === "move") return onMove(happening, at);
+      const changed = applicationOf(happening);
+      if (changed === undefined) return undefined;
+      const { standing, namespace, by } = changed;
+      const before = applications.get(standing.at);
+      if (changed.change === "DELETED") applications.delete(standing.at);
+      else applications.set(standing.at, { ...standing, namespace });
+      const begins = standing.isUnderWay && before?.isUnderWay === false && !by.startsWith("argosy-");
+      return begins && standing.isPaused && isSource(standing.unit, standing.epoch)
+        ? `a sync of ${standing.at} begins after the right to write was taken`
+        : undefined;
+    },
+  };
+}
+const PAST_REVOKE: ReadonlySet<string> = new Set(["REVOKE", "COMMIT", "GRANT", "ACTIVATE", "VERIFY", "CLEANUP"]);
+
+/** I3: what an owner deploys never goes back to an older wish of its user. */
+export function wishesAreKept(): Checker {
+  const owners = createOwners();
+  const wishes = createWishes();
+  const newest = new Map<string, number>();
+  return {
+    property: "I3",
+    look({ at, happening }) {
+      owners.learn(happening);
+      wishes.learn(happening, at);
+      if (happening.kind === "object" && happening.resource.startsWith("gitopsdeployments.") && happening.change === "MODIFIED") {
+        const { before, object, by } = happening;
+        const isOurs = by.startsWith("argosy-") && JSON.stringify(before?.["spec"]) !== JSON.stringify(object["spec"]);
+        return isOurs ? `${by} changed what the user wants of ${happening.namespace}/${happening.name}` : undefined;
+      }
+      const changed = applicationOf(happening);
+      if (changed === undefined || changed.change === "DELETED") return undefined;
+      const { name, unit, epoch, path, isPaused, at: where } = changed.standing;
+      if (isPaused || owners.of(unit)?.epoch !== epoch) return undefined;
+      const index = wishes.pathsOf(name).indexOf(path);
+      const before = newest.get(name) ?? -1;
+      newest.set(name, Math.max(before, index));
+      return index >= before ? undefined : `${where} deploys ${path} again, which its user had changed`;
+    },
+  };
+}
+
+/** I2 for Applications: one that stands on its unit's owner under the owner's epoch goes only when its user deleted it, or somebody with kubectl did. */
+export function ownersKeepTheirs(): Checker {
+  const owners = createOwners();
+  const wishes = createWishes();
+  const byHand = new Set<string>();
+  return {
+    property: "I2",
+    look({ at, happening }) {
+      owners.learn(happening);
+      wishes.learn(happening, at);
+      const changed = applicationOf(happening);
+      if (changed === undefined) return undefined;
+      const { at: where, name, unit, epoch, isDeleting } = changed.standing;
+      if (changed.change !== "DELETED") {
+        if (isDeleting && changed.by === changed.cluster) byHand.add(where);
+        return undefined;
+      }
+      const isHands = byHand.delete(where);
+      const isWanted = wishes.isWanted(name) && owners.of(unit)?.epoch === epoch && owners.moveOf(unit)?.phase !== "CLEANUP";
+      return isHands || !isWanted || !changed.by.startsWith("argosy-")
+        ? undefined
+        : `${changed.by} deleted the Application ${where}, which its user wants and its instance owns`;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import { PHASES } from "../../domain/move-phases.ts";
+import { accountName } from "../../shard/names.ts";
+import type { Happening } from "../history.ts";
+
+/** Where a unit lives by the rows. */
+export interface Home {
+  readonly unit: string;
+  readonly namespace: string;
+  /** Id of the instance. */
+  readonly instance: string;
+  readonly epoch: number;
+}
+
+export type MoveHappening = Extract<Happening, { readonly kind: "move" }>;
+
+/** Who owns which unit, and which moves are under way, from the history alone. */
+export interface Owners {
+  learn(happening: Happening): void;
+  of(unit: string): Home | undefined;
+  /** Units whose namespace this is or was. */
+  inNamespace(namespace: string): readonly Home[];
+  /** The move of the unit that has begun and not ended. */
+  moveOf(unit: string): MoveHappening | undefined;
+}
+
+export function createOwners(): Owners {
+  const homes = new Map<string, Home>();
+  const moves = new Map<string, MoveHappening>();
+  return {
+    learn(happening) {
+      if (happening.kind === "placed") homes.set(happening.unit, happening);
+      if (happening.kind !== "move") return;
+      if (PHASES[happening.phase].isUnderWay) moves.set(happening.unit, happening);
+      else moves.delete(happening.unit);
+    },
+    of: (unit) => homes.get(unit),
+    inNamespace: (namespace) => [...homes.values()].filter((each) => each.namespace === namespace),
+    moveOf: (unit) => moves.get(unit),
+  };
+}
+
+/** The account the home's owner writes as. */
+export function accountOf({ unit, instance }: Pick<Home, "unit" | "instance">): string {
+  return accountName(unit as UnitId, instance as InstanceId);
+}

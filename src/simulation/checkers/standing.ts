@@ -1,0 +1,43 @@
+import { ANNOTATION_EPOCH, LABEL_UNIT } from "../../domain/names.ts";
+import { type JsonMap, mapAt } from "../../runtime/kube/testing/json.ts";
+import { metadataOf } from "../../runtime/kube/testing/object-rules.ts";
+import type { Happening } from "../history.ts";
+import { type Application, isPaused, isUnderWay } from "../models/engine/application.ts";
+import { annotationsOf } from "../models/kubernetes/server.ts";
+import { textAt } from "../models/kubernetes/text.ts";
+import type { ObjectHappening } from "./wishes.ts";
+
+/** What an Application is at one moment, as far as checkers care. */
+export interface Standing {
+  readonly at: string;
+  readonly name: string;
+  readonly unit: string;
+  readonly epoch: number;
+  readonly path: string;
+  readonly isPaused: boolean;
+  readonly isAutomated: boolean;
+  /** A sync is asked for or under way in it. */
+  readonly isUnderWay: boolean;
+  readonly isDeleting: boolean;
+}
+
+export type ApplicationHappening = ObjectHappening & { readonly standing: Standing };
+
+/** A change of an Application; undefined for every other happening. */
+export function applicationOf(happening: Happening): ApplicationHappening | undefined {
+  if (happening.kind !== "object" || happening.resource !== "applications.argoproj.io") return undefined;
+  return { ...happening, standing: standingOf(happening.object, happening) };
+}
+
+function standingOf(object: JsonMap, { namespace, name }: Pick<ObjectHappening, "namespace" | "name">): Standing {
+  const application = object as unknown as Application;
+  return {
+    ...{ at: `${namespace}/${name}`, name, unit: textAt(mapAt(metadataOf(object), "labels"), LABEL_UNIT) },
+    epoch: Number(annotationsOf(object)[ANNOTATION_EPOCH] ?? -1),
+    path: application.spec?.source?.path ?? "",
+    isPaused: isPaused(application),
+    isAutomated: application.spec?.syncPolicy?.automated !== undefined,
+    isUnderWay: isUnderWay(application),
+    isDeleting: metadataOf(object)["deletionTimestamp"] !== undefined,
+  };
+}
