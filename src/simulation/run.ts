@@ -56,8 +56,8 @@ export async function runSeed(options: RunOptions): Promise<Outcome> {
   const world = createWorld(`${scenario.name} ${seed}`, history);
   const failpoints = createFailpoints(world.rng.fork("faults"), named);
   const network = createNetwork(world, failpoints);
-  const { members, instances, servers } = scenario;
-  const fleet = await startFleet({ world, network, members, instances, servers, breaker });
+  const { members, instances, servers, hasWebhook } = scenario;
+  const fleet = await startFleet({ world, network, members, instances, servers, hasWebhook, breaker });
   await world.run(START_MS);
   const { faults } = scenario;
   // Argosy's calls alone: what Argo CD does about its own lost calls is its own business, and some of it leaves things behind.

@@ -4,18 +4,9 @@ import type { PatchOperation } from "../../shard/diff-object.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
 import type { ObservedBinding } from "../../shard/parse-rights.ts";
 import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
-import type { Property } from "../checkers/checker.ts";
 import type { Breaker, Ports } from "../fleet/argosy.ts";
-
-/** A mistake that Argosy could make, made on purpose by an adapter, and the property through which it must be found. */
-export interface Bug {
-  readonly name: string;
-  readonly about: string;
-  readonly property: Property;
-  /** The scenario in which it is looked for. */
-  readonly scenario: string;
-  readonly breaker: Breaker;
-}
+import type { Bug } from "./bug.ts";
+import { MOVE_BUGS } from "./move-bugs.ts";
 
 type Change<T extends ObservedObject> = (objects: ManagedObjects<T>) => Partial<ManagedObjects<T>>;
 
@@ -43,7 +34,7 @@ const ofBindings =
 const isAboutFinalizers = ({ path }: PatchOperation): boolean => path === "/metadata/finalizers";
 const STRANGER = "u-stranger";
 
-export const BUGS: readonly Bug[] = [
+const BUGS_AT_REST: readonly Bug[] = [
   {
     name: "two-subjects",
     about: "a register is written with a second subject beside the owner's account",
@@ -137,6 +128,9 @@ export const BUGS: readonly Bug[] = [
     },
   },
 ];
+
+/** Those of deployments, and those of hand-overs. */
+export const BUGS: readonly Bug[] = [...BUGS_AT_REST, ...MOVE_BUGS];
 
 function unlessDeleting<T extends ObservedObject>(found: T | undefined): T | undefined {
   return found?.isDeleting === true ? undefined : found;

@@ -1,7 +1,7 @@
 import type { Violation } from "../checkers/checker.ts";
 import { runSeed } from "../run.ts";
 import { loadScenario } from "../scenarios/load.ts";
-import type { Bug } from "./bugs.ts";
+import type { Bug } from "./bug.ts";
 
 /** How a deliberate bug fared. */
 export interface Hunt {
@@ -10,25 +10,30 @@ export interface Hunt {
   readonly runs: number | undefined;
   readonly seed: number | undefined;
   readonly violation: Violation | undefined;
+  /** Of the machine. */
+  readonly seconds: number;
 }
 
 /** Runs seed after seed, from 1, until the property named for the bug does not hold. Another property alone does not count. */
 export async function huntBug(bug: Bug, longest: number): Promise<Hunt> {
   const scenario = loadScenario(bug.scenario);
+  const startedAt = performance.now();
+  const seconds = (): number => (performance.now() - startedAt) / 1_000;
   for (let seed = 1; seed <= longest; seed += 1) {
     const { violations } = await runSeed({ scenario, seed, breaker: bug.breaker });
     const violation = violations.find(({ property }) => property === bug.property);
-    if (violation !== undefined) return { bug, runs: seed, seed, violation };
+    if (violation !== undefined) return { bug, runs: seed, seed, violation, seconds: seconds() };
   }
-  return { bug, runs: undefined, seed: undefined, violation: undefined };
+  return { bug, runs: undefined, seed: undefined, violation: undefined, seconds: seconds() };
 }
 
 /** One line for each bug: through what it was found, and how many seeds that took. */
 export function renderHunts(hunts: readonly Hunt[]): string {
-  const rows = hunts.map(({ bug, runs, violation }) => [
-    ...[bug.name, bug.property, bug.scenario, runs === undefined ? "never" : `seed ${runs}`, violation?.text.slice(0, 80) ?? ""],
+  const rows = hunts.map(({ bug, runs, violation, seconds }) => [
+    ...[bug.name, bug.property, bug.scenario, runs === undefined ? "never" : `seed ${runs}`, `${seconds.toFixed(1)} s`],
+    violation?.text.slice(0, 80) ?? "",
   ]);
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map((row) =>
       row

@@ -85,7 +85,7 @@ export function wishesAreKept(): Checker {
       const changed = applicationOf(happening);
       if (changed === undefined || changed.change === "DELETED") return undefined;
       const { name, unit, epoch, path, isPaused, at: where } = changed.standing;
-      if (isPaused || owners.of(unit)?.epoch !== epoch) return undefined;
+      if (isPaused || owners.of(unit)?.epoch !== epoch || !wishes.isWanted(name)) return undefined;
       const index = wishes.pathsOf(name).indexOf(path);
       const before = newest.get(name) ?? -1;
       newest.set(name, Math.max(before, index));

@@ -44,6 +44,7 @@ export interface FleetOptions {
   readonly servers: number;
   /** What one comparison takes an instance, in ms: from, to. */
   readonly comparisonMs?: readonly [number, number];
+  readonly hasWebhook?: boolean;
   readonly breaker: Breaker;
 }
 
@@ -83,7 +84,8 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
         breaker,
       ),
     );
-  const pace = options.comparisonMs === undefined ? {} : { comparisonMs: options.comparisonMs };
+  const { comparisonMs, hasWebhook = false } = options;
+  const pace = { hasWebhook, ...(comparisonMs === undefined ? {} : { comparisonMs }) };
   for (const { name, namespace } of instances)
     starts.set(name, (party) => startEngine({ party, namespace, own: client(party, engine), managed: client(party, api), git, ...pace }));
 

@@ -2,7 +2,7 @@ import type { Rng } from "../../domain/rng.ts";
 import { DATABASE } from "../models/store.ts";
 import type { Scenario, Trouble } from "../scenarios/schema.ts";
 import type { Fleet } from "./fleet.ts";
-import { layHands } from "./hands.ts";
+import { deleteNextCopy, layFinalizer } from "./hands.ts";
 
 /** Lets everything that goes wrong in a scenario happen at its time, drawn from the world's chance. */
 export function planTroubles(fleet: Fleet, { troubles, activeSeconds }: Pick<Scenario, "troubles" | "activeSeconds">): void {
@@ -47,8 +47,9 @@ function strike(fleet: Fleet, trouble: Trouble, rng: Rng): void {
       return fleet.authority.freeze(server, ms);
     }
     case "hand-finalizer":
+      return layFinalizer(fleet, rng);
     case "hand-delete":
-      return layHands(fleet, trouble.kind, rng);
+      return deleteNextCopy(fleet, rng);
     case "compact":
       tell("servers forget the past");
       for (const server of [fleet.api, fleet.engine]) {

@@ -12,12 +12,15 @@ export interface Git {
   /** The last commit that changed the folder. */
   head(path: string): string;
   push(path: string, files: Readonly<Record<string, string>>): void;
+  /** Tells of each push, as a webhook does. The returned function ends it. */
+  onPush(listener: (path: string) => void): () => void;
 }
 
 export function createGit(world: World): Git {
   const folders = new Map<string, Readonly<Record<string, string>>>();
   const heads = new Map<string, string>();
   const past = new Map<string, Readonly<Record<string, string>>>();
+  const listeners = new Set<(path: string) => void>();
   let commits = 0;
   const head = (path: string): string => heads.get(path) ?? "";
   return {
@@ -30,6 +33,11 @@ export function createGit(world: World): Git {
       heads.set(path, sha256(`commit ${commits}`).slice(0, 40));
       past.set(`${path}@${head(path)}`, files);
       world.record({ kind: "push", path, files: Object.keys(files).sort(), revision: head(path) });
+      for (const listener of listeners) listener(path);
+    },
+    onPush(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
   };
 }

@@ -52,6 +52,7 @@ export const scenarioSchema = z.strictObject({
     .optional()
     .describe("live moves that are asked for, at any time once the first users have come"),
   servers: z.int().min(1).max(3).default(1).describe("API servers behind the address of the users' cluster"),
+  hasWebhook: z.boolean().default(false).describe("instances are told of pushes at once"),
   createWithinSeconds: seconds.optional().describe("creations come in this time from the beginning; absent: as everything, at any time"),
   faults: faults.optional(),
   troubles: z.array(trouble).default([]),

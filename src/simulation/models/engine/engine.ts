@@ -15,6 +15,8 @@ import { refresh } from "./refresh.ts";
 interface EngineOptions extends Pick<Engine, "party" | "namespace" | "own" | "managed" | "git"> {
   /** Default: a warm cache and small folders. */
   readonly comparisonMs?: Engine["comparisonMs"];
+  /** Git tells it of pushes. Default: it looks for itself, every two minutes. */
+  readonly hasWebhook?: boolean;
 }
 
 const STATUS_PROCESSORS = 8;
@@ -86,6 +88,12 @@ export function startEngine(options: EngineOptions): void {
     await finalize(engine, name);
   });
   for (const each of [refreshes, operations]) each.start();
+  if (options.hasWebhook !== true) return;
+  const onPush = (path: string): void => {
+    for (const each of applications.list())
+      if (each.spec.source.path === path && !isPaused(each)) engine.requestRefresh(each.metadata.name);
+  };
+  party.onEnd(options.git.onPush((path) => party.reach("a webhook", () => onPush(path))));
 }
 
 /** As Argo CD's work queues: no key twice at once, back-off per key. */

@@ -1,0 +1,17 @@
+import type { Property } from "../checkers/checker.ts";
+import type { Breaker, Ports } from "../fleet/argosy.ts";
+
+/** A mistake that Argosy could make, made on purpose by an adapter or a core function, and the property through which it must be found. */
+export interface Bug {
+  readonly name: string;
+  readonly about: string;
+  readonly property: Property;
+  /** The scenario in which it is looked for. */
+  readonly scenario: string;
+  readonly breaker: Breaker;
+}
+
+/** Replaces ports. */
+export const withPorts =
+  (change: (ports: Ports) => Partial<Ports>): Breaker =>
+  (ports) => ({ ...ports, ...change(ports) });

@@ -1,0 +1,227 @@
+import type { MoveWorld, Step } from "../../mover/next-step.ts";
+import type { Pair } from "../../mover/pair.ts";
+import type { Sights } from "../../mover/port.ts";
+import type { SidedWrite } from "../../mover/verdict.ts";
+import { ANNOTATION_ARRIVING, ANNOTATION_PAUSE } from "../../shard/names.ts";
+import type { Sight } from "../../shard/parse-sight.ts";
+import type { Breaker, Ports } from "../fleet/argosy.ts";
+import { type Bug, withPorts } from "./bug.ts";
+
+type Decide = Ports["decide"];
+type Move = Parameters<Decide>[0];
+
+/** Shows the mover's decisions another world than there is. */
+const seeing = (blur: (world: MoveWorld, move: Move) => MoveWorld): Breaker =>
+  withPorts(({ decide }) => ({ decide: (move, world) => decide(move, blur(world, move)) }));
+
+const inPhase =
+  (phase: Move["phase"], blur: (world: MoveWorld, move: Move) => MoveWorld) =>
+  (world: MoveWorld, move: Move): MoveWorld =>
+    move.phase === phase ? blur(world, move) : world;
+
+const mapSource = (world: MoveWorld, change: (sight: Sight) => Sight): MoveWorld => ({
+  ...world,
+  onSource: world.onSource.map(change),
+  pairs: world.pairs.map((pair) => (pair.source === undefined ? pair : { ...pair, source: change(pair.source) })),
+});
+
+const mapTarget = (world: MoveWorld, change: (sight: Sight) => Sight): MoveWorld => ({
+  ...world,
+  onTarget: world.onTarget.map(change),
+  pairs: world.pairs.map((pair) => (pair.target === undefined ? pair : { ...pair, target: change(pair.target) })),
+});
+
+/** Changes the writes that are decided. */
+const writing = (spoil: (write: SidedWrite, pairs: readonly Pair[]) => SidedWrite): Breaker =>
+  withPorts(({ decide }) => ({
+    decide(move, world): Step {
+      const step = decide(move, world);
+      return step.kind === "write" ? { ...step, writes: step.writes.map((each) => spoil(each, world.pairs)) } : step;
+    },
+  }));
+
+/** Replaces methods of what Applications are read and written through in a move. */
+const ofSights = (change: (sights: Sights) => Partial<Sights>): Breaker =>
+  withPorts(({ sights }) => ({
+    sights: {
+      async of(cluster) {
+        const found = await sights.of(cluster);
+        return found && { ...found, ...change(found) };
+      },
+    },
+  }));
+
+const AUTOMATED = { prune: true, selfHeal: true, allowEmpty: true };
+
+/** Gives a copy the last operation of its source, however that ended. */
+function withFailure(each: SidedWrite, pairs: readonly Pair[]): SidedWrite {
+  const { write } = each;
+  const name = write.kind === "create" ? write.manifest.metadata.name : write.at.name;
+  const operationState = pairs.find((pair) => pair.name === name)?.source?.status["operationState"];
+  if (each.side !== "target" || operationState === undefined || write.kind === "delete") return each;
+  const spoiled = (status: unknown): object => ({ ...(status as object), operationState });
+  if (write.kind === "create") return { ...each, write: { ...write, manifest: { ...write.manifest, status: spoiled(write.manifest["status"]) } } };
+  const patch = write.patch.map((step) => (step.path === "/status" ? { ...step, value: spoiled(step.value) } : step));
+  return { ...each, write: { ...write, patch } };
+}
+
+/** What each application was to be when its move began. */
+function createMemory() {
+  const first = new Map<string, Pair["desired"]>();
+  return (world: MoveWorld, move: Move): MoveWorld => ({
+    ...world,
+    pairs: world.pairs.map((pair) => {
+      const key = `${move.id} ${pair.name}`;
+      if (!first.has(key)) first.set(key, pair.desired);
+      return { ...pair, desired: first.get(key) };
+    }),
+  });
+}
+
+/** Hand-overs that go wrong, after the list of moves that were found unsafe before one was written. */
+export const MOVE_BUGS: readonly Bug[] = [
+  {
+    name: "two-creators",
+    about: "copies are made at work: not paused, and syncing by themselves",
+    ...{ property: "idle", scenario: "moves" },
+    breaker: ofSights(({ create }) => ({
+      create(manifest, signal) {
+        const { [ANNOTATION_PAUSE]: _pause, ...annotations } = manifest.metadata.annotations;
+        const spec = { ...(manifest["spec"] as object), syncPolicy: { automated: AUTOMATED } };
+        return create({ ...manifest, metadata: { ...manifest.metadata, annotations }, spec }, signal);
+      },
+    })),
+  },
+  {
+    name: "finalizer-kept",
+    about: "a source goes with whatever finalizer it has",
+    ...{ property: "I4", scenario: "move-chaos" },
+    breaker: seeing((world) => mapSource(world, (sight) => ({ ...sight, finalizers: [] }))),
+  },
+  {
+    name: "edits-by-events",
+    about: "what applications are to be is read when a move begins; what came meanwhile was news once, and nobody looks again",
+    ...{ property: "I6", scenario: "move-chaos" },
+    breaker(ports) {
+      const { shards, changes } = ports.store;
+      const remembered = createMemory();
+      const isLoud = (kinds: ReadonlySet<string>): boolean => kinds.has("unit") && kinds.has("application");
+      const subscribe: typeof changes.subscribe = (listener) =>
+        changes.subscribe((news) => {
+          if (news === "missed" || !isLoud(new Set(news.map(({ kind }) => kind)))) return listener(news);
+          return listener(news.filter(({ kind }) => kind !== "application"));
+        });
+      const listLagging: typeof shards.listLagging = async () => ({ units: [], applications: [] });
+      const store = { ...ports.store, changes: { ...changes, subscribe }, shards: { ...shards, listLagging } };
+      return { ...ports, store, decide: (move, world) => ports.decide(move, remembered(world, move)) };
+    },
+  },
+  {
+    name: "barrier-skipped",
+    about: "a source is paused without waiting until it has looked once more",
+    ...{ property: "whole", scenario: "moves" },
+    breaker: seeing(inPhase("QUIESCE", (world) => mapSource(world, (sight) => ({ ...sight, awaitsRefresh: false })))),
+  },
+  {
+    name: "paused-too-soon",
+    about: "a source is paused, and its right is taken, while a sync is under way",
+    ...{ property: "whole", scenario: "moves" },
+    breaker: seeing(
+      inPhase("QUIESCE", (world) => mapSource(world, (sight) => ({ ...sight, sync: { ...sight.sync, operation: undefined, state: undefined } }))),
+    ),
+  },
+  {
+    name: "failure-copied",
+    about: "copies are told of syncs that failed, or were ended, on their source",
+    ...{ property: "settled", scenario: "move-chaos" },
+    breaker: writing(withFailure),
+  },
+  {
+    name: "orphans-unseen",
+    about: "nobody looks for copies that were made after their move was given up",
+    ...{ property: "settled", scenario: "move-crashes" },
+    breaker: withPorts(({ engines }) => ({
+      engines: {
+        async get(cluster) {
+          const engine = await engines.get(cluster);
+          if (engine === undefined) return undefined;
+          const list: typeof engine.applications.list = (namespace) =>
+            engine.applications.list(namespace).filter(({ annotations }) => annotations[ANNOTATION_ARRIVING] === undefined);
+          return { ...engine, applications: { ...engine.applications, list } };
+        },
+      },
+    })),
+  },
+  {
+    name: "granted-unproven",
+    about: "the target gets the right as soon as the register names nobody, whatever API servers say",
+    ...{ property: "I1", scenario: "move-frozen-server" },
+    breaker: seeing(inPhase("REVOKE", (world) => ({ ...world, isRefusalProven: true }))),
+  },
+  {
+    name: "time-for-a-fence",
+    about: "after twenty seconds the old owner counts as refused",
+    ...{ property: "I1", scenario: "move-frozen-server" },
+    breaker: seeing(inPhase("REVOKE", (world, move) => ({ ...world, isRefusalProven: world.isRefusalProven || world.now - move.phaseSince > 20_000 }))),
+  },
+  {
+    name: "silence-counted",
+    about: "an API server that does not answer counts as one that refused",
+    ...{ property: "I1", scenario: "move-frozen-server" },
+    breaker: withPorts(({ managed }) => ({
+      managed: {
+        ...managed,
+        async ask(user, namespace, signal) {
+          const answers = await managed.ask(user, namespace, signal);
+          const no = { isAllowed: false, trial: { status: 403, message: `User "${user}" cannot create` } };
+          return answers.map((each) => (each.isAllowed === undefined || each.trial.status === undefined ? { ...each, ...no } : each));
+        },
+      },
+    })),
+  },
+  {
+    name: "ending-copy-loosed",
+    about: "a copy that somebody deleted with a cascade is let loose all the same",
+    ...{ property: "I2", scenario: "move-chaos" },
+    breaker: seeing((world) => mapTarget(world, (sight) => ({ ...sight, isDeleting: false }))),
+  },
+  {
+    name: "tests-dropped",
+    about: "patches test neither version nor epoch of what they change",
+    ...{ property: "I7", scenario: "move-stale-workers" },
+    breaker: writing(({ side, write }) => ({
+      side,
+      write: write.kind === "change" ? { ...write, patch: write.patch.filter(({ op }) => op !== "test") } : write,
+    })),
+  },
+  {
+    name: "preconditions-dropped",
+    about: "deletions go to whatever has the name",
+    ...{ property: "I2", scenario: "move-stale-workers" },
+    breaker: ofSights(({ delete: remove }) => ({ delete: (at, _preconditions, signal) => remove(at, {} as typeof _preconditions, signal) })),
+  },
+  {
+    name: "moves-by-events",
+    about: "hints of the database are all that carries a move on",
+    ...{ property: "I4", scenario: "move-crashes" },
+    breaker: withPorts(({ store }) => {
+      const list: typeof store.moves.list = async (filter, limit, signal) =>
+        (await store.moves.list(filter, limit, signal)).filter(({ phase }) => filter.isLive !== true || phase === "WAITING");
+      return { store: { ...store, moves: { ...store.moves, list } } };
+    }),
+  },
+  {
+    name: "owner-remembered",
+    about: "applications are brought about where they were seen first, whoever owns them since",
+    ...{ property: "settled", scenario: "moves" },
+    breaker: withPorts(({ store }) => {
+      const seen = new Map<string, Awaited<ReturnType<typeof store.shards.readApplications>>[number]["unit"]>();
+      const readApplications: typeof store.shards.readApplications = async (ids, signal) =>
+        (await store.shards.readApplications(ids, signal)).map((row) => {
+          if (row.unit.owner !== undefined && !seen.has(row.application.id)) seen.set(row.application.id, { ...row.unit, phase: "IDLE" });
+          return { ...row, unit: seen.get(row.application.id) ?? row.unit };
+        });
+      return { store: { ...store, shards: { ...store.shards, readApplications } } };
+    }),
+  },
+];
