@@ -1,4 +1,5 @@
 import { oneAuthority, registersNameOwners } from "./checkers/authority.ts";
+import type { MovePhase } from "../domain/move.ts";
 import { type Checker, follow, type Property, type Violation } from "./checkers/checker.ts";
 import { nothingComesBack, nothingWantedIsDeleted } from "./checkers/deletions.ts";
 import { epochsGrow } from "./checkers/epochs.ts";
@@ -14,7 +15,7 @@ import { planTroubles } from "./fleet/troubles.ts";
 import { createUsers } from "./fleet/users.ts";
 import { createHistory, type History, type Photograph } from "./history.ts";
 import type { Scenario } from "./scenarios/schema.ts";
-import { createFailpoints, type Failpoint } from "./world/failpoints.ts";
+import { type CallMade, createFailpoints, type Failpoint } from "./world/failpoints.ts";
 import { createNetwork } from "./world/network.ts";
 import { createWorld } from "./world/world.ts";
 
@@ -23,6 +24,10 @@ export interface RunOptions {
   readonly seed: string | number;
   /** Calls to break beside those the scenario's rates break. */
   readonly failpoints?: readonly Failpoint[];
+  /** Is told of every call as it is made. */
+  readonly onCall?: (call: CallMade) => void;
+  /** Is told of each phase that a move goes into. */
+  readonly onMoved?: (phase: MovePhase) => void;
   /** Breaks a port of Argosy's, to show that the checkers see it. */
   readonly breaker?: Breaker;
 }
@@ -44,6 +49,8 @@ export interface Outcome {
 
 /** Before the users come every process has listed what is there. */
 const START_MS = 3_000;
+/** After which a process that a failpoint killed is started again. */
+const RESTART_MS = 1_000;
 const LOOK_MS = 5_000;
 /** At rest for that long before a run counts as good. */
 const REST_MS = 20_000;
@@ -53,15 +60,20 @@ export async function runSeed(options: RunOptions): Promise<Outcome> {
   const { scenario, seed, failpoints: named = [], breaker = (ports) => ports } = options;
   const history = createHistory();
   const violations = follow(history, checkersFor(scenario));
+  history.follow(({ happening }) => (happening.kind === "move" ? options.onMoved?.(happening.phase) : undefined));
   const world = createWorld(`${scenario.name} ${seed}`, history);
-  const failpoints = createFailpoints(world.rng.fork("faults"), named);
+  const failpoints = createFailpoints(world.rng.fork("faults"), named, options.onCall);
   const network = createNetwork(world, failpoints);
   const { members, instances, servers, hasWebhook } = scenario;
   const fleet = await startFleet({ world, network, members, instances, servers, hasWebhook, breaker });
+  network.onDeath((name) => fleet.crash(name, RESTART_MS));
   await world.run(START_MS);
   const { faults } = scenario;
   // Argosy's calls alone: what Argo CD does about its own lost calls is its own business, and some of it leaves things behind.
-  if (faults !== undefined) failpoints.setRates({ ...faults, whose: "argosy-", longestDelayMs: faults.longestDelaySeconds * 1_000 });
+  if (faults !== undefined) {
+    const { which, longestDelaySeconds, ...rates } = faults;
+    failpoints.setRates({ ...rates, whose: "argosy-", ...(which && { which }), longestDelayMs: longestDelaySeconds * 1_000 });
+  }
   planUsers(fleet, scenario);
   planMoves(fleet, scenario);
   planTroubles(fleet, scenario);

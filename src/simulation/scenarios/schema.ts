@@ -10,6 +10,7 @@ const faults = z.strictObject({
   error: share,
   delay: share,
   longestDelaySeconds: seconds,
+  which: z.array(z.string()).optional().describe("how the names of the calls begin that are meant; absent: all of Argosy's"),
 });
 
 const trouble = z.strictObject({

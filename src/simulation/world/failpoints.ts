@@ -10,7 +10,11 @@ export type Verdict =
   /** The other side refuses, as overloaded servers do. */
   | { readonly kind: "error" }
   /** Is on its way, or waits at the other side, for that long before it is carried out. */
-  | { readonly kind: "delay"; readonly ms: number };
+  | { readonly kind: "delay"; readonly ms: number }
+  /** Who makes it dies before it is sent. */
+  | { readonly kind: "die-before" }
+  /** It is carried out, and who made it dies before it hears of that. */
+  | { readonly kind: "die-after" };
 
 /** One call to break: the `index`-th, from 0, of this name. */
 export interface Failpoint {
@@ -20,10 +24,19 @@ export interface Failpoint {
   readonly ms?: number;
 }
 
+/** A call at the moment it is made, by the name and index at which it can be broken. */
+export interface CallMade {
+  readonly name: string;
+  readonly index: number;
+  readonly from: string;
+}
+
 /** How often what goes wrong while faults are on, 0 to 1 each. */
 export interface FaultRates {
   /** Whose calls: those of parties whose names begin like this. */
   readonly whose: string;
+  /** Which calls: those whose names begin like one of these. Default: all. */
+  readonly which?: readonly string[];
   readonly before: number;
   readonly afterEffect: number;
   readonly error: number;
@@ -41,7 +54,11 @@ export interface Failpoints {
 const PASSES: Verdict = { kind: "passes" };
 
 /** Each name draws from a stream of its own, so that a call more of one name changes nothing for another. */
-export function createFailpoints(rng: Rng, named: readonly Failpoint[]): Failpoints {
+export function createFailpoints(
+  rng: Rng,
+  named: readonly Failpoint[],
+  onCall: (call: CallMade) => void = () => undefined,
+): Failpoints {
   const counts = new Map<string, number>();
   const streams = new Map<string, Rng>();
   let rates: FaultRates | undefined;
@@ -52,7 +69,7 @@ export function createFailpoints(rng: Rng, named: readonly Failpoint[]): Failpoi
     return known;
   };
 
-  const draw = (name: string, { before, afterEffect, error, delay, longestDelayMs }: Omit<FaultRates, "whose">): Verdict => {
+  const draw = (name: string, { before, afterEffect, error, delay, longestDelayMs }: Omit<FaultRates, "whose" | "which">): Verdict => {
     const stream = streamOf(name);
     const at = stream.next();
     if (at < before) return { kind: "before" };
@@ -67,9 +84,11 @@ export function createFailpoints(rng: Rng, named: readonly Failpoint[]): Failpoi
     next(name, from) {
       const index = counts.get(name) ?? 0;
       counts.set(name, index + 1);
+      onCall({ name, index, from });
       const point = named.find((each) => each.name === name && each.index === index);
       if (point !== undefined) return point.kind === "delay" ? { kind: "delay", ms: point.ms ?? 1_000 } : { kind: point.kind };
-      return rates === undefined || !from.startsWith(rates.whose) ? PASSES : draw(name, rates);
+      const isMeant = rates?.which?.some((each) => name.startsWith(each)) ?? true;
+      return rates === undefined || !from.startsWith(rates.whose) || !isMeant ? PASSES : draw(name, rates);
     },
     setRates(next) {
       rates = next;

@@ -26,6 +26,8 @@ export interface Network {
   isParted(a: string, b: string): boolean;
   part(a: string, b: string): void;
   heal(a: string, b: string): void;
+  /** Who ends a party that a failpoint kills. */
+  onDeath(kill: (name: string) => void): void;
 }
 
 /** News for one listener that never overtake one another. */
@@ -53,6 +55,7 @@ export function createNetwork(world: World, failpoints: Failpoints): Network {
     rngs.set(name, rng);
     return 0.2 + rng.next() * HOP_MS;
   };
+  let kill: (name: string) => void = () => undefined;
   const isParted = (a: string, b: string): boolean => parted.has(pair(a, b));
 
   async function carryOut<T>(call: Call<T>, answer: (settle: () => void, lost: boolean) => void, ends: Ends<T>): Promise<void> {
@@ -71,6 +74,7 @@ export function createNetwork(world: World, failpoints: Failpoints): Network {
       world.schedule(delayMs, `${from.name} <- ${to} ${what}`, () => from.reach(what, settle));
     const lose = (): void => void tell(`${name} lost`, hop(from.name) * 10, () => ends.reject(call.broken(verdict.kind)));
     if (verdict.kind !== "passes") world.record({ kind: "fault", name, from: from.name, verdict: verdict.kind });
+    if (verdict.kind === "die-before") return kill(from.name);
     if (verdict.kind === "before" || verdict.kind === "error") return lose();
     const delayMs = verdict.kind === "delay" ? verdict.ms : 0;
     const bored = tell(`${name} timeout`, patienceMs, () => ends.reject(call.broken("timeout")));
@@ -79,7 +83,11 @@ export function createNetwork(world: World, failpoints: Failpoints): Network {
       if (isParted(from.name, to)) return lose();
       void carryOut(
         call,
-        (settle) => (verdict.kind === "after-effect" || isParted(from.name, to) ? lose() : tell(name, hop(to), settle)),
+        (settle) => {
+          if (verdict.kind === "die-after") kill(from.name);
+          else if (verdict.kind === "after-effect" || isParted(from.name, to)) lose();
+          else tell(name, hop(to), settle);
+        },
         ends,
       );
     });
@@ -122,6 +130,9 @@ export function createNetwork(world: World, failpoints: Failpoints): Network {
     isParted,
     part: (a, b) => void parted.add(pair(a, b)),
     heal: (a, b) => void parted.delete(pair(a, b)),
+    onDeath(next) {
+      kill = next;
+    },
   };
 }
 
