@@ -10,6 +10,7 @@ import { type Conditions, loadNow, readConditions, renderConditions } from "./co
 import { isMet, type SizedFigure } from "./figures.ts";
 import type { Measure } from "./measure.ts";
 import { MEASURES } from "./measures/all.ts";
+import { movesBench } from "./moves/main.ts";
 import { type BenchOptions, parseBenchOptions, renderHelp } from "./options.ts";
 import { placementBench } from "./placement/main.ts";
 import { readResult, writeResult } from "./results.ts";
@@ -22,6 +23,7 @@ const INTERRUPTED = 130;
 /** `npm run bench`. Resolves with the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "placement") return placementBench(args.slice(1), (text) => void process.stdout.write(text));
+  if (args[0] === "moves") return movesBench(args.slice(1), (text) => void process.stdout.write(text));
   const options = parseBenchOptions(args, MEASURES);
   if (options.help) {
     process.stdout.write(renderHelp(MEASURES));

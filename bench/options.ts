@@ -42,6 +42,7 @@ const DEFAULTS = { applications: "200", rate: "200", burst: "300", noise: "300",
 export function renderHelp(measures: readonly MeasureInfo[]): string {
   return `Usage: npm run bench -- [names] [options]
        npm run bench -- placement [parts] [options]   where workspaces go; see npm run bench -- placement --help
+       npm run bench -- moves [options]               what hand-overs take; see npm run bench -- moves --help
 
 Measures what Argosy itself costs, on a Kubernetes API server, a PostgreSQL and Argosy processes started for it, together with
 the limit of the same machine at the same time. Prints a table, and writes it as JSON to bench/results/.

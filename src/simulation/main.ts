@@ -2,6 +2,7 @@ import process from "node:process";
 import { InputError } from "../domain/errors.ts";
 import { BUGS } from "./bugs/bugs.ts";
 import { huntBug, renderHunts } from "./bugs/hunt.ts";
+import { type Marathon, renderMarathon, runMarathon } from "./marathon.ts";
 import { parseSimulateOptions, renderHelp, type SimulateOptions } from "./options.ts";
 import { drawOutcome } from "./picture.ts";
 import { type Outcome, runSeed } from "./run.ts";
@@ -15,6 +16,7 @@ async function main(args: readonly string[]): Promise<number> {
   const options = parseSimulateOptions(args);
   if (options.help) return print(renderHelp(scenarioNames().map(loadScenario)));
   if (options.isHunt) return hunt();
+  if (options.moves !== undefined) return goOn(options, options.moves);
   const scenario = loadScenario(options.scenario);
   let isGood = true;
   for (let seed = options.seed; seed < options.seed + options.seeds; seed += 1) {
@@ -29,6 +31,16 @@ function render({ output }: SimulateOptions, outcome: Outcome): string {
   if (output === "text") return drawOutcome(outcome);
   const { history, last, ...rest } = outcome;
   return JSON.stringify({ ...rest, troubles: history.entries().filter(({ happening }) => happening.kind === "chaos"), fleet: last });
+}
+
+/** Says how far it is after each tenth run: it may take hours. */
+async function goOn({ scenario, seed }: SimulateOptions, moves: number): Promise<number> {
+  const onRun = (soFar: Marathon): void => {
+    if (soFar.runs % 10 === 0) process.stderr.write(`${renderMarathon(soFar)}\n`);
+  };
+  const marathon = await runMarathon({ scenario, seed, moves, onRun });
+  print(`${renderMarathon(marathon)}\n`);
+  return marathon.failed.length === 0 ? 0 : 1;
 }
 
 async function hunt(): Promise<number> {

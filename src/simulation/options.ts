@@ -6,6 +6,8 @@ export interface SimulateOptions {
   readonly seed: number;
   /** How many seeds, from `seed` on. */
   readonly seeds: number;
+  /** Instead of a number of runs: so many moves, from that seed on. */
+  readonly moves: number | undefined;
   readonly output: "text" | "json";
   readonly isHunt: boolean;
   readonly help: boolean;
@@ -28,6 +30,7 @@ and of Argo CD. The same seed gives the same run to the byte. Exit status 1 when
 ${scenarios.map(({ name, about, open }) => `      ${name.padEnd(20)} ${about}${open === undefined ? "" : ` Open: ${open}.`}`).join("\n")}
   --seed N          which of its runs (default: 1)
   --seeds N         so many runs, from that seed on (default: 1)
+  --moves N         so many hand-overs instead, in as many runs as that takes; move-marathon has the most of them in a run
   --hunt            instead: puts each deliberate bug in, and shows with which seed it is found
   -o text|json      a picture of the fleet, or everything that came of it (default: text)
   --help            this text
@@ -43,6 +46,7 @@ export function parseSimulateOptions(args: readonly string[]): SimulateOptions {
     ...{ scenario: values.scenario, output, isHunt: values.hunt, help: values.help },
     seed: wholeNumber("--seed", values.seed),
     seeds: wholeNumber("--seeds", values.seeds),
+    moves: values.moves === undefined ? undefined : wholeNumber("--moves", values.moves),
   };
 }
 
@@ -54,6 +58,7 @@ function parse(args: readonly string[]) {
         scenario: { type: "string", default: "steady" },
         seed: { type: "string", default: "1" },
         seeds: { type: "string", default: "1" },
+        moves: { type: "string" },
         output: { type: "string", short: "o", default: "text" },
         hunt: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },

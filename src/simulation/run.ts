@@ -134,7 +134,7 @@ function planUsers({ world, ...rest }: Fleet, scenario: Scenario): void {
   const within = (scenario.createWithinSeconds ?? scenario.activeSeconds) * 1_000;
   const at = (ms: number, run: () => void): void => void world.schedule(ms, "a user acts", run);
   for (let count = 0; count < create; count += 1)
-    at((rng.next() * within) / (scenario.createWithinSeconds === undefined ? 2 : 1), users.create);
+    at((rng.next() * within) / (scenario.createWithinSeconds === undefined ? 2 : 1), () => users.create());
   for (const [act, count] of Object.entries(others) as [keyof typeof others, number][])
     for (let time = 0; time < count; time += 1) at(rng.next() * scenario.activeSeconds * 1_000, users[act]);
 }

@@ -10,7 +10,8 @@ import type { Fleet } from "./fleet.ts";
 
 /** What users do, each at one moment: their own clients and their patience are not simulated. */
 export interface Users {
-  create(): void;
+  /** In any namespace, if none is said. */
+  create(namespace?: string): void;
   edit(): void;
   remove(): void;
   /** Deletes a deployment and makes another of the same name at once. */
@@ -32,13 +33,14 @@ export function createUsers(fleet: Fleet, workspaces: number): Users {
   const namespaces = Array.from({ length: workspaces }, (_, index) => `team-${index + 1}`);
   const hands = createHands(fleet, rng);
   const { make, remove, some } = hands;
-  const create = (): JsonMap | undefined => make(pick(rng, namespaces) ?? "team-1", `app-${hands.count() + 1}`);
+  const create = (namespace?: string): JsonMap | undefined =>
+    make(namespace ?? pick(rng, namespaces) ?? "team-1", `app-${hands.count() + 1}`);
   const withSome = (act: (found: JsonMap) => void): void => {
     const found = some();
     if (found !== undefined) act(found);
   };
   return {
-    create: () => void create(),
+    create: (namespace) => void create(namespace),
     edit: () => withSome(hands.edit),
     remove: () => withSome(remove),
     recreate: () =>

@@ -19,8 +19,9 @@ interface EngineOptions extends Pick<Engine, "party" | "namespace" | "own" | "ma
   readonly hasWebhook?: boolean;
 }
 
-const STATUS_PROCESSORS = 8;
-const OPERATION_PROCESSORS = 4;
+/** As pools declare them by default. */
+const STATUS_PROCESSORS = 20;
+const OPERATION_PROCESSORS = 10;
 /** Rendering manifests and comparing takes up to that long, in ms. */
 const QUICK: Engine["comparisonMs"] = [0, 150];
 

@@ -1,0 +1,73 @@
+import type { MovePhase } from "../../src/domain/move.ts";
+import { LABEL_UNIT } from "../../src/domain/names.ts";
+import { mapAt } from "../../src/runtime/kube/testing/json.ts";
+import { metadataOf } from "../../src/runtime/kube/testing/object-rules.ts";
+import type { Entry } from "../../src/simulation/history.ts";
+import { isUnderWay, REFRESH } from "../../src/simulation/models/engine/application.ts";
+import { annotationsOf } from "../../src/simulation/models/kubernetes/server.ts";
+import { textAt } from "../../src/simulation/models/kubernetes/text.ts";
+
+/** What one move spent its time with, in ms. */
+export interface MoveTimes {
+  readonly beganAt: number;
+  readonly endedAt: number;
+  /** From the right being asked back to the new owner having compared everything with the right to write. */
+  readonly gapMs: number;
+  readonly fenceMs: number;
+  /** An instance had been asked for something that it had not done. */
+  readonly engineMs: number;
+}
+
+interface Marks {
+  readonly at: Map<MovePhase, number>;
+  engineMs: number;
+}
+
+/** Reads the times of every move that ended by itself. `fenceMs` is the least for which refusals have to be watched. */
+export function timesOf(entries: readonly Entry[], fenceMs: number): readonly MoveTimes[] {
+  const moves = new Map<string, Marks>();
+  const asked = new Map<string, Set<string>>();
+  const since = new Map<string, number>();
+  for (const { at, happening } of entries) {
+    if (happening.kind === "move") {
+      const marks = moves.get(happening.unit) ?? { at: new Map(), engineMs: 0 };
+      moves.set(happening.unit, marks);
+      marks.at.set(happening.phase, at);
+    }
+    if (happening.kind !== "object" || happening.resource !== "applications.argoproj.io") continue;
+    const unit = textAt(mapAt(metadataOf(happening.object), "labels"), LABEL_UNIT);
+    const marks = moves.get(unit);
+    if (marks === undefined || marks.at.has("DONE") || !marks.at.has("PREPARE")) continue;
+    const waiting = asked.get(unit) ?? new Set();
+    asked.set(unit, waiting);
+    const before = waiting.size;
+    const key = `${happening.namespace}/${happening.name}`;
+    const isAsked = annotationsOf(happening.object)[REFRESH] !== undefined || isUnderWay(happening.object);
+    if (isAsked && happening.change !== "DELETED") waiting.add(key);
+    else waiting.delete(key);
+    if (before === 0 && waiting.size > 0) since.set(unit, at);
+    if (before > 0 && waiting.size === 0) marks.engineMs += at - (since.get(unit) ?? at);
+  }
+  return [...moves.values()].flatMap(({ at, engineMs }) => {
+    const [beganAt, revokedAt, workingAt, endedAt] = [at.get("PREPARE"), at.get("REVOKE"), at.get("VERIFY"), at.get("DONE")];
+    if (beganAt === undefined || revokedAt === undefined || workingAt === undefined || endedAt === undefined) return [];
+    return [{ beganAt, endedAt, gapMs: workingAt - revokedAt, fenceMs, engineMs }];
+  });
+}
+
+/** Of the wall time of all, the part in which moves neither watched refusals nor waited for an instance, in ms. */
+export function managersMs(times: readonly MoveTimes[]): number {
+  const sum = (pick: (each: MoveTimes) => number): number => times.reduce((total, each) => total + pick(each), 0);
+  const spent = sum(({ beganAt, endedAt }) => endedAt - beganAt);
+  const own = sum(({ beganAt, endedAt, fenceMs, engineMs }) => Math.max(0, endedAt - beganAt - fenceMs - engineMs));
+  return spent === 0 ? 0 : (wallMs(times) * own) / spent;
+}
+
+export function wallMs(times: readonly MoveTimes[]): number {
+  return Math.max(0, ...times.map(({ endedAt }) => endedAt)) - Math.min(...times.map(({ beganAt }) => beganAt));
+}
+
+/** Most moves that were under way at one moment. */
+export function mostAtOnce(times: readonly MoveTimes[]): number {
+  return Math.max(0, ...times.map(({ beganAt: at }) => times.filter(({ beganAt, endedAt }) => beganAt <= at && at < endedAt).length));
+}
