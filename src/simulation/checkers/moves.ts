@@ -94,11 +94,19 @@ export function wishesAreKept(): Checker {
   };
 }
 
-/** I2 for Applications: one that stands on its unit's owner under the owner's epoch goes only when its user deleted it, or somebody with kubectl did. */
+/**
+ * I2 for Applications: one that stands on its unit's owner under the owner's epoch, or for a move that goes on, goes only when its user
+ * deleted it, or somebody with kubectl did.
+ */
 export function ownersKeepTheirs(): Checker {
   const owners = createOwners();
   const wishes = createWishes();
   const byHand = new Set<string>();
+  const isNeeded = ({ unit, epoch, holder }: Standing): boolean => {
+    const [home, move] = [owners.of(unit), owners.moveOf(unit)];
+    const isOwners = home?.epoch === epoch && home.instance === holder;
+    return isOwners || (move?.epoch === epoch && move.phase !== "CLEANUP" && move.phase !== "ABORT");
+  };
   return {
     property: "I2",
     look({ at, happening }) {
@@ -106,16 +114,15 @@ export function ownersKeepTheirs(): Checker {
       wishes.learn(happening, at);
       const changed = applicationOf(happening);
       if (changed === undefined) return undefined;
-      const { at: where, name, unit, epoch, isDeleting } = changed.standing;
-      if (changed.change !== "DELETED") {
-        if (isDeleting && changed.by === changed.cluster) byHand.add(where);
+      const { standing, by, cluster, change } = changed;
+      if (change !== "DELETED") {
+        if (standing.isDeleting && by === cluster) byHand.add(standing.at);
         return undefined;
       }
-      const isHands = byHand.delete(where);
-      const isWanted = wishes.isWanted(name) && owners.of(unit)?.epoch === epoch && owners.moveOf(unit)?.phase !== "CLEANUP";
-      return isHands || !isWanted || !changed.by.startsWith("argosy-")
-        ? undefined
-        : `${changed.by} deleted the Application ${where}, which its user wants and its instance owns`;
+      const isOurs = !byHand.delete(standing.at) && by.startsWith("argosy-");
+      return isOurs && wishes.isWanted(standing.name) && isNeeded(standing)
+        ? `${by} deleted the Application ${standing.at}, which its user wants and its instance owns or is to own`
+        : undefined;
     },
   };
 }

@@ -1,4 +1,4 @@
-import { ANNOTATION_EPOCH, LABEL_UNIT } from "../../domain/names.ts";
+import { ANNOTATION_EPOCH, LABEL_INSTANCE, LABEL_UNIT } from "../../domain/names.ts";
 import { type JsonMap, mapAt } from "../../runtime/kube/testing/json.ts";
 import { metadataOf } from "../../runtime/kube/testing/object-rules.ts";
 import type { Happening } from "../history.ts";
@@ -12,6 +12,8 @@ export interface Standing {
   readonly at: string;
   readonly name: string;
   readonly unit: string;
+  /** Id of the instance it was made for. */
+  readonly holder: string;
   readonly epoch: number;
   readonly path: string;
   readonly isPaused: boolean;
@@ -31,8 +33,9 @@ export function applicationOf(happening: Happening): ApplicationHappening | unde
 
 function standingOf(object: JsonMap, { namespace, name }: Pick<ObjectHappening, "namespace" | "name">): Standing {
   const application = object as unknown as Application;
+  const labels = mapAt(metadataOf(object), "labels");
   return {
-    ...{ at: `${namespace}/${name}`, name, unit: textAt(mapAt(metadataOf(object), "labels"), LABEL_UNIT) },
+    ...{ at: `${namespace}/${name}`, name, unit: textAt(labels, LABEL_UNIT), holder: textAt(labels, LABEL_INSTANCE) },
     epoch: Number(annotationsOf(object)[ANNOTATION_EPOCH] ?? -1),
     path: application.spec?.source?.path ?? "",
     isPaused: isPaused(application),
