@@ -24,13 +24,15 @@ export interface EvacuationOptions {
 const never = new AbortController().signal;
 const START_MS = 3_000;
 const LOOK_MS = 1_000;
+/** Events: three hundred units take two million. */
+const LONGEST_RUN = 20_000_000;
 /** A fleet that takes longer, in ms of its own clock, is broken. */
 const LONGEST_MS = 30 * 60_000;
 
 /** Empties one instance of a simulated fleet into others, as an evacuation. Returns what happened from the first request on. */
 export async function evacuate(options: EvacuationOptions): Promise<readonly Entry[]> {
   const history = createHistory();
-  const world = createWorld(`evacuation ${options.seed}`, history);
+  const world = createWorld(`evacuation ${options.seed}`, history, LONGEST_RUN);
   const network = createNetwork(world, createFailpoints(world.rng.fork("faults"), []));
   const parts = { members: 2, instances: 1 + options.targets, servers: 1, comparisonMs: options.engineMs };
   const fleet = await startFleet({ world, network, ...parts, breaker: (ports) => ports });

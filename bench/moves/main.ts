@@ -54,12 +54,23 @@ async function measure(units: number, seed: number): Promise<readonly Figure[]> 
   const most = (bound: number): Partial<Figure> => ({ goal: { of: "value", sense: "at most", bound } });
   const gaps = times.map(({ gapMs }) => gapMs);
   return [
-    of("units that were handed over", times.length, { unit: "units", better: "higher", goal: { of: "value", sense: "at least", bound: units } }),
+    of("units that were handed over", times.length, {
+      unit: "units",
+      better: "higher",
+      goal: { of: "value", sense: "at least", bound: units },
+    }),
     of("most at once", mostAtOnce(times), { unit: "moves", better: "higher" }),
     of("from the first beginning to the last end", wallMs(times) / S, most((90 * units) / 300)),
     of("of that neither fence nor engine", managersMs(times) / S, most((28 * units) / 300)),
-    spread("one move", times.map(({ beganAt, endedAt }) => endedAt - beganAt), most(8)),
-    spread("its waiting for the engine", times.map(({ engineMs }) => engineMs)),
+    spread(
+      "one move",
+      times.map(({ beganAt, endedAt }) => endedAt - beganAt),
+      most(8),
+    ),
+    spread(
+      "its waiting for the engine",
+      times.map(({ engineMs }) => engineMs),
+    ),
     spread("gap without an owner at work", gaps, most(4.5)),
     of("gap, 99th percentile", percentile(gaps, 0.99) / S, most(10)),
     of("gap, longest", percentile(gaps, 1) / S),
@@ -75,7 +86,12 @@ const OPTIONS = {
 
 function parse(args: readonly string[]) {
   const { values } = parsed(args);
-  return { help: values.help, json: values.json, units: whole("units", values.units, MOST_UNITS), seed: whole("seed", values.seed, MOST_SEED) };
+  return {
+    help: values.help,
+    json: values.json,
+    units: whole("units", values.units, MOST_UNITS),
+    seed: whole("seed", values.seed, MOST_SEED),
+  };
 }
 
 function parsed(args: readonly string[]) {

@@ -3,13 +3,22 @@ import { parseSimulateOptions, renderHelp } from "./options.ts";
 
 describe("arguments of the simulation", () => {
   it("have defaults, and take every option", () => {
-    expect(parseSimulateOptions([])).toEqual({ scenario: "steady", seed: 1, seeds: 1, output: "text", isHunt: false, help: false });
+    expect(parseSimulateOptions([])).toEqual({
+      scenario: "steady",
+      seed: 1,
+      seeds: 1,
+      output: "text",
+      isHunt: false,
+      help: false,
+      moves: undefined,
+    });
+    expect(parseSimulateOptions(["--moves", "20000"])).toMatchObject({ moves: 20_000 });
     expect(parseSimulateOptions(["--scenario", "burst", "--seed", "42", "--seeds", "3", "-o", "json", "--hunt"])).toMatchObject({
       ...{ scenario: "burst", seed: 42, seeds: 3, output: "json", isHunt: true },
     });
   });
 
-  it.each([[["--seed", "0"]], [["--seed", "many"]], [["-o", "yaml"]], [["--speed", "9"]], [["burst"]]])(
+  it.each([[["--seed", "0"]], [["--seed", "many"]], [["-o", "yaml"]], [["--moves", "some"]], [["--speed", "9"]], [["burst"]]])(
     "refuse %j with a remedy",
     (args) => {
       expect(() => parseSimulateOptions(args)).toThrow(

@@ -1,10 +1,10 @@
-import { oneAuthority, registersNameOwners } from "./checkers/authority.ts";
 import type { MovePhase } from "../domain/move.ts";
+import { oneAuthority, registersNameOwners } from "./checkers/authority.ts";
 import { type Checker, follow, type Property, type Violation } from "./checkers/checker.ts";
 import { nothingComesBack, nothingWantedIsDeleted } from "./checkers/deletions.ts";
 import { epochsGrow } from "./checkers/epochs.ts";
 import { keptUntilGone } from "./checkers/held.ts";
-import { copiesAreIdle, nothingIsCutOff, ownersKeepTheirs, unfinished, wishesAreKept } from "./checkers/moves.ts";
+import { copiesAreIdle, copiesKnowNoFailure, nothingIsCutOff, ownersKeepTheirs, unfinished, wishesAreKept } from "./checkers/moves.ts";
 import { quietAtRest } from "./checkers/rest.ts";
 import { disagreements, stale } from "./checkers/settled.ts";
 import type { Breaker } from "./fleet/argosy.ts";
@@ -100,8 +100,9 @@ export async function runSeed(options: RunOptions): Promise<Outcome> {
 
 function checkersFor({ budget }: Scenario): readonly Checker[] {
   const always = [oneAuthority(), registersNameOwners(), epochsGrow(), nothingWantedIsDeleted(), nothingComesBack(), keptUntilGone()];
-  const ofMoves = [copiesAreIdle(), nothingIsCutOff(), wishesAreKept(), ownersKeepTheirs()];
-  const inTime = (property: Property, find: (photograph: Photograph) => readonly string[]) => inTimeBut(property, find, budget.settleSeconds);
+  const ofMoves = [copiesAreIdle(), nothingIsCutOff(), copiesKnowNoFailure(), wishesAreKept(), ownersKeepTheirs()];
+  const inTime = (property: Property, find: (photograph: Photograph) => readonly string[]) =>
+    inTimeBut(property, find, budget.settleSeconds);
   const atLast = [inTime("I4", unfinished), inTime("I6", stale), inTime("settled", disagreements)];
   return [...always, ...ofMoves, quietAtRest(budget.writesAtRest), ...atLast];
 }

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
+import { renderMarathon, runMarathon } from "./marathon.ts";
 import { drawOutcome } from "./picture.ts";
 import { runSeed } from "./run.ts";
 import { loadScenario, scenarioNames } from "./scenarios/load.ts";
@@ -24,6 +25,14 @@ describe("the scenarios", () => {
     const text = `${summaries.join("\n")}\n`;
     if (process.env["ARGOSY_WRITE_GOLDEN"] === "1") writeFileSync(GOLDEN, text);
     expect(text).toBe(readFileSync(GOLDEN, "utf8"));
+  });
+
+  it("give the same long run of hand-overs twice, whatever else they are run with", async () => {
+    const options = { scenario: "move-one", seed: 3, moves: 3 };
+    const [first, second] = [await runMarathon(options), await runMarathon(options)];
+    expect(first).toMatchObject({ runs: 3, moves: 3, failed: [], hash: second.hash });
+    expect(renderMarathon(first)).toContain("3 moves in 3 runs");
+    expect((await runMarathon({ ...options, seed: 4 })).hash).not.toBe(first.hash);
   });
 
   it("give other traces under other seeds", async () => {

@@ -60,7 +60,8 @@ function withFailure(each: SidedWrite, pairs: readonly Pair[]): SidedWrite {
   const operationState = pairs.find((pair) => pair.name === name)?.source?.status["operationState"];
   if (each.side !== "target" || operationState === undefined || write.kind === "delete") return each;
   const spoiled = (status: unknown): object => ({ ...(status as object), operationState });
-  if (write.kind === "create") return { ...each, write: { ...write, manifest: { ...write.manifest, status: spoiled(write.manifest["status"]) } } };
+  if (write.kind === "create")
+    return { ...each, write: { ...write, manifest: { ...write.manifest, status: spoiled(write.manifest["status"]) } } };
   const patch = write.patch.map((step) => (step.path === "/status" ? { ...step, value: spoiled(step.value) } : step));
   return { ...each, write: { ...write, patch } };
 }
@@ -127,19 +128,21 @@ export const MOVE_BUGS: readonly Bug[] = [
     about: "a source is paused, and its right is taken, while a sync is under way",
     ...{ property: "whole", scenario: "moves" },
     breaker: seeing(
-      inPhase("QUIESCE", (world) => mapSource(world, (sight) => ({ ...sight, sync: { ...sight.sync, operation: undefined, state: undefined } }))),
+      inPhase("QUIESCE", (world) =>
+        mapSource(world, (sight) => ({ ...sight, sync: { ...sight.sync, operation: undefined, state: undefined } })),
+      ),
     ),
   },
   {
     name: "failure-copied",
     about: "copies are told of syncs that failed, or were ended, on their source",
-    ...{ property: "settled", scenario: "move-chaos" },
+    ...{ property: "whole", scenario: "move-chaos" },
     breaker: writing(withFailure),
   },
   {
     name: "orphans-unseen",
     about: "nobody looks for copies that were made after their move was given up",
-    ...{ property: "settled", scenario: "move-crashes" },
+    ...{ property: "settled", scenario: "move-stale-workers" },
     breaker: withPorts(({ engines }) => ({
       engines: {
         async get(cluster) {
@@ -162,7 +165,9 @@ export const MOVE_BUGS: readonly Bug[] = [
     name: "time-for-a-fence",
     about: "after twenty seconds the old owner counts as refused",
     ...{ property: "I1", scenario: "move-frozen-server" },
-    breaker: seeing(inPhase("REVOKE", (world, move) => ({ ...world, isRefusalProven: world.isRefusalProven || world.now - move.phaseSince > 20_000 }))),
+    breaker: seeing(
+      inPhase("REVOKE", (world, move) => ({ ...world, isRefusalProven: world.isRefusalProven || world.now - move.phaseSince > 20_000 })),
+    ),
   },
   {
     name: "silence-counted",
@@ -198,7 +203,9 @@ export const MOVE_BUGS: readonly Bug[] = [
     name: "preconditions-dropped",
     about: "deletions go to whatever has the name",
     ...{ property: "I2", scenario: "move-stale-workers" },
-    breaker: ofSights(({ delete: remove }) => ({ delete: (at, _preconditions, signal) => remove(at, {} as typeof _preconditions, signal) })),
+    breaker: ofSights(({ delete: remove }) => ({
+      delete: (at, _preconditions, signal) => remove(at, {} as typeof _preconditions, signal),
+    })),
   },
   {
     name: "moves-by-events",

@@ -45,7 +45,8 @@ export function registersNameOwners(): Checker {
       const subjects = subjectsOf(object);
       const strangers = subjects.filter((subject) => !homes.some((home) => accountOf(home) === subject && home.epoch >= epoch));
       if (strangers.length > 0) return `the register of ${namespace} names ${strangers.join(", ")} under epoch ${epoch}`;
-      const isTaken = subjects.length > 0 || homes.some(({ unit, epoch: newest }) => newest > epoch || owners.moveOf(unit)?.epoch === epoch);
+      const isTaken =
+        subjects.length > 0 || homes.some(({ unit, epoch: newest }) => newest > epoch || owners.moveOf(unit)?.epoch === epoch);
       return isTaken ? undefined : `the register of ${namespace} names nobody under epoch ${epoch}, and no move has taken it`;
     },
   };

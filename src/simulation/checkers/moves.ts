@@ -67,6 +67,20 @@ export function nothingIsCutOff(): Checker {
 }
 const PAST_REVOKE: ReadonlySet<string> = new Set(["REVOKE", "COMMIT", "GRANT", "ACTIVATE", "VERIFY", "CLEANUP"]);
 
+/** Quality: Argo CD does not try again what it is told has failed, so a copy is told of a sync that succeeded, or of none. */
+export function copiesKnowNoFailure(): Checker {
+  return {
+    property: "whole",
+    look({ happening }) {
+      const changed = applicationOf(happening);
+      if (changed === undefined || changed.change === "DELETED") return undefined;
+      const { at, isArriving, lastSync } = changed.standing;
+      const isTold = isArriving && lastSync !== undefined && lastSync !== "Succeeded";
+      return isTold ? `the copy ${at} is told of a sync that is ${lastSync}` : undefined;
+    },
+  };
+}
+
 /** I3: what an owner deploys never goes back to an older wish of its user. */
 export function wishesAreKept(): Checker {
   const owners = createOwners();

@@ -1,6 +1,7 @@
 import { ANNOTATION_EPOCH, LABEL_INSTANCE, LABEL_UNIT } from "../../domain/names.ts";
 import { type JsonMap, mapAt } from "../../runtime/kube/testing/json.ts";
 import { metadataOf } from "../../runtime/kube/testing/object-rules.ts";
+import { ANNOTATION_ARRIVING } from "../../shard/names.ts";
 import type { Happening } from "../history.ts";
 import { type Application, isPaused, isUnderWay } from "../models/engine/application.ts";
 import { annotationsOf } from "../models/kubernetes/server.ts";
@@ -21,6 +22,10 @@ export interface Standing {
   /** A sync is asked for or under way in it. */
   readonly isUnderWay: boolean;
   readonly isDeleting: boolean;
+  /** A copy that a move has made and not let loose yet. */
+  readonly isArriving: boolean;
+  /** How its last sync ended, or that it has not; undefined where it knows of none. */
+  readonly lastSync: string | undefined;
 }
 
 export type ApplicationHappening = ObjectHappening & { readonly standing: Standing };
@@ -42,5 +47,7 @@ function standingOf(object: JsonMap, { namespace, name }: Pick<ObjectHappening, 
     isAutomated: application.spec?.syncPolicy?.automated !== undefined,
     isUnderWay: isUnderWay(application),
     isDeleting: metadataOf(object)["deletionTimestamp"] !== undefined,
+    isArriving: annotationsOf(object)[ANNOTATION_ARRIVING] !== undefined,
+    lastSync: application.status?.operationState?.phase,
   };
 }

@@ -1,6 +1,7 @@
-import { movesOf } from "../summary.ts";
+import type { Breaker } from "../fleet/argosy.ts";
 import { type Outcome, runSeed } from "../run.ts";
 import { loadScenario } from "../scenarios/load.ts";
+import { movesOf } from "../summary.ts";
 import type { CallMade, Failpoint } from "../world/failpoints.ts";
 
 /** A moment at which a worker dies: before one of its writes, or after it was carried out and before the answer came. */
@@ -35,9 +36,9 @@ export async function listCrashPoints(): Promise<readonly CrashPoint[]> {
   return made.flatMap(({ name, index }) => (["die-before", "die-after"] as const).map((kind) => ({ name, index, kind })));
 }
 
-/** Runs the script with a worker that dies at this point; another life of it finds what it left. */
-export async function crashAt(point: CrashPoint): Promise<Crash> {
-  const outcome = await runSeed({ scenario: loadScenario(SCENARIO), seed: SEED, failpoints: [point] });
+/** Runs the script with a worker that dies at this point; another life of it finds what it left. `breaker` breaks ports of both. */
+export async function crashAt(point: CrashPoint, breaker: Breaker = (ports) => ports): Promise<Crash> {
+  const outcome = await runSeed({ scenario: loadScenario(SCENARIO), seed: SEED, failpoints: [point], breaker });
   const isMet = outcome.history.entries().some(({ happening }) => happening.kind === "fault" && happening.verdict === point.kind);
   return { point, outcome, isMet };
 }

@@ -33,7 +33,12 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
     (await rows.shards.listOwned(instance.id, never)).map(({ unitId }) => unitId).sort();
   const send = async (id: UnitId, kind: MoveKind): Promise<void> => {
     const unit = (await rows.placements.readUnit(id, never))?.unit;
-    const target = unit && pick(rng, instances.filter(({ id: other }) => other !== unit.owner));
+    const target =
+      unit &&
+      pick(
+        rng,
+        instances.filter(({ id: other }) => other !== unit.owner),
+      );
     if (unit !== undefined && target !== undefined) await asked(() => desk.ask({ unit, target, kind, actor: ACTOR }, never));
   };
   const empty = async (kind: MoveKind): Promise<void> => {

@@ -36,7 +36,13 @@ export async function photograph(fleet: Fleet): Promise<Photograph> {
     moves: moves.map(({ id, phase, message }) => ({ id, phase, message })),
     applications: instances.flatMap(({ name: instance, namespace }) =>
       engine.objects.list(APPLICATIONS, namespace).map((each) => ({
-        ...{ instance, name: nameOf(each), epoch: epochOf(each), path: pathOf(each), isDeleting: metadataOf(each)["deletionTimestamp"] !== undefined },
+        ...{
+          instance,
+          name: nameOf(each),
+          epoch: epochOf(each),
+          path: pathOf(each),
+          isDeleting: metadataOf(each)["deletionTimestamp"] !== undefined,
+        },
       })),
     ),
     registers: api.objects

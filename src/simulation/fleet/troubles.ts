@@ -1,4 +1,6 @@
 import type { Rng } from "../../domain/rng.ts";
+import { nameOf } from "../../runtime/kube/testing/object-rules.ts";
+import { NAMESPACE_TYPE } from "../models/kubernetes/server.ts";
 import { DATABASE } from "../models/store.ts";
 import type { Scenario, Trouble } from "../scenarios/schema.ts";
 import type { Fleet } from "./fleet.ts";
@@ -45,6 +47,15 @@ function strike(fleet: Fleet, trouble: Trouble, rng: Rng): void {
       const server = Math.floor(rng.next() * 3);
       tell(`API server ${server} of the users' cluster stands still ${forMs}`);
       return fleet.authority.freeze(server, ms);
+    }
+    case "quota": {
+      const namespaces = fleet.api.objects
+        .list(NAMESPACE_TYPE, "")
+        .map(nameOf)
+        .filter((each) => each.startsWith("team-"));
+      const namespace = namespaces[Math.floor(rng.next() * namespaces.length)] ?? "";
+      tell(`the quota of ${namespace} is used up ${forMs}`);
+      return fleet.authority.useUp(namespace, ms);
     }
     case "hand-finalizer":
       return layFinalizer(fleet, rng);

@@ -13,6 +13,8 @@ import { textAt } from "./kubernetes/text.ts";
 export interface Authority {
   /** One of its API servers stands still for that long: what reaches it meanwhile is answered when it wakes. */
   freeze(endpoint: number, forMs: number): void;
+  /** A quota of the namespace is used up for that long: whoever may write is refused all the same. */
+  useUp(namespace: string, forMs: number): void;
 }
 
 export const IMPERSONATE = "impersonate-user";
@@ -26,6 +28,7 @@ export function createAuthority(world: World, server: KubeServer, servers: numbe
   const rng = world.rng.fork("authoriser");
   const endpoints = Array.from({ length: servers }, (_, index) => createEndpoint(world, rng.fork(`endpoint ${index}`), tell));
   const told = new Map<string, string>();
+  const usedUpUntil = new Map<string, number>();
 
   function tell(namespace: string): void {
     const accounts = [...new Set(endpoints.flatMap((each) => each.allowed(namespace)))].sort();
@@ -58,13 +61,18 @@ export function createAuthority(world: World, server: KubeServer, servers: numbe
     async function write({ by, target, method }: Request, { namespace }: ApiTarget, effect: () => Answer): Promise<Answer> {
       await endpoint.awake();
       const isAllowed = endpoint.allowed(namespace).includes(account);
+      if (isAllowed && (usedUpUntil.get(namespace) ?? 0) > world.elapsedMs())
+        return refused(`configmaps is forbidden: exceeded quota in ${namespace}`);
       if (isAllowed) await endpoint.admit();
       if (!target.includes("dryRun=All")) world.record({ kind: "engine-write", instance: by, account, namespace, taken: isAllowed });
       return isAllowed ? effect() : refused(`User "${user}" cannot ${method === "DELETE" ? "delete" : "create"} resource in ${namespace}`);
     }
   };
   server.setFront(front);
-  return { freeze: (endpoint, forMs) => endpoints[endpoint % endpoints.length]?.freeze(forMs) };
+  return {
+    freeze: (endpoint, forMs) => endpoints[endpoint % endpoints.length]?.freeze(forMs),
+    useUp: (namespace, forMs) => void usedUpUntil.set(namespace, world.elapsedMs() + forMs),
+  };
 }
 
 function refused(message: string): Answer {

@@ -14,7 +14,18 @@ const faults = z.strictObject({
 });
 
 const trouble = z.strictObject({
-  kind: z.enum(["crash", "freeze", "part", "database-away", "end-watches", "compact", "freeze-server", "hand-finalizer", "hand-delete"]),
+  kind: z.enum([
+    "crash",
+    "freeze",
+    "part",
+    "database-away",
+    "end-watches",
+    "compact",
+    "freeze-server",
+    "quota",
+    "hand-finalizer",
+    "hand-delete",
+  ]),
   who: z.enum(["argosy", "instance"]).default("argosy").describe("whom it happens to; one of them is drawn each time"),
   from: z.enum(["database", "api", "engine"]).default("api").describe("whom it is parted from"),
   times,
@@ -29,6 +40,7 @@ export const scenarioSchema = z.strictObject({
     .string()
     .optional()
     .describe("what some of its seeds still find: known seeds of it are run with every commit, fresh ones are not"),
+  commitRuns: times.default(60).describe("fresh seeds of it that every commit runs"),
   members: z.int().min(1).max(10),
   instances: z.int().min(1).max(50),
   workspaces: z.int().min(1).max(1_000),

@@ -1,6 +1,7 @@
 import type { Outcome } from "../run.ts";
 import { runSeed } from "../run.ts";
 import { loadScenario, scenarioNames } from "../scenarios/load.ts";
+import type { Scenario } from "../scenarios/schema.ts";
 
 /** Seeds that once found something, of which none is ever left out: rows of track-record.md. */
 const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
@@ -17,8 +18,6 @@ export interface Share {
   readonly remainder: number;
   /** No run is begun after this time, in ms of the machine. */
   readonly forMs: number;
-  /** Of each scenario at least this many runs, whatever the time. */
-  readonly atLeast: number;
 }
 
 export interface Tally {
@@ -28,7 +27,7 @@ export interface Tally {
 }
 
 /** Runs scenario after scenario, seed after seed, until the time is over; known seeds come first. Scenarios with an open finding are left out. */
-export async function runSeeds({ of, remainder, forMs, atLeast }: Share): Promise<Tally> {
+export async function runSeeds({ of, remainder, forMs }: Share): Promise<Tally> {
   const startedAt = performance.now();
   const failed: Outcome[] = [];
   let [runs, simulatedMs] = [0, 0];
@@ -40,13 +39,13 @@ export async function runSeeds({ of, remainder, forMs, atLeast }: Share): Promis
   };
   const known = Object.entries(KNOWN_SEEDS).flatMap(([name, seeds]) => seeds.map((seed) => ({ name, seed })));
   for (const [index, { name, seed }] of known.entries()) if (index % of === remainder) await run(name, seed);
-  const settledScenarios = scenarioNames().filter((name) => loadScenario(name).open === undefined);
-  for (let round = 0; performance.now() - startedAt < forMs || round < atLeast; round += 1) {
-    for (const name of settledScenarios) {
-      if (performance.now() - startedAt >= forMs && round >= atLeast) break;
-      await run(name, 100 + round * of + remainder);
-    }
-  }
+  const settled = scenarioNames()
+    .map(loadScenario)
+    .filter(({ open }) => open === undefined);
+  const hasTime = (): boolean => performance.now() - startedAt < forMs;
+  const isDue = ({ commitRuns }: Scenario, round: number): boolean => round * of + remainder < commitRuns || hasTime();
+  for (let round = 0; settled.some((each) => isDue(each, round)); round += 1)
+    for (const each of settled) if (isDue(each, round)) await run(each.name, 100 + round * of + remainder);
   return { runs, simulatedMs, failed };
 }
 
@@ -68,5 +67,5 @@ export function renderTally(share: Share, { runs, simulatedMs, failed }: Tally):
  * for as long as it may.
  */
 export function shareOf(remainder: number, of: number, isLong: boolean): Share {
-  return { of, remainder, forMs: isLong ? 60 * 60_000 : 0, atLeast: isLong ? 100 : 30 };
+  return { of, remainder, forMs: isLong ? 60 * 60_000 : 0 };
 }

@@ -54,11 +54,7 @@ export interface Failpoints {
 const PASSES: Verdict = { kind: "passes" };
 
 /** Each name draws from a stream of its own, so that a call more of one name changes nothing for another. */
-export function createFailpoints(
-  rng: Rng,
-  named: readonly Failpoint[],
-  onCall: (call: CallMade) => void = () => undefined,
-): Failpoints {
+export function createFailpoints(rng: Rng, named: readonly Failpoint[], onCall: (call: CallMade) => void = () => undefined): Failpoints {
   const counts = new Map<string, number>();
   const streams = new Map<string, Rng>();
   let rates: FaultRates | undefined;

@@ -39,8 +39,8 @@ interface Event {
   readonly run: () => void;
 }
 
-/** Creates a world in which nothing happens yet. Two worlds of one seed in which the same is asked for are the same to the byte. */
-export function createWorld(seed: string | number, history: History): World {
+/** Creates a world in which nothing happens yet, and no more than `longestRun` events ever will. Two worlds of one seed in which the same is asked for are the same to the byte. */
+export function createWorld(seed: string | number, history: History, longestRun = LONGEST_RUN): World {
   const heap = createHeap<Event>();
   const trace = createHash("sha256");
   let nowMs = 0;
@@ -65,8 +65,8 @@ export function createWorld(seed: string | number, history: History): World {
         heap.remove(next);
         nowMs = next.at;
         count += 1;
-        if (count > LONGEST_RUN)
-          throw new Error(`more than ${LONGEST_RUN} events: somebody turns in circles, now ${next.value.what} at ${nowMs} ms`);
+        if (count > longestRun)
+          throw new Error(`more than ${longestRun} events: somebody turns in circles, now ${next.value.what} at ${nowMs} ms`);
         trace.update(`${nowMs} ${next.value.what}\n`);
         next.value.run();
         // Node empties the whole queue of microtasks before the next immediate.

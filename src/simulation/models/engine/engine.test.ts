@@ -11,7 +11,7 @@ import { createAuthority } from "../authority.ts";
 import { createGit } from "../git.ts";
 import { createSimulatedClient } from "../kubernetes/client.ts";
 import { createKubeServer, NAMESPACE_TYPE } from "../kubernetes/server.ts";
-import { CASCADE, SKIPPED } from "./application.ts";
+import { CASCADE, REFRESH, SKIPPED } from "./application.ts";
 import { CONFIG_MAPS } from "./cluster-cache.ts";
 import { startEngine } from "./engine.ts";
 
@@ -62,8 +62,11 @@ function aWorld() {
     },
     patch: (patch: object) => engine.objects.mergePatch(APPLICATIONS, AT, { ...WRITE, patch: patch as never }),
     application: () =>
-      engine.objects.list(APPLICATIONS, AT.namespace)[0] as
-        | { readonly status?: { readonly operationState?: { readonly phase: string; readonly finishedAt?: string } } }
+      engine.objects.list(APPLICATIONS, AT.namespace)[0] as unknown as
+        | {
+            readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+            readonly status?: { readonly operationState?: { readonly phase: string; readonly finishedAt?: string } };
+          }
         | undefined,
     objects: () => api.objects.list(CONFIG_MAPS, "team").map(nameOf),
   };
@@ -132,17 +135,49 @@ describe("the model of an instance's controller", () => {
     await until(world, () => application() === undefined);
   });
 
-  it("goes on with a sync that was under way when it was paused", async () => {
+  it("stands still for ever with a sync that was under way when it was paused, and ends it when it is not any more", async () => {
     const { world, git, create, permit, objects, application, patch } = aWorld();
-    git.push("folder", { "app-0": "a", "app-1": "b", "app-2": "c" });
+    git.push("folder", { "app-0": "a", "app-1": "b", "app-2": "c", "app-3": "d" });
     permit();
     await world.run(1_000);
     create();
     await until(world, () => objects().length === 1);
     patch({ metadata: { annotations: SKIPPED } });
+    await world.run(300_000);
+    expect(objects().length).toBeLessThan(4);
+    expect(application()?.status?.operationState?.phase).toBe("Running");
+    patch({ metadata: { annotations: null } });
     await world.run(5_000);
-    expect(objects()).toHaveLength(3);
+    expect(objects()).toHaveLength(4);
     expect(application()?.status?.operationState?.phase).toBe("Succeeded");
+  });
+
+  it("begins nothing of one that does not sync by itself any more, once it has looked as it was asked to", async () => {
+    const { world, git, create, permit, objects, patch, application } = aWorld();
+    permit();
+    await world.run(1_000);
+    create();
+    await world.run(20_000);
+    git.push("folder", { "app-0": "second", "app-9": "new" });
+    patch({ metadata: { annotations: { [REFRESH]: "normal" } }, spec: { syncPolicy: { automated: null } } });
+    await until(world, () => application()?.metadata.annotations?.[REFRESH] === undefined);
+    await world.run(60_000);
+    expect(objects()).toEqual(["app-0"]);
+  });
+
+  it("does not try again by itself what it is told has failed, until there is another commit", async () => {
+    const { world, git, create, permit, objects, patch } = aWorld();
+    permit();
+    await world.run(1_000);
+    create(SKIPPED);
+    const revision = git.head("folder");
+    patch({ status: { operationState: { phase: "Failed", finishedAt: "2026-01-01T00:00:00Z", syncResult: { revision } } } });
+    patch({ metadata: { annotations: null } });
+    await world.run(300_000);
+    expect(objects()).toEqual([]);
+    git.push("folder", { "app-0": "second" });
+    await world.run(300_000);
+    expect(objects()).toEqual(["app-0"]);
   });
 
   it("is refused once the register names nobody, some milliseconds later", async () => {

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { DEPLOYER_ROLE } from "../../domain/names.ts";
+import { createManagedCluster } from "../../mover/adapters/kubernetes/managed-cluster.ts";
+import { judgeAnswer } from "../../mover/proof.ts";
+import { ROLE_BINDINGS } from "../../reconciler/adapters/kubernetes/types.ts";
+import { createHistory } from "../history.ts";
+import { createFailpoints } from "../world/failpoints.ts";
+import { createNetwork } from "../world/network.ts";
+import { createParty } from "../world/party.ts";
+import { createWorld } from "../world/world.ts";
+import { createAuthority } from "./authority.ts";
+import { createSimulatedClient } from "./kubernetes/client.ts";
+import { createKubeServer, NAMESPACE_TYPE } from "./kubernetes/server.ts";
+
+const never = new AbortController().signal;
+const USER = "system:serviceaccount:argosy-accounts:owner";
+const AT = { namespace: "team", name: "register" };
+
+/** A users' cluster whose register names the owner, and what a mover is told there. */
+async function aCluster(servers: number) {
+  const world = createWorld("authority", createHistory());
+  const network = createNetwork(world, createFailpoints(world.rng.fork("faults"), []));
+  const server = createKubeServer(world, "api");
+  const authority = createAuthority(world, server, servers);
+  server.objects.create(NAMESPACE_TYPE, "", { sent: { metadata: { name: "team" } }, dryRun: false });
+  const register = { metadata: { name: "register" }, roleRef: { name: DEPLOYER_ROLE }, subjects: [{ name: "owner" }] };
+  server.objects.create(ROLE_BINDINGS, "team", { sent: register, dryRun: false });
+  const managed = createManagedCluster(createSimulatedClient({ world, network, party: createParty(world, "argosy-1"), server }));
+  await world.run(1_000);
+  const ask = async (forMs = 100) => {
+    const asked = managed.ask(USER, "team", never);
+    await world.run(forMs);
+    const [said] = await asked;
+    return judgeAnswer(said?.isAllowed, said?.trial ?? { status: undefined, message: "" }, USER);
+  };
+  const revoke = (): void => void server.objects.mergePatch(ROLE_BINDINGS, AT, { isStatus: false, dryRun: false, patch: { subjects: [] } });
+  return { world, authority, ask, revoke };
+}
+
+describe("the model of the users' cluster", () => {
+  it("lets the owner write, and refuses it in the authoriser's words once the register names nobody", async () => {
+    const { world, ask, revoke } = await aCluster(1);
+    expect(await ask()).toBe("allowed");
+    revoke();
+    await world.run(100);
+    expect(await ask()).toBe("refused");
+  });
+
+  it("says nothing while it stands still, and what is so when it wakes", async () => {
+    const { world, authority, ask, revoke } = await aCluster(1);
+    authority.freeze(0, 10_000);
+    revoke();
+    expect(await ask(3_000)).toBe("silent");
+    await world.run(10_000);
+    expect(await ask()).toBe("refused");
+  });
+
+  it("has servers that do not know the same while one of them stands still", async () => {
+    const { authority, ask, revoke } = await aCluster(2);
+    authority.freeze(0, 60_000);
+    revoke();
+    const said = new Set<string>();
+    for (let count = 0; count < 10; count += 1) said.add(await ask(3_000));
+    expect([...said].sort()).toEqual(["refused", "silent"]);
+  });
+
+  it("refuses for a quota in other words than for a right", async () => {
+    const { authority, ask } = await aCluster(1);
+    authority.useUp("team", 10_000);
+    expect(await ask()).toBe("allowed");
+  });
+});
