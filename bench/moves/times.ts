@@ -20,39 +20,42 @@ export interface MoveTimes {
 
 interface Marks {
   readonly at: Map<MovePhase, number>;
+  /** Applications of its unit that an instance was asked to look at, and has not. */
+  readonly waiting: Set<string>;
+  waitingSince: number;
   engineMs: number;
 }
 
 /** Reads the times of every move that ended by itself. `fenceMs` is the least for which refusals have to be watched. */
 export function timesOf(entries: readonly Entry[], fenceMs: number): readonly MoveTimes[] {
   const moves = new Map<string, Marks>();
-  const asked = new Map<string, Set<string>>();
-  const since = new Map<string, number>();
   for (const { at, happening } of entries) {
     if (happening.kind === "move") {
-      const marks = moves.get(happening.unit) ?? { at: new Map(), engineMs: 0 };
+      const marks = moves.get(happening.unit) ?? { at: new Map(), waiting: new Set(), waitingSince: 0, engineMs: 0 };
       moves.set(happening.unit, marks);
       marks.at.set(happening.phase, at);
+    } else if (happening.kind === "object" && happening.resource === "applications.argoproj.io") {
+      const marks = moves.get(textAt(mapAt(metadataOf(happening.object), "labels"), LABEL_UNIT));
+      if (marks?.at.has("PREPARE") && !marks.at.has("DONE")) countWaiting(marks, happening, at);
     }
-    if (happening.kind !== "object" || happening.resource !== "applications.argoproj.io") continue;
-    const unit = textAt(mapAt(metadataOf(happening.object), "labels"), LABEL_UNIT);
-    const marks = moves.get(unit);
-    if (marks === undefined || marks.at.has("DONE") || !marks.at.has("PREPARE")) continue;
-    const waiting = asked.get(unit) ?? new Set();
-    asked.set(unit, waiting);
-    const before = waiting.size;
-    const key = `${happening.namespace}/${happening.name}`;
-    const isAsked = annotationsOf(happening.object)[REFRESH] !== undefined || isUnderWay(happening.object);
-    if (isAsked && happening.change !== "DELETED") waiting.add(key);
-    else waiting.delete(key);
-    if (before === 0 && waiting.size > 0) since.set(unit, at);
-    if (before > 0 && waiting.size === 0) marks.engineMs += at - (since.get(unit) ?? at);
   }
   return [...moves.values()].flatMap(({ at, engineMs }) => {
     const [beganAt, revokedAt, workingAt, endedAt] = [at.get("PREPARE"), at.get("REVOKE"), at.get("VERIFY"), at.get("DONE")];
     if (beganAt === undefined || revokedAt === undefined || workingAt === undefined || endedAt === undefined) return [];
     return [{ beganAt, endedAt, gapMs: workingAt - revokedAt, fenceMs, engineMs }];
   });
+}
+
+type ObjectHappening = Extract<Entry["happening"], { readonly kind: "object" }>;
+
+function countWaiting(marks: Marks, { namespace, name, object, change }: ObjectHappening, at: number): void {
+  const { waiting } = marks;
+  const before = waiting.size;
+  const isAsked = annotationsOf(object)[REFRESH] !== undefined || isUnderWay(object);
+  if (isAsked && change !== "DELETED") waiting.add(`${namespace}/${name}`);
+  else waiting.delete(`${namespace}/${name}`);
+  if (before === 0 && waiting.size > 0) marks.waitingSince = at;
+  if (before > 0 && waiting.size === 0) marks.engineMs += at - marks.waitingSince;
 }
 
 /** Of the wall time of all, the part in which moves neither watched refusals nor waited for an instance, in ms. */

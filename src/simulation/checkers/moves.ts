@@ -2,7 +2,7 @@ import type { Photograph } from "../history.ts";
 import type { Checker } from "./checker.ts";
 import { createOwners, type MoveHappening } from "./owners.ts";
 import { applicationOf, type Standing } from "./standing.ts";
-import { createWishes } from "./wishes.ts";
+import { createWishes, type ObjectHappening } from "./wishes.ts";
 
 /** I4: what is left of moves in a photograph that is taken when all of them should have ended. */
 export function unfinished({ moves }: Photograph): readonly string[] {
@@ -81,31 +81,34 @@ export function copiesKnowNoFailure(): Checker {
   };
 }
 
-/** I3: what an owner deploys never goes back to an older wish of its user. */
+/** I3: nobody but its user changes what is wanted of a deployment, and what an owner deploys never goes back to an older wish. */
 export function wishesAreKept(): Checker {
   const owners = createOwners();
   const wishes = createWishes();
   const newest = new Map<string, number>();
+  const judge = ({ name, unit, epoch, path, isPaused, at: where }: Standing): string | undefined => {
+    if (isPaused || owners.of(unit)?.epoch !== epoch || !wishes.isWanted(name)) return undefined;
+    const index = wishes.pathsOf(name).indexOf(path);
+    const before = newest.get(name) ?? -1;
+    newest.set(name, Math.max(before, index));
+    return index >= before ? undefined : `${where} deploys ${path} again, which its user had changed`;
+  };
   return {
     property: "I3",
     look({ at, happening }) {
       owners.learn(happening);
       wishes.learn(happening, at);
-      if (happening.kind === "object" && happening.resource.startsWith("gitopsdeployments.") && happening.change === "MODIFIED") {
-        const { before, object, by } = happening;
-        const isOurs = by.startsWith("argosy-") && JSON.stringify(before?.["spec"]) !== JSON.stringify(object["spec"]);
-        return isOurs ? `${by} changed what the user wants of ${happening.namespace}/${happening.name}` : undefined;
-      }
       const changed = applicationOf(happening);
-      if (changed === undefined || changed.change === "DELETED") return undefined;
-      const { name, unit, epoch, path, isPaused, at: where } = changed.standing;
-      if (isPaused || owners.of(unit)?.epoch !== epoch || !wishes.isWanted(name)) return undefined;
-      const index = wishes.pathsOf(name).indexOf(path);
-      const before = newest.get(name) ?? -1;
-      newest.set(name, Math.max(before, index));
-      return index >= before ? undefined : `${where} deploys ${path} again, which its user had changed`;
+      if (changed !== undefined) return changed.change === "DELETED" ? undefined : judge(changed.standing);
+      return happening.kind === "object" ? whoMeddled(happening) : undefined;
     },
   };
+}
+
+function whoMeddled({ resource, change, before, object, by, namespace, name }: ObjectHappening): string | undefined {
+  if (!resource.startsWith("gitopsdeployments.") || change !== "MODIFIED" || !by.startsWith("argosy-")) return undefined;
+  const isSame = JSON.stringify(before?.["spec"]) === JSON.stringify(object["spec"]);
+  return isSame ? undefined : `${by} changed what the user wants of ${namespace}/${name}`;
 }
 
 /**

@@ -1,11 +1,10 @@
 import { DEPLOYER_ROLE } from "../../domain/names.ts";
 import { StatusAnswer } from "../../runtime/kube/testing/answers.ts";
-import type { ApiTarget } from "../../runtime/kube/testing/api-path.ts";
 import type { JsonMap } from "../../runtime/kube/testing/json.ts";
 import { metadataOf, nameOf } from "../../runtime/kube/testing/object-rules.ts";
 import type { Answer } from "../../runtime/kube/testing/resource-api.ts";
 import type { World } from "../world/world.ts";
-import { createEndpoint } from "./endpoint.ts";
+import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import type { Front, KubeServer, Request } from "./kubernetes/server.ts";
 import { textAt } from "./kubernetes/text.ts";
 
@@ -15,6 +14,14 @@ export interface Authority {
   freeze(endpoint: number, forMs: number): void;
   /** A quota of the namespace is used up for that long: whoever may write is refused all the same. */
   useUp(namespace: string, forMs: number): void;
+}
+
+/** Who asks which of the API servers about which namespace. */
+interface Asked {
+  readonly user: string;
+  readonly account: string;
+  readonly endpoint: Endpoint;
+  readonly namespace: string;
 }
 
 export const IMPERSONATE = "impersonate-user";
@@ -43,30 +50,30 @@ export function createAuthority(world: World, server: KubeServer, servers: numbe
     for (const each of endpoints) each.hear(register, kind === "DELETED" ? [] : subjectsOf(object));
   });
 
-  const front: Front = (request, at, carryOut) => {
+  async function review({ body }: Request, { endpoint, account }: Asked): Promise<Answer> {
+    const { spec } = JSON.parse(body) as { readonly spec: { readonly resourceAttributes: { readonly namespace: string } } };
+    await endpoint.awake();
+    const isAllowed = endpoint.allowed(spec.resourceAttributes.namespace).includes(account);
+    return { kind: "json", status: 201, body: { kind: "SelfSubjectAccessReview", status: { allowed: isAllowed } } };
+  }
+
+  /** A request that was let in is carried out a moment later, or when its API server wakes, whatever became of the right meanwhile. */
+  async function write({ by, target, method }: Request, { endpoint, account, user, namespace }: Asked, effect: () => Answer) {
+    await endpoint.awake();
+    const isAllowed = endpoint.allowed(namespace).includes(account);
+    const isFull = (usedUpUntil.get(namespace) ?? 0) > world.elapsedMs();
+    if (isAllowed && isFull) return refused(`configmaps is forbidden: exceeded quota in ${namespace}`);
+    if (isAllowed) await endpoint.admit();
+    if (!target.includes("dryRun=All")) world.record({ kind: "engine-write", instance: by, account, namespace, taken: isAllowed });
+    return isAllowed ? effect() : refused(`User "${user}" cannot ${method === "DELETE" ? "delete" : "create"} resource in ${namespace}`);
+  }
+
+  const front: Front = (request, { type, namespace }, carryOut) => {
     const user = request.headers[IMPERSONATE];
-    if (user === undefined || request.method === "GET") return undefined;
-    const endpoint = endpoints[Math.floor(rng.next() * endpoints.length)] ?? createEndpoint(world, rng, tell);
-    const account = user.slice(user.lastIndexOf(":") + 1);
-    return at.type.plural === REVIEWS ? review(request, account) : write(request, at, carryOut);
-
-    async function review({ body }: Request, asking: string): Promise<Answer> {
-      const { spec } = JSON.parse(body) as { readonly spec: { readonly resourceAttributes: { readonly namespace: string } } };
-      await endpoint.awake();
-      const isAllowed = endpoint.allowed(spec.resourceAttributes.namespace).includes(asking);
-      return { kind: "json", status: 201, body: { kind: "SelfSubjectAccessReview", status: { allowed: isAllowed } } };
-    }
-
-    /** A request that was admitted is carried out a moment later, or when its API server wakes, whatever became of the right meanwhile. */
-    async function write({ by, target, method }: Request, { namespace }: ApiTarget, effect: () => Answer): Promise<Answer> {
-      await endpoint.awake();
-      const isAllowed = endpoint.allowed(namespace).includes(account);
-      if (isAllowed && (usedUpUntil.get(namespace) ?? 0) > world.elapsedMs())
-        return refused(`configmaps is forbidden: exceeded quota in ${namespace}`);
-      if (isAllowed) await endpoint.admit();
-      if (!target.includes("dryRun=All")) world.record({ kind: "engine-write", instance: by, account, namespace, taken: isAllowed });
-      return isAllowed ? effect() : refused(`User "${user}" cannot ${method === "DELETE" ? "delete" : "create"} resource in ${namespace}`);
-    }
+    const endpoint = user === undefined ? undefined : endpoints[Math.floor(rng.next() * endpoints.length)];
+    if (user === undefined || endpoint === undefined || request.method === "GET") return undefined;
+    const asked = { user, account: user.slice(user.lastIndexOf(":") + 1), endpoint, namespace };
+    return type.plural === REVIEWS ? review(request, asked) : write(request, asked, carryOut);
   };
   server.setFront(front);
   return {

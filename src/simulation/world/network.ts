@@ -58,15 +58,6 @@ export function createNetwork(world: World, failpoints: Failpoints): Network {
   let kill: (name: string) => void = () => undefined;
   const isParted = (a: string, b: string): boolean => parted.has(pair(a, b));
 
-  async function carryOut<T>(call: Call<T>, answer: (settle: () => void, lost: boolean) => void, ends: Ends<T>): Promise<void> {
-    try {
-      const value = await call.effect();
-      answer(() => ends.resolve(value), false);
-    } catch (error) {
-      answer(() => ends.reject(error), false);
-    }
-  }
-
   function start<T>(call: Call<T>, ends: Ends<T>): void {
     const { from, to, name, patienceMs = PATIENCE_MS } = call;
     const verdict = failpoints.next(name, from.name);
@@ -81,42 +72,19 @@ export function createNetwork(world: World, failpoints: Failpoints): Network {
     ends.onEnd(bored);
     world.schedule(hop(from.name) + delayMs, `${from.name} -> ${to} ${name}`, () => {
       if (isParted(from.name, to)) return lose();
-      void carryOut(
-        call,
-        (settle) => {
-          if (verdict.kind === "die-after") kill(from.name);
-          else if (verdict.kind === "after-effect" || isParted(from.name, to)) lose();
-          else tell(name, hop(to), settle);
-        },
-        ends,
-      );
+      void carryOut(call, ends, (settle) => {
+        if (verdict.kind === "die-after") kill(from.name);
+        else if (verdict.kind === "after-effect" || isParted(from.name, to)) lose();
+        else tell(name, hop(to), settle);
+      });
     });
   }
 
   return {
     call: (call, signal) =>
       new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(signal.reason);
-        let forget = (): void => undefined;
-        const onAbort = (): void => reject(signal.reason);
-        signal.addEventListener("abort", onAbort, { once: true });
-        const over = (): void => {
-          signal.removeEventListener("abort", onAbort);
-          forget();
-        };
-        start(call, {
-          onEnd(end) {
-            forget = end;
-          },
-          resolve(value) {
-            over();
-            resolve(value);
-          },
-          reject(error) {
-            over();
-            reject(error);
-          },
-        });
+        if (signal.aborted) reject(signal.reason);
+        else start(call, endsOf({ resolve, reject }, signal));
       }),
     push(stream, deliver) {
       const { from, to, what, lagMs, onCut } = stream;
@@ -132,6 +100,39 @@ export function createNetwork(world: World, failpoints: Failpoints): Network {
     heal: (a, b) => void parted.delete(pair(a, b)),
     onDeath(next) {
       kill = next;
+    },
+  };
+}
+
+async function carryOut<T>(call: Call<T>, ends: Ends<T>, answer: (settle: () => void) => void): Promise<void> {
+  try {
+    const value = await call.effect();
+    answer(() => ends.resolve(value));
+  } catch (error) {
+    answer(() => ends.reject(error));
+  }
+}
+
+/** The ends of a call whose caller may leave it: the first one counts, and takes back what waits for an end. */
+function endsOf<T>({ resolve, reject }: Omit<Ends<T>, "onEnd">, signal: AbortSignal): Ends<T> {
+  let forget = (): void => undefined;
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  const over = (): void => {
+    signal.removeEventListener("abort", onAbort);
+    forget();
+  };
+  return {
+    onEnd(end) {
+      forget = end;
+    },
+    resolve(value) {
+      over();
+      resolve(value);
+    },
+    reject(error) {
+      over();
+      reject(error);
     },
   };
 }
