@@ -15,6 +15,8 @@ describe("the scenarios", () => {
     const summaries: string[] = [];
     for (const name of scenarioNames()) {
       const scenario = loadScenario(name);
+      // What no commit runs is for long runs: too long to be run twice here.
+      if (scenario.commitRuns === 0) continue;
       const [first, second] = [await runSeed({ scenario, seed: SEED }), await runSeed({ scenario, seed: SEED })];
       expect({ name, hash: second.traceHash, entries: second.history.entries().length }).toEqual({
         ...{ name, hash: first.traceHash, entries: first.history.entries().length },
