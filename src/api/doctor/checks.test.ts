@@ -104,7 +104,9 @@ describe("the doctor", () => {
   it("passes Kubernetes 1.29 or newer", () => {
     expect(judgeCluster("a", "v1.35.8")).toMatchObject({ ok: true, detail: "answers, Kubernetes v1.35.8" });
     expect(judgeCluster("a", "v1.29.0-eks-1").ok).toBe(true);
+    expect(judgeCluster("a", "v1.29.0+k3s1").ok).toBe(true);
     expect(judgeCluster("a", "v1.28.15").ok).toBe(false);
+    expect(judgeCluster("a", "unknown").ok).toBe(false);
   });
 
   it("fails private API servers that are not declared, and names some of them", () => {
@@ -165,7 +167,9 @@ describe("the doctor", () => {
       ["instance standard-FAILED", false, "FAILED, 3.5.7, no room on any node"],
       ["instance standard-CORDONED", false, "CORDONED, 3.4.10, below the floor 3.5.1"],
     ]);
-    expect(judgeInstances([anInstance("ACTIVE", "3.5")], "3.5.0", millis(0))[0]?.ok).toBe(true);
+    // As placement sees it: a pre-release, or a name that is no release, is below every floor.
+    for (const version of ["3.5.1-rc1", "latest"])
+      expect(judgeInstances([anInstance("ACTIVE", version)], "3.5.1", millis(0))[0]?.ok).toBe(false);
     expect(judgeInstances([anInstance("ACTIVE", "2.14.0")], undefined, millis(0))[0]?.ok).toBe(true);
   });
 });

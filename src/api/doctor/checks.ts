@@ -2,6 +2,7 @@ import type { Millis } from "../../domain/clock.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import type { OwnershipFinding } from "../../domain/ownership.ts";
+import { compareVersions, releaseOf } from "../../domain/version.ts";
 import type { Check } from "../port.ts";
 import { errorSentence } from "./error-sentence.ts";
 import type { NeededRight } from "./rights.ts";
@@ -101,10 +102,10 @@ export function judgeOwnership(open: readonly OwnershipFinding[]): Check {
 }
 
 /** Oldest Kubernetes whose API server checks the rules in our CustomResourceDefinitions. */
-const OLDEST_KUBERNETES = "1.29";
+const OLDEST_KUBERNETES = "1.29.0";
 
 export function judgeCluster(name: string, gitVersion: string): Check {
-  const ok = compareVersions(gitVersion.replace(/^v/, ""), OLDEST_KUBERNETES) >= 0;
+  const ok = compareVersions(releaseOf(gitVersion), OLDEST_KUBERNETES) >= 0;
   return { name, ok, detail: `answers, Kubernetes ${gitVersion}`, remedy: `Use Kubernetes ${OLDEST_KUBERNETES} or newer` };
 }
 
@@ -156,15 +157,4 @@ export function judgeInstances(instances: readonly Instance[], floor: string | u
         : "The reason says what is wrong; the provisioner tries again by itself";
       return { name: `instance ${instance.name}`, ok: instance.state !== "FAILED" && !isBelow && !isStuck, detail, remedy };
     });
-}
-
-/** Orders dotted version numbers; text after a dash is ignored. */
-function compareVersions(a: string, b: string): number {
-  const parts = (text: string): readonly number[] => (text.split("-")[0] ?? "").split(".").map((part) => Number.parseInt(part, 10) || 0);
-  const [left, right] = [parts(a), parts(b)];
-  for (let index = 0; index < Math.max(left.length, right.length); index += 1) {
-    const difference = (left[index] ?? 0) - (right[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }
