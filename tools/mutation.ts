@@ -4,13 +4,24 @@ import { globSync } from "node:fs";
 import process from "node:process";
 import { isCoreFile, roomOf } from "./core-files.ts";
 
-/** Changes the core of one room in every way Stryker knows and counts the changes its tests do not notice. */
-const [room, ...args] = process.argv.slice(2);
+/**
+ * Changes the core of one room, or some files of it, in every way Stryker knows and counts the changes its tests do not notice.
+ * What follows and names no file is for Stryker: `--ignoreStatic` leaves out what runs while files are loaded, for which all tests of
+ * the room have to be run each time.
+ */
+const [room, ...rest] = process.argv.slice(2);
+const args = rest.filter((arg) => !arg.endsWith(".ts"));
+const wanted = rest.filter((arg) => arg.endsWith(".ts")).map((file) => `src/${room}/${file}`);
 const core = globSync("src/**/*.ts").filter(isCoreFile).sort();
-const mutate = core.filter((path) => roomOf(path) === room);
+const ofRoom = core.filter((path) => roomOf(path) === room);
+const unknown = wanted.filter((path) => !ofRoom.includes(path));
+const mutate = wanted.length === 0 ? ofRoom : wanted;
 
-if (room === undefined || mutate.length === 0) {
-  process.stdout.write(`npm run mutation -- <room>, where room is one of ${[...new Set(core.map(roomOf))].join(", ")}\n`);
+if (room === undefined || ofRoom.length === 0 || unknown.length > 0) {
+  for (const path of unknown) process.stdout.write(`${path} is no core file\n`);
+  process.stdout.write(
+    `npm run mutation -- <room> [plan/forced.ts ...] [options of Stryker], where room is one of ${[...new Set(core.map(roomOf))].join(", ")}\n`,
+  );
   process.exitCode = 1;
 } else {
   const env = { ...process.env, ARGOSY_ROOM: room, ARGOSY_MUTATE: mutate.join(",") };
