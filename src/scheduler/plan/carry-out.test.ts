@@ -59,6 +59,7 @@ describe("a step of a plan, looked at again", () => {
       "b: it would be at 100 % in applications, the bound was 90 %",
     ],
     ["the unit lives elsewhere", aFacts([A, B, C], [{ ...X, unit: { ...X.unit, owner: C.id } }]), "it lives on c by now"],
+    ["the unit lives nowhere", aFacts([A, B], [{ ...X, unit: { ...X.unit, owner: undefined } }]), "it lives nowhere by now"],
     ["the target is gone", aFacts([A], [X]), "the instance it should go to is gone"],
     ["the target was cordoned", aFacts([A, aRow("b", { state: "CORDONED" })], [X]), "b: it is CORDONED"],
     ["the target filled up", aFacts([A, B], [X, ...unitRows("b", 9, 100)]), "b: it would be at 100 % in applications, the bound was 90 %"],
