@@ -6,5 +6,7 @@ declare module "consistent-hash" {
     add(node: string, weight: undefined, points: readonly number[]): this;
     /** The first `count` different nodes clockwise of the key; `null` on an empty ring. */
     get(key: string, count: number): string[] | null;
+    /** The first of them, without a list. */
+    get(key: string): string | null;
   }
 }

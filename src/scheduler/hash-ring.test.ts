@@ -23,6 +23,8 @@ describe("the ring", () => {
     expect(new Set(candidates).size).toBe(5);
     expect(buildRing(nodes(5)).candidates("key", 3)).toEqual(candidates.slice(0, 3));
     expect(buildRing([]).candidates("key", 3)).toEqual([]);
+    expect(buildRing(nodes(5)).preferred("key")).toBe(candidates[0]);
+    expect(buildRing([]).preferred("key")).toBeUndefined();
   });
 
   it("proposes the same in every process and release", () => {

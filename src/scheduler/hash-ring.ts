@@ -13,6 +13,8 @@ export interface HashRing {
   readonly version: string;
   /** The first `count` (at least 1) different nodes for a key, most preferred first; fewer when there are fewer. */
   candidates(key: string, count: number): readonly string[];
+  /** The first of them; `undefined` when there is no node. */
+  preferred(key: string): string | undefined;
 }
 
 /** Prime below 2^29, the largest range the package's 24-bit key hash spreads over without gaps that matter. */
@@ -38,6 +40,7 @@ export function buildRing(nodes: readonly RingNode[], lettersOf: (key: string) =
   return {
     version: ringVersion(nodes),
     candidates: (key, count) => ring.get(lettersOf(key), Math.min(count, sorted.length)) ?? [],
+    preferred: (key) => ring.get(lettersOf(key)) ?? undefined,
   };
 }
 

@@ -16,7 +16,11 @@ describe("remembering rings", () => {
     for (const nodes of [NODES, NODES.slice(1), HEAVIER, [], NODES]) {
       const [kept, fresh] = [ringOf(nodes), buildRing(nodes)];
       expect(kept.version).toBe(fresh.version);
-      for (const key of ["anna", "ben", "cleo", "dora"]) expect(kept.candidates(key, 3)).toEqual(fresh.candidates(key, 3));
+      for (const key of ["anna", "ben", "cleo", "dora", "anna"]) {
+        expect(kept.candidates(key, 3)).toEqual(fresh.candidates(key, 3));
+        expect(kept.preferred(key)).toBe(fresh.candidates(key, 1)[0]);
+        expect(kept.preferred(key)).toBe(fresh.preferred(key));
+      }
     }
   });
 

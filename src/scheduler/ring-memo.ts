@@ -3,14 +3,14 @@ import { buildRing, type HashRing, type RingNode, ringVersion, spread } from "./
 /** What `placeUnit` and the planner get their ring from: `buildRing`, or something that answers like it. */
 export type RingSource = (nodes: readonly RingNode[]) => HashRing;
 
-/** Of this many keys the letters are remembered, some 20 MB; then all are forgotten, for that is simpler than ages. */
+/** Of this many keys the letters and preferences are remembered, some 30 MB; then all are forgotten, for that is simpler than ages. */
 const KEYS_KEPT = 200_000;
 
 /**
  * Gives, for each class, a ring source that builds a ring only when the nodes or weights of its class have changed. Building
  * one takes 7 to 17 ms for 50 instances, longer than the rest of a placement; asking for its version takes microseconds.
- * One ring is kept for a class, for nobody asks for an earlier one again. Hashed keys outlive the rings: a plan that fills a
- * new instance asks the new ring about every unit, and hashing them takes longer than planning.
+ * One ring is kept for a class, for nobody asks for an earlier one again, and with it which node it prefers for whom: while an
+ * instance is filled, every plan asks that about every unit. Hashed keys outlive the rings, for hashing takes longest.
  */
 export function createRingMemo(): (unitClass: string) => RingSource {
   const rings = new Map<string, HashRing>();
@@ -26,8 +26,21 @@ export function createRingMemo(): (unitClass: string) => RingSource {
   return (unitClass) => (nodes) => {
     const kept = rings.get(unitClass);
     if (kept?.version === ringVersion(nodes)) return kept;
-    const ring = buildRing(nodes, lettersOf);
+    const ring = rememberPreferred(buildRing(nodes, lettersOf));
     rings.set(unitClass, ring);
     return ring;
   };
+}
+
+function rememberPreferred(ring: HashRing): HashRing {
+  const known = new Map<string, string | undefined>();
+  const preferred = (key: string): string | undefined => {
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    if (known.size >= KEYS_KEPT) known.clear();
+    const fresh = ring.preferred(key);
+    known.set(key, fresh);
+    return fresh;
+  };
+  return { ...ring, preferred };
 }

@@ -48,6 +48,8 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
   const ledger = openLedger(capacities);
   const crowd = crowdOf();
   const residents: Bundle[][] = seats.map(() => []);
+  /** Instances somebody left since their residents were last asked for. */
+  const left = new Set<number>();
   const isOpen = seats.map((seat) => whyNotEligible(NO_WISH, seat) === undefined);
   const placesOf = (bundle: Bundle): readonly number[] => where[bundle.index] as readonly number[];
 
@@ -57,9 +59,13 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
     else for (const [each, unit] of bundle.units.entries()) ledger.add(places[each] as number, amountsOf(unit.load), sign);
     crowd.change(bundle, places, sign);
   };
+  const arrive = (bundle: Bundle): void => {
+    const places = placesOf(bundle);
+    for (const [each, seat] of places.entries()) if (places.indexOf(seat) === each) residents[seat]?.push(bundle);
+  };
   for (const bundle of bundles) {
     settle(bundle, 1);
-    for (const seat of new Set(placesOf(bundle))) residents[seat]?.push(bundle);
+    arrive(bundle);
     for (const { movingTo, load } of bundle.units)
       if (movingTo !== undefined) ledger.add(seatIndex.get(movingTo) ?? NOWHERE, amountsOf(load), 1);
   }
@@ -83,7 +89,10 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
     share: (seat) => ledger.shareWith(seat, NOTHING),
     seatsOf: placesOf,
     seatOf: (bundle) => theOne(placesOf(bundle)),
-    bundlesOn: (seat) => (residents[seat] = (residents[seat] ?? []).filter((bundle) => placesOf(bundle).includes(seat))),
+    bundlesOn: (seat) => {
+      if (left.delete(seat)) residents[seat] = (residents[seat] ?? []).filter((bundle) => placesOf(bundle).includes(seat));
+      return residents[seat] ?? [];
+    },
     offer,
     loadWithout: (seat, bundle) => {
       const more = missingOn(bundle, seat);
@@ -97,6 +106,7 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
     }),
     move: (bundle, to) => {
       settle(bundle, -1);
+      for (const seat of placesOf(bundle)) left.add(seat);
       where[bundle.index] = bundle.units.map(() => to);
       settle(bundle, 1);
       if (residents[to]?.includes(bundle) !== true) residents[to]?.push(bundle);
@@ -132,6 +142,7 @@ function missing(bundle: Bundle, places: readonly number[], seat: number): reado
 }
 
 function theOne(places: readonly number[]): number {
-  const [first = NOWHERE, ...rest] = places;
-  return rest.every((seat) => seat === first) ? first : NOWHERE;
+  const first = places[0] ?? NOWHERE;
+  for (const seat of places) if (seat !== first) return NOWHERE;
+  return first;
 }

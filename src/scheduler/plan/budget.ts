@@ -43,8 +43,8 @@ export interface Budget {
 /** Counts what voluntary moves have used in the last hour and in this plan against the brakes of the policy. */
 export function openBudget(snapshot: PlanSnapshot, { brakes }: PlannerPolicy): Budget {
   const recent = new Set<string>(snapshot.recentMoves.map(({ unit }) => unit));
-  const units = new Map<string, PlanUnit>(snapshot.units.flatMap((unit) => (recent.has(unit.id) ? [[unit.id, unit]] : [])));
-  const workspaces = new Set(snapshot.units.map(({ workspaceId }) => workspaceId)).size;
+  const units = new Map<string, PlanUnit>(snapshot.units.filter(({ id }) => recent.has(id)).map((unit) => [unit.id, unit]));
+  const workspaces = countWorkspaces(snapshot.units);
   const most: Readonly<Record<Count["brake"], number>> = {
     PLAN_MOVES: brakes.movesPerPlan,
     HOUR_MOVES: brakes.movesPerHour,
@@ -90,6 +90,13 @@ export function openBudget(snapshot: PlanSnapshot, { brakes }: PlannerPolicy): B
       ),
     spend: (asked) => charge(asked, true),
   };
+}
+
+/** Of how many workspaces these are. */
+export function countWorkspaces(units: readonly PlanUnit[]): number {
+  const seen = new Set<string>();
+  for (const { workspaceId } of units) seen.add(workspaceId);
+  return seen.size;
 }
 
 interface Count {

@@ -24,19 +24,23 @@ export interface Bundle {
  * Units in order of id, and what is placed as one. Sub-units of one workspace live apart, as if they named a group of their own.
  */
 export function bundlesOf(units: readonly PlanUnit[], at: Millis, policy: PlannerPolicy): readonly Bundle[] {
-  const partsOf = countBy(units, ({ workspaceId }) => workspaceId);
+  const split = repeated(units);
   const groups = new Map<string, PlanUnit[]>();
-  const members = units.flatMap((unit): PlanUnit[][] => {
+  const members: PlanUnit[][] = [];
+  for (const unit of units) {
     const name = unit.needs?.together;
-    if (name === undefined) return [[unit]];
-    const group = groups.get(name);
-    if (group !== undefined) return group.push(unit) > 0 ? [] : [];
+    const group = name === undefined ? undefined : groups.get(name);
+    if (group !== undefined) {
+      group.push(unit);
+      continue;
+    }
     const first = [unit];
-    groups.set(name, first);
-    return [first];
-  });
+    if (name !== undefined) groups.set(name, first);
+    members.push(first);
+  }
+  const when = { at, policy };
   return members.map((each, index) => {
-    const wish = wishOf(each, partsOf, { at, policy });
+    const wish = wishOf(each, split, when);
     return { index, key: keyOf(each), units: each, load: sumOf(each), wish, isPlain: wish === NO_WISH };
   });
 }
@@ -68,8 +72,8 @@ interface When {
   readonly policy: PlannerPolicy;
 }
 
-function wishOf(units: readonly PlanUnit[], partsOf: ReadonlyMap<string, number>, when: When): Wish {
-  const isSplit = ({ workspaceId }: PlanUnit): boolean => partsOf.get(workspaceId) !== 1;
+function wishOf(units: readonly PlanUnit[], split: ReadonlySet<string>, when: When): Wish {
+  const isSplit = ({ workspaceId }: PlanUnit): boolean => split.has(workspaceId);
   if (units.every((unit) => unit.needs === undefined && unit.failed === undefined && !isSplit(unit))) return NO_WISH;
   const apart = units.flatMap((unit) => [unit.needs?.apart ?? [], isSplit(unit) ? partsApart(unit.workspaceId) : []].flat());
   return { needs: units.flatMap(({ needs }) => needs ?? []), apart, failedAt: units.flatMap((unit) => failedAt(unit, when)) };
@@ -85,11 +89,12 @@ export function failedUntil({ times, at }: NonNullable<PlanUnit["failed"]>, poli
   return at + Math.min(policy.coolDownMs, policy.failedCoolDownMs * 2 ** doublings);
 }
 
-function countBy<T>(items: readonly T[], key: (item: T) => string): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const item of items) {
-    const name = key(item);
-    counts.set(name, (counts.get(name) ?? 0) + 1);
+/** Workspaces that have more than one unit. */
+function repeated(units: readonly PlanUnit[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const again = new Set<string>();
+  for (const { workspaceId } of units) {
+    if (seen.size === seen.add(workspaceId).size) again.add(workspaceId);
   }
-  return counts;
+  return again;
 }

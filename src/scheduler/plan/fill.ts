@@ -27,18 +27,22 @@ export function planFill(planning: Planning): void {
     if (brake !== undefined) return noteBrake(planning, brake);
     const [load, capacity] = [asVector(book.loadOf(seat)), asVector(book.capacityOf(seat))];
     const filling = { seat, goal, cause: { rule: "BELOW", instance: id, load, capacity, share, limit: goal } as const };
-    takeNatural(planning, filling);
-    takeLargest(planning, filling);
+    const stock = new Map<number, readonly Bundle[]>();
+    takeNatural(planning, filling, stock);
+    takeLargest(planning, filling, stock);
   }
 }
 
 /** Units on donors that the ring would put on the new instance, largest first. */
-function takeNatural(planning: Planning, filling: Filling): void {
+function takeNatural(planning: Planning, filling: Filling, stock: Map<number, readonly Bundle[]>): void {
   const { book } = planning;
-  const donors = book.seats.flatMap((_, donor) => (isDonor(planning, filling, donor) ? [donor] : []));
-  const natural = donors.flatMap((donor) =>
-    movableOn(planning, donor, "voluntary").filter((bundle) => preferredBy(planning, bundle) === filling.seat),
-  );
+  const natural: Bundle[] = [];
+  for (const donor of book.seats.keys()) {
+    if (!isDonor(planning, filling, donor)) continue;
+    const movable = movableOn(planning, donor, "voluntary");
+    stock.set(donor, movable);
+    for (const bundle of movable) if (preferredBy(planning, bundle) === filling.seat) natural.push(bundle);
+  }
   for (const bundle of bySize(planning, natural)) {
     if (book.share(filling.seat) >= filling.goal) return;
     take(planning, filling, bundle);
@@ -46,13 +50,21 @@ function takeNatural(planning: Planning, filling: Filling): void {
 }
 
 /** The largest unit that fits from the most loaded donor, again and again, until the instance is full or nobody can give. */
-function takeLargest(planning: Planning, filling: Filling): void {
-  const { book } = planning;
-  const stock = new Map<number, readonly Bundle[]>();
+function takeLargest(planning: Planning, filling: Filling, stock: ReadonlyMap<number, readonly Bundle[]>): void {
+  const { book, moved } = planning;
+  const sorted = new Map<number, readonly Bundle[]>();
+  // What is too large for the deficit or the surplus stays so: both only shrink.
   const stockOf = (donor: number): readonly Bundle[] => {
-    const known = stock.get(donor) ?? bySize(planning, movableOn(planning, donor, "voluntary"));
-    stock.set(donor, known);
-    return known;
+    const most = Math.min(-surplus(planning, filling.seat, filling.goal), surplus(planning, donor, filling.goal));
+    const fits = (bundle: Bundle): boolean => (bundle.load[book.limits.scarce] as number) <= most;
+    const known = sorted.get(donor);
+    return (
+      known?.filter(fits) ??
+      bySize(
+        planning,
+        (stock.get(donor) ?? []).filter((bundle) => fits(bundle) && !moved.has(bundle)),
+      )
+    );
   };
   const spent = new Set<number>();
   const shares = book.seats.map((_, seat) => book.share(seat));
@@ -62,8 +74,7 @@ function takeLargest(planning: Planning, filling: Filling): void {
     const left = stockOf(donor);
     const taken = left.findIndex((bundle) => take(planning, filling, bundle));
     if (taken < 0) spent.add(donor);
-    // What was too large for the deficit or the surplus stays so: both only shrink.
-    else stock.set(donor, left.slice(taken + 1));
+    else sorted.set(donor, left.slice(taken + 1));
     shares[donor] = book.share(donor);
   }
 }

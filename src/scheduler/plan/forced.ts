@@ -38,17 +38,25 @@ export function forcedOf(planning: Planning): readonly Bundle[] {
 /** Why a bundle may not stay as it is; `undefined` when it may, or when a move of it is under way and has to end first. */
 function whyForced({ book, snapshot }: Planning, bundle: Bundle): Cause | undefined {
   if (bundle.units.some(({ movingTo }) => movingTo !== undefined)) return undefined;
+  if (bundle.units.length > 1 || book.seatOf(bundle) === NOWHERE) {
+    const cause = whyApart(snapshot, book.seatIndex, bundle);
+    if (cause !== undefined) return cause;
+  }
+  const offer = book.offer(book.seatOf(bundle), bundle);
+  const ineligible = whyNotStay(bundle.wish, offer);
+  return ineligible === undefined ? undefined : { rule: "MAY_NOT_STAY", wish: bundle.wish, offer, ineligible };
+}
+
+/** Why the units of a bundle are not all on one instance of the class; `undefined` when they are. */
+function whyApart({ seats }: Planning["snapshot"], seatIndex: ReadonlyMap<string, number>, bundle: Bundle): Cause | undefined {
   const owners = bundle.units.map(({ owner }) => owner);
-  const gone = owners.find((owner) => owner !== undefined && !book.seatIndex.has(owner));
-  if (gone !== undefined) return { rule: "OWNER_GONE", instance: gone, known: snapshot.seats.map(({ id }) => id).sort() };
+  const gone = owners.find((owner) => owner !== undefined && !seatIndex.has(owner));
+  if (gone !== undefined) return { rule: "OWNER_GONE", instance: gone, known: seats.map(({ id }) => id).sort() };
   const known = [...new Set(owners.flatMap((owner) => owner ?? []))].sort();
   if (known.length === 0) return { rule: "UNPLACED" };
   if (known.length > 1) return { rule: "SPREAD", instances: known };
   // A new member of a group joins the others, wherever they are placed anew.
-  if (owners.includes(undefined)) return { rule: "UNPLACED" };
-  const offer = book.offer(book.seatOf(bundle), bundle);
-  const ineligible = whyNotStay(bundle.wish, offer);
-  return ineligible === undefined ? undefined : { rule: "MAY_NOT_STAY", wish: bundle.wish, offer, ineligible };
+  return owners.includes(undefined) ? { rule: "UNPLACED" } : undefined;
 }
 
 /** A group of which a part is somewhere comes together where most of it is, if there is room: so the fewest move. */

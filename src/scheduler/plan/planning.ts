@@ -53,15 +53,17 @@ function walkOf({ book, ring, policy }: Planning, bundle: Bundle): readonly numb
 }
 
 export function preferredBy({ book, ring }: Planning, bundle: Bundle): number {
-  return book.seatIndex.get(ring.candidates(bundle.key, 1)[0] ?? "") ?? NOWHERE;
+  return book.seatIndex.get(ring.preferred(bundle.key) ?? "") ?? NOWHERE;
 }
 
 /** Bundles of an instance that may be moved now and were not yet; those that may not are written down with the reason. */
 export function movableOn(planning: Planning, seat: number, urgency: Urgency): readonly Bundle[] {
-  return planning.book.bundlesOn(seat).filter((bundle) => {
-    if (planning.moved.has(bundle) || planning.book.seatOf(bundle) === NOWHERE) return false;
-    const stay = whyStays(bundle, { at: planning.snapshot.at, policy: planning.policy, urgency });
-    if (stay !== undefined) planning.stays.set(stay.unit, stay);
+  const { book, moved, stays, policy } = planning;
+  const moment = { at: planning.snapshot.at, policy, urgency };
+  return book.bundlesOn(seat).filter((bundle) => {
+    if (moved.has(bundle) || book.seatOf(bundle) === NOWHERE) return false;
+    const stay = whyStays(bundle, moment);
+    if (stay !== undefined) stays.set(stay.unit, stay);
     return stay === undefined;
   });
 }

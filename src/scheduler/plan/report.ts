@@ -5,7 +5,7 @@ import { MOVE_REASONS, type MoveReason } from "../../domain/plan.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { WHOLE } from "../policy.ts";
 import type { Book } from "./book.ts";
-import type { Brake } from "./budget.ts";
+import { type Brake, countWorkspaces } from "./budget.ts";
 import type { LowerBound } from "./lower-bound.ts";
 import type { Planning } from "./planning.ts";
 import type { MoveRecord, StayRecord } from "./record.ts";
@@ -75,7 +75,7 @@ export function reportOf(planning: Planning, { balance, lowerBound }: Before): P
   const after = balanceOf(book);
   const records = [...homeless.values()];
   const moved = movedLoad(planning);
-  const workspaces = { moved: movedWorkspaces(planning), of: new Set(snapshot.units.map(({ workspaceId }) => workspaceId)).size };
+  const workspaces = { moved: movedWorkspaces(planning), of: countWorkspaces(snapshot.units) };
   const shares = { load: ppm(moved, total), workspaces: ppm(workspaces.moved, workspaces.of) };
   const withoutSeat = records.filter(({ reason }) => reason !== "FORCED");
   return {
@@ -117,9 +117,9 @@ function movedLoad({ book, moved, moves }: Planning): number {
   return [...moved].reduce((sum, { units, load }) => (units.some(({ id }) => movers.has(id)) ? sum + (load[scarce] as number) : sum), 0);
 }
 
-function movedWorkspaces({ snapshot, moves }: Planning): number {
+function movedWorkspaces({ moved, moves }: Planning): number {
   const movers = new Set(moves.filter(({ from }) => from !== undefined).map(({ unit }) => unit));
-  return new Set(snapshot.units.filter(({ id }) => movers.has(id)).map(({ workspaceId }) => workspaceId)).size;
+  return countWorkspaces([...moved].flatMap(({ units }) => units.filter(({ id }) => movers.has(id))));
 }
 
 function needsCapacity({ book }: Planning, withoutSeat: readonly MoveRecord[]): readonly InstanceId[] {
