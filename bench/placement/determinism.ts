@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { millis } from "../../src/domain/clock.ts";
 import { loadVector } from "../../src/domain/load.ts";
 import type { Rng } from "../../src/domain/rng.ts";
 import { createSeededRng } from "../../src/runtime/rng.ts";
@@ -47,7 +48,7 @@ function busySnapshot(): PlanSnapshot {
   });
   const seats = fleet.seats.map((seat, index) => ({
     ...seat,
-    aboveSince: START,
+    aboveSince: millis(START - UNBRAKED.persistMs),
     state: index === 3 ? ("DRAINING" as const) : seat.state,
     isOverloaded: index === 5,
     isFilling: index === 7,

@@ -153,7 +153,7 @@ function sceneAfter(event: EventName, { seats, units }: Scene, { shape }: Fleet)
         const factor = Math.exp(0.1 * gaussian(rng));
         return { ...unit, load: loadVector((dimension) => Math.round(unit.load[dimension] * factor)) };
       });
-      return { seats: seats.map((seat) => ({ ...seat, aboveSince: millis(START - 3_600_000) })), units: drifted };
+      return { seats: seats.map((seat) => ({ ...seat, aboveSince: millis(START - DEFAULT_PLANNER_POLICY.persistMs) })), units: drifted };
     }
   }
 }

@@ -35,7 +35,7 @@ describe("plans on the command line", () => {
     const { out, code } = await run("plan");
     expect(code).toBe(0);
     expect(out).toContain("  moves nothing");
-    expect(out).toContain("PERSISTENCE: standard-1 has been too full for 0 min, 60 min are needed");
+    expect(out).toContain("PERSISTENCE: standard-1 has been too full for 0 min, 720 min are needed");
   });
 
   it("gives programs every field", async () => {

@@ -40,7 +40,9 @@ export function explainInstance({
     `  pool ${pool}, class ${instance.class}, Argo CD ${version}, ${units} placement units`,
     ...used,
     measured === undefined ? "  it was never measured" : `  it was measured at ${rfc3339(measured.at)}`,
-    ...(aboveSince === undefined ? [] : [`  too full since ${rfc3339(aboveSince)}: plans let it shed once that lasts an hour`]),
+    ...(aboveSince === undefined
+      ? []
+      : [`  too full since ${rfc3339(aboveSince)}: plans let it shed once that lasts half a day, or an hour beyond 90 %`]),
     ...(overloadedSince === undefined ? [] : [`  overloaded since ${rfc3339(overloadedSince)}: plans let it shed at once`]),
     ...decisions.slice(0, DECISIONS_SHOWN).map(decisionText),
   ];

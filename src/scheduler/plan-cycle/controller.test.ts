@@ -48,12 +48,12 @@ describe("planning again and again", () => {
   };
   const plans = () => store.plans.list({}, 100, never);
 
-  it("proposes a plan once an instance has been too full for an hour, and not again while it stands", async () => {
+  it("proposes a plan once an instance has been too full for half a day, and not again while it stands", async () => {
     await start();
     await pass(20);
     expect(await plans()).toEqual([]);
     expect(Object.keys((await store.loads.readState(CLASS, never)).aboveSince)).toEqual([fleet.full.id]);
-    await pass(20);
+    await pass(360);
     expect(await plans()).toMatchObject([{ actor: "scheduler", goal: "rebalance", moves: [{ from: fleet.full.id, reason: "SHED" }] }]);
     const [decision] = await store.decisions.list({ kind: "plan" }, 1, never);
     expect(decision).toMatchObject({ verdict: "PROPOSED", details: { actor: "scheduler" } });

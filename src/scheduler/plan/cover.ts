@@ -1,6 +1,13 @@
+export interface Terms {
+  /** What each one costs beside its amount. */
+  readonly fixedCost: number;
+  /** How many may be taken; at least what `fewestFor` says. Absent: any number. */
+  readonly most?: number;
+}
+
 /**
  * Chooses what leaves an instance that is too full: a subset of `amounts` whose sum is at least `excess`, cheap in
- * Σ amount + `fixedCost` × count.
+ * Σ amount + `fixedCost` × count, and of `most` members at most.
  *
  * Takes the largest amount below what remains, again and again; at every step it also looks at the ways to end there: the one
  * smallest amount that suffices, or the cheapest pair that does. The best end wins. Exact covers are a knapsack; this is
@@ -8,23 +15,50 @@
  *
  * `amounts` are sorted, smallest first; the answer is their indexes, largest first. When all of them do not suffice: all.
  */
-export function cover(amounts: readonly number[], excess: number, fixedCost: number): readonly number[] {
+export function cover(
+  amounts: readonly number[],
+  excess: number,
+  { fixedCost, most = Number.POSITIVE_INFINITY }: Terms,
+): readonly number[] {
   let best: Cover | undefined;
   const taken: number[] = [];
   let sum = 0;
   // Below `end` nothing is taken yet: what is taken shrinks with what remains, so it stands at the upper end.
   let end = amounts.length;
-  while (best === undefined || sum + fixedCost * taken.length < best.cost) {
+  while (taken.length < most && (best === undefined || sum + fixedCost * taken.length < best.cost)) {
     const remaining = excess - sum;
-    for (const last of [single(amounts, end, remaining), pair(amounts, end, remaining)])
-      best = cheaper(best, last, { taken, sum, amounts, fixedCost });
+    best = cheaper(best, single(amounts, end, remaining), { taken, sum, amounts, fixedCost });
+    if (taken.length + 2 <= most) best = cheaper(best, pair(amounts, end, remaining), { taken, sum, amounts, fixedCost });
     const next = firstAtLeast(amounts, end, remaining) - 1;
     if (next < 0) break;
     taken.push(next);
     sum += amounts[next] as number;
     end = next;
   }
-  return best?.indexes ?? amounts.map((_, index) => index).reverse();
+  return best?.indexes ?? fewest(amounts, excess);
+}
+
+/** How many of the largest amounts, which are sorted smallest first, add up to the excess; all of them when they do not. */
+export function fewestFor(amounts: readonly number[], excess: number): number {
+  let sum = 0;
+  let index = amounts.length;
+  while (index > 0 && sum < excess) {
+    index -= 1;
+    sum += amounts[index] as number;
+  }
+  return amounts.length - index;
+}
+
+/** The fewest that suffice: the largest, and last the smallest that is enough with them. All when all do not suffice. */
+function fewest(amounts: readonly number[], excess: number): readonly number[] {
+  if (amounts.length === 0) return [];
+  const end = amounts.length - fewestFor(amounts, excess) + 1;
+  const largest = amounts
+    .map((_, index) => index)
+    .slice(end)
+    .reverse();
+  const remaining = largest.reduce((rest, index) => rest - (amounts[index] as number), excess);
+  return [...largest, ...(single(amounts, end, remaining) ?? [0])];
 }
 
 interface Cover {

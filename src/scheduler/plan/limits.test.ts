@@ -19,7 +19,13 @@ describe("the bounds of a class", () => {
     [1_900, 950_000, 900_000, 900_000, 900_000],
     [0, 0, 600_000, 600_000, 572_727],
   ])("keep their distance with a load of %i on two instances", (...[load, mean, tight, bound, shedTo]) => {
-    expect(limitsAt(load)).toEqual({ mean, scarce: 0, tight, bound, shedTo, hard: 900_000 });
+    expect(limitsAt(load)).toEqual({ mean, scarce: 0, tight, bound, shedTo, hard: 900_000, meanUnit: [load, 0, 0, 0, 0] });
+  });
+
+  it("know the mean unit, that of none being nothing", () => {
+    const held = [aUnit("u", "a", 100), aUnit("v", undefined, 50)];
+    expect(openBook(aSnapshot([aSeat("a")], held), DEFAULT_PLANNER_POLICY).limits.meanUnit).toEqual([75, 0, 0, 0, 0]);
+    expect(openBook(aSnapshot([aSeat("a")], []), DEFAULT_PLANNER_POLICY).limits.meanUnit).toEqual([0, 0, 0, 0, 0]);
   });
 
   it("count capacity that takes units only, and all load there is", () => {

@@ -14,6 +14,8 @@ export interface Limits {
   readonly bound: number;
   readonly shedTo: number;
   readonly hard: number;
+  /** Load of the mean bundle, in the order of LOAD_DIMENSIONS. */
+  readonly meanUnit: readonly number[];
 }
 
 export interface Occupancy {
@@ -50,7 +52,9 @@ export function limitsOf({ seats, capacities, bundles, where }: Occupancy, { pla
   const tight = boundAt(mean, placement.tight, placement);
   const bound = boundAt(mean, placement.loose, placement);
   const shedTo = Math.min(tight, Math.max(mean, Math.floor((bound * placement.tight) / placement.loose)));
-  return { mean, scarce: means.indexOf(mean), tight, bound, shedTo, hard: placement.hardLimit };
+  const all = bundles.map(({ load }) => load);
+  const meanUnit = LOAD_DIMENSIONS.map((_, d) => sumOf(all, d) / Math.max(1, all.length));
+  return { mean, scarce: means.indexOf(mean), tight, bound, shedTo, hard: placement.hardLimit, meanUnit };
 }
 
 function sumOf(rows: readonly (readonly number[])[], d: number): number {

@@ -2,6 +2,8 @@ import type { Millis } from "../../domain/clock.ts";
 import { WHOLE } from "../policy.ts";
 import type { Book } from "./book.ts";
 import type { Bundle } from "./bundles.ts";
+import { fewestFor } from "./cover.ts";
+import { persistenceOf } from "./persistence.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
 
 /** What any plan must move at least, and how many, to end with nobody above the bound and everybody where it may be. */
@@ -23,7 +25,7 @@ export interface Moment {
  * top. What new ones have to get may be all these same moves, so the larger of the two counts; a new one that is cordoned gets nothing.
  */
 export function lowerBoundOf(book: Book, forced: readonly Bundle[], { at, policy }: Moment): LowerBound {
-  const { fillShort, persistMs } = policy;
+  const { fillShort } = policy;
   const { scarce, bound, shedTo, mean } = book.limits;
   const isForced = new Set(forced);
   const goal = Math.floor((mean * (WHOLE - fillShort)) / WHOLE);
@@ -35,9 +37,10 @@ export function lowerBoundOf(book: Book, forced: readonly Bundle[], { at, policy
     if (excess > 0) {
       const staying = book.bundlesOn(seat).filter((bundle) => !isForced.has(bundle));
       given += excess;
-      if (isOverloaded || (aboveSince !== undefined && at - aboveSince >= persistMs)) shed += book.surplus(seat, scarce, shedTo);
+      if (isOverloaded || (aboveSince !== undefined && at - aboveSince >= persistenceOf(book.share(seat), book.limits, policy)))
+        shed += book.surplus(seat, scarce, shedTo);
       moves += fewestFor(
-        staying.map((bundle) => bundle.load[scarce] as number),
+        staying.map((bundle) => bundle.load[scarce] as number).sort((a, b) => a - b),
         excess,
       );
     }
@@ -45,15 +48,4 @@ export function lowerBoundOf(book: Book, forced: readonly Bundle[], { at, policy
   }
   const load = forced.reduce((sum, bundle) => sum + (bundle.load[scarce] as number), 0);
   return { load: Math.max(load + given, got), toTarget: Math.max(load + shed, got), moves };
-}
-
-/** How many of the largest amounts add up to the excess; all of them when they do not. */
-function fewestFor(amounts: readonly number[], excess: number): number {
-  const sorted = [...amounts].sort((a, b) => b - a);
-  let sum = 0;
-  const index = sorted.findIndex((amount) => {
-    sum += amount;
-    return sum >= excess;
-  });
-  return index < 0 ? sorted.length : index + 1;
 }

@@ -115,7 +115,7 @@ describe("plans made from rows", () => {
       expect.stringMatching(/^ {2}at least \d+ moves of \d+ % were needed; to where it sheds to, [\d.]+ %$/),
     ]);
     expect(lines.join("\n")).toMatch(
-      / {2}a-\d\d: a → b, SHED, takes a live move\n {4}a was at 90 %, above 60 % for 180 min; moves 0.05 applications/,
+      / {2}a-\d\d: a → b, SHED, takes a live move\n {4}a was at 90 %, above 60 % for 780 min; moves 0.05 applications/,
     );
   });
 });

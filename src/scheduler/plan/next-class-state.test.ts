@@ -14,7 +14,7 @@ describe("what is remembered of a class", () => {
   it("is since when an instance has been above the bound, and no more once it is not", () => {
     const full = aFacts([A, B], [...unitRows("a", 18, 50), ...unitRows("b", 2, 50)]);
     expect(next(full).aboveSince).toEqual({ [A.id]: NOON });
-    expect(next({ ...full, ...longAbove("a") }).aboveSince).toEqual({ [A.id]: NOON - 3 * HOUR_MS });
+    expect(next({ ...full, ...longAbove("a") }).aboveSince).toEqual({ [A.id]: NOON - 13 * HOUR_MS });
     expect(next({ ...aFacts([A, B], unitRows("a", 2, 50)), ...longAbove("a") }).aboveSince).toEqual({});
   });
 

@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY, type PlacementPolicy } from "../policy.ts";
+import { DEFAULT_POLICY, type PlacementPolicy, WHOLE } from "../policy.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -24,10 +24,15 @@ export interface PlannerPolicy {
   readonly placement: PlacementPolicy;
   /** What one move costs beside its load, as ppm of the mean unit's load: makes few large moves dearer than none. */
   readonly moveCost: number;
+  /** Instances that shed in one plan may move this much more than the fewest units that suffice, ppm, and one move more always. */
+  readonly spareMoves: number;
+  /** Over the mean, ppm: what an instance sheds goes to where it stays within these, tried in turn before the bound that is shed to. */
+  readonly shedInto: readonly number[];
   /** An instance that is filled is filled up to this much short of the mean, ppm. */
   readonly fillShort: number;
-  /** How long an instance must be above the bound before anybody leaves for it. */
+  /** How long an instance must be above the bound before anybody leaves for it, and how long when it is beyond the hard limit too. */
   readonly persistMs: number;
+  readonly persistFullMs: number;
   readonly coolDownMs: number;
   /** Doubles with each failure in a row, up to `coolDownMs`. */
   readonly failedCoolDownMs: number;
@@ -43,15 +48,19 @@ export interface PlannerPolicy {
 }
 
 /**
- * Measured over a simulated month of drift (`bench/placement`): the fixed cost of a move and the gap between the bound that
- * triggers and the one that is shed to are what keeps moves rare; an hour's persistence and a day's cool-down are what keeps
- * a unit from being moved twice. The budgets of one instance and one managed cluster rest on judgement.
+ * Measured over a simulated month of drift (`bench/placement`, docs/adr/0018): the gap between the bound that triggers and the one that
+ * is shed to, half a day's persistence, and seats with room to spare are what keeps moves rare; the fixed cost of a move decides between
+ * few large ones and many small ones; a day's cool-down keeps a unit from being moved twice. The budgets of one instance and one managed
+ * cluster rest on judgement.
  */
 export const DEFAULT_PLANNER_POLICY: PlannerPolicy = {
   placement: DEFAULT_POLICY,
-  moveCost: 2_000_000,
+  moveCost: 1_000_000,
+  spareMoves: 200_000,
+  shedInto: [950_000, WHOLE],
   fillShort: 50_000,
-  persistMs: HOUR_MS,
+  persistMs: 12 * HOUR_MS,
+  persistFullMs: HOUR_MS,
   coolDownMs: 24 * HOUR_MS,
   failedCoolDownMs: 6 * HOUR_MS,
   bigUnit: 20_000,

@@ -1,7 +1,8 @@
 import type { InstanceId } from "../../domain/ids.ts";
 import { WHOLE } from "../policy.ts";
 import type { Bundle } from "./bundles.ts";
-import { cover } from "./cover.ts";
+import { cover, fewestFor } from "./cover.ts";
+import { persistenceOf } from "./persistence.ts";
 import { asVector, commit, findSeat, movableOn, noteBrake, type Planning } from "./planning.ts";
 import type { Cause } from "./record.ts";
 import type { Excess, Relief } from "./relief.ts";
@@ -9,11 +10,67 @@ import { swapOnce } from "./swap.ts";
 
 /** Helps instances whose health verdict says that they are overloaded now, then those that have long been above the bound. */
 export function planRelief(planning: Planning): void {
-  for (const relief of [...hotReliefs(planning), ...skewReliefs(planning)]) {
-    const gate = planning.budget.gate(relief.urgency);
-    if (gate === undefined) relieve(planning, relief);
-    else noteBrake(planning, gate);
+  for (const reliefs of [hotReliefs(planning), skewReliefs(planning)]) {
+    const open = reliefs.filter((relief) => isOpen(planning, relief));
+    const spares = sparesOf(planning, open);
+    for (const relief of open) relieve(planning, relief, spares.get(relief) ?? { left: 0 });
   }
+}
+
+function isOpen(planning: Planning, { urgency }: Relief): boolean {
+  const gate = planning.budget.gate(urgency);
+  if (gate !== undefined) noteBrake(planning, gate);
+  return gate === undefined;
+}
+
+/** Moves beyond the fewest that suffice, which an instance may still make. */
+interface Spare {
+  left: number;
+}
+
+/**
+ * An instance that sheds alone takes whatever is cheapest. Where several do, or one is overloaded, moves are held near the fewest: they
+ * wait for each other, and relief is there when the last has ended. What there is beyond the fewest goes where it saves most load.
+ */
+function sparesOf(planning: Planning, reliefs: readonly Relief[]): ReadonlyMap<Relief, Spare> {
+  if (reliefs.length === 1 && reliefs[0]?.urgency === "voluntary") return new Map([[reliefs[0], { left: Number.POSITIVE_INFINITY }]]);
+  const needs = reliefs.flatMap((relief) => {
+    const excess = worstExcess(planning, relief);
+    if (excess === undefined) return [];
+    const amounts = amountsIn(movableOn(planning, relief.seat, relief.urgency), excess);
+    return [{ relief, excess, amounts, least: fewestFor(amounts, excess.amount) }];
+  });
+  const least = needs.reduce((sum, need) => sum + need.least, 0);
+  const spare = Math.max(1, Math.floor((least * planning.policy.spareMoves) / WHOLE));
+  const wishes = needs.map(({ relief, excess: { dimension, amount }, amounts, least: few }) => {
+    const fixedCost = fixedCostIn(planning, dimension);
+    const [held, free] = [few, few + spare].map((most) => cover(amounts, amount, { fixedCost, most })) as [
+      readonly number[],
+      readonly number[],
+    ];
+    return { relief, more: free.length - few, saved: sumOf(amounts, held) - sumOf(amounts, free) };
+  });
+  let left = spare;
+  const spares = new Map<Relief, Spare>();
+  for (const { relief, more } of wishes.sort((a, b) => b.saved - a.saved || a.relief.seat - b.relief.seat)) {
+    const given = Math.max(0, Math.min(left, more));
+    spares.set(relief, { left: given });
+    left -= given;
+  }
+  return spares;
+}
+
+function sumOf(amounts: readonly number[], indexes: readonly number[]): number {
+  return indexes.reduce((sum, index) => sum + (amounts[index] as number), 0);
+}
+
+/** What a move costs beside its load in one dimension. */
+function fixedCostIn({ book, policy }: Planning, dimension: number): number {
+  return Math.floor(((book.limits.meanUnit[dimension] as number) * policy.moveCost) / WHOLE);
+}
+
+function amountsIn(bundles: readonly Bundle[], { dimension }: Excess): readonly number[] {
+  return bundles.map(({ load }) => load[dimension] as number).sort((a, b) => a - b);
 }
 
 /**
@@ -33,18 +90,19 @@ function hotReliefs({ book, policy }: Planning): readonly Relief[] {
 
 function skewReliefs(planning: Planning): readonly Relief[] {
   const { book, policy, snapshot } = planning;
-  const { bound, shedTo } = book.limits;
+  const { mean, bound, shedTo } = book.limits;
+  const roomy = policy.shedInto.map((factor) => Math.min(shedTo, Math.floor((mean * factor) / WHOLE)));
   const above = worstFirst(book, ({ isOverloaded }, seat) => !isOverloaded && book.share(seat) > bound);
   return above.flatMap((seat) => {
     const { id, aboveSince } = book.seats[seat] as Planning["book"]["seats"][number];
     const forMs = aboveSince === undefined ? 0 : snapshot.at - aboveSince;
-    const { persistMs } = policy;
+    const persistMs = persistenceOf(book.share(seat), book.limits, policy);
     if (forMs < persistMs) {
       noteBrake(planning, { brake: "PERSISTENCE", instance: id, forMs, persistMs });
       return [];
     }
     const cause: Cause = { rule: "ABOVE", ...evidence(book, seat), share: book.share(seat), limit: bound, forMs, persistMs };
-    return [{ seat, urgency: "voluntary", reason: "SHED", target: shedTo, bounds: [shedTo], cause } as const];
+    return [{ seat, urgency: "voluntary", reason: "SHED", target: shedTo, bounds: [...new Set([...roomy, shedTo])], cause } as const];
   });
 }
 
@@ -67,14 +125,14 @@ function evidence(book: Planning["book"], seat: number) {
  * Takes a cheap subset of the instance's units that brings it to its target and gives each a seat. What finds none, or runs
  * into a brake, is left out and the rest is covered anew. When no single unit can leave any more, two units change places.
  */
-function relieve(planning: Planning, relief: Relief): void {
+function relieve(planning: Planning, relief: Relief, spare: Spare): void {
   const stuck = new Set<Bundle>();
   for (;;) {
     const excess = worstExcess(planning, relief);
     if (excess === undefined) return;
     const spent = planning.budget.spent(relief.urgency);
     if (spent !== undefined) return noteBrake(planning, spent);
-    const leaving = cheapest(planning, relief, { ...excess, stuck });
+    const leaving = cheapest(planning, relief, { ...excess, stuck, spare });
     if (leaving.length > 0) for (const bundle of leaving) sendAway(planning, relief, { bundle, stuck });
     else if (planning.book.share(relief.seat) <= planning.book.limits.bound || !swapOnce(planning, relief, excess)) return;
   }
@@ -93,9 +151,10 @@ function worstExcess({ book }: Planning, { seat, target }: Relief): Excess | und
 
 interface Leaving extends Excess {
   readonly stuck: ReadonlySet<Bundle>;
+  readonly spare: Spare;
 }
 
-function cheapest(planning: Planning, { seat, urgency }: Relief, { dimension, amount, stuck }: Leaving): readonly Bundle[] {
+function cheapest(planning: Planning, { seat, urgency }: Relief, { dimension, amount, stuck, spare }: Leaving): readonly Bundle[] {
   const amountOf = (bundle: Bundle): number => bundle.load[dimension] as number;
   const movable = movableOn(planning, seat, urgency).filter((bundle) => !stuck.has(bundle) && amountOf(bundle) > 0);
   const room = new Map<Bundle, string>();
@@ -105,10 +164,11 @@ function cheapest(planning: Planning, { seat, urgency }: Relief, { dimension, am
     return known;
   };
   const sorted = [...movable].sort((a, b) => amountOf(a) - amountOf(b) || (tie(a) < tie(b) ? -1 : 1));
-  const { bundles } = planning.book;
-  const mean = bundles.reduce((sum, bundle) => sum + amountOf(bundle), 0) / Math.max(1, bundles.length);
-  const fixed = Math.floor((mean * planning.policy.moveCost) / WHOLE);
-  return cover(sorted.map(amountOf), amount, fixed).map((index) => sorted[index] as Bundle);
+  const amounts = sorted.map(amountOf);
+  const least = fewestFor(amounts, amount);
+  const chosen = cover(amounts, amount, { fixedCost: fixedCostIn(planning, dimension), most: least + spare.left });
+  spare.left -= Math.max(0, chosen.length - least);
+  return chosen.map((index) => sorted[index] as Bundle);
 }
 
 interface Departure {

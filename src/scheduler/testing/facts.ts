@@ -77,5 +77,5 @@ export function aReport(
 
 /** Facts in which this instance has been above the bound for hours. */
 export function longAbove(name: string): Pick<PlanningFacts, "state"> {
-  return { state: { aboveSince: { [`i-${name}`]: millis(NOON - 3 * HOUR_MS) }, overloadedSince: {} } };
+  return { state: { aboveSince: { [`i-${name}`]: millis(NOON - 13 * HOUR_MS) }, overloadedSince: {} } };
 }

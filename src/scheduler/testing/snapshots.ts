@@ -67,7 +67,7 @@ export function aSnapshot(seats: readonly PlanSeat[], held: readonly PlanUnit[],
 }
 
 /** Has been above the bound for as long as it takes. */
-export const LONG_ABOVE: Partial<PlanSeat> = { aboveSince: millis(NOON - 2 * HOUR_MS) };
+export const LONG_ABOVE: Partial<PlanSeat> = { aboveSince: millis(NOON - 13 * HOUR_MS) };
 
 const state = fc.constantFrom<InstanceState[]>("ACTIVE", "ACTIVE", "ACTIVE", "ACTIVE", "CORDONED", "DRAINING", "WARMING");
 const seatShape = fc.record({

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import { WHOLE } from "../policy.ts";
+import { createRingMemo } from "../ring-memo.ts";
+import { aSeat, aSnapshot, aUnit, HOUR_MS, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
+import { planMoves } from "./plan-moves.ts";
+import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
+import type { PlanSeat, PlanSnapshot, PlanUnit } from "./snapshot.ts";
+
+const ringOf = createRingMemo()("eu/shared/public");
+const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE, movesPerPlan: 100, movesPerInstance: 100, movesPerHour: 100 };
+const plan = (snapshot: PlanSnapshot, policy: Partial<PlannerPolicy> = {}) =>
+  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, brakes, ...policy }, ringOf });
+
+describe("where units of a full instance go", () => {
+  // The mean is 587 of 1,000: 1.05 × is 616, 0.95 × is 557.
+  const seats = [aSeat("a", LONG_ABOVE), aSeat("b"), aSeat("c")];
+  const snapshot = aSnapshot(seats, [...units("a", 85, 10), ...units("b", 56, 10), ...units("c", 35, 10)]);
+
+  it("is first where most room is left, so that the next fluctuation does not send others away again", () => {
+    const { moves } = plan(snapshot, { brakes: { ...brakes, movesPerPlan: 20 } });
+    expect(moves.map(({ to }) => to)).toEqual(Array.from({ length: 20 }, () => "c"));
+  });
+
+  it("is whom the ring prefers, where all have room", () => {
+    const { moves } = plan(snapshot, { shedInto: [] });
+    expect(new Set(moves.map(({ to }) => to))).toEqual(new Set(["b", "c"]));
+  });
+
+  it("is above the mean where nobody is below, but never above 1.05 × the mean", () => {
+    const held = [...units("a", 20, 60), ...["b", "c", "d", "e"].flatMap((name) => units(name, 12, 51))];
+    const even = aSnapshot([aSeat("a", LONG_ABOVE), ...["b", "c", "d", "e"].map((name) => aSeat(name))], held);
+    const { moves, report } = plan(even);
+    for (const name of ["b", "c", "d", "e"])
+      expect(612 + 60 * moves.filter(({ to }) => to === name).length).toBeLessThanOrEqual((report.shedTo * 1_000) / WHOLE);
+    expect(moves.length).toBeGreaterThan(0);
+  });
+});
+
+describe("how many units leave", () => {
+  /** 800 of 1,000, of which 228 have to leave: one large unit, or five middling ones, which together are less. */
+  const held = (name: string): readonly PlanUnit[] => [
+    aUnit(`${name}-large`, name, 400),
+    ...units(name, 5, 50),
+    ...Array.from({ length: 15 }, (_, index) => aUnit(`${name}-small-${index}`, name, 10)),
+  ];
+  const others = ["c", "d", "e", "f"];
+  const fleet = (a: Partial<PlanSeat>, b: Partial<PlanSeat>) =>
+    aSnapshot(
+      [aSeat("a", a), aSeat("b", b), ...others.map((name) => aSeat(name))],
+      [...held("a"), ...held("b"), ...others.flatMap((name) => units(name, 10, 10))],
+    );
+  const left = (snapshot: PlanSnapshot, policy: Partial<PlannerPolicy> = {}) =>
+    plan(snapshot, policy)
+      .moves.map(({ unit }) => unit)
+      .sort();
+
+  it("is what is cheapest when one instance sheds alone", () => {
+    expect(left(fleet(LONG_ABOVE, {}))).toEqual(["a-000", "a-001", "a-002", "a-003", "a-004"]);
+  });
+
+  it("is near the fewest when several do, for their moves wait for each other", () => {
+    expect(left(fleet(LONG_ABOVE, LONG_ABOVE))).toEqual(["a-large", "b-large"]);
+  });
+
+  it("may be one more than the fewest, where that saves most, though others are fuller", () => {
+    // Of c, 228 have to leave: 400, or 130 and 100. Of a, which is fuller, 238: 390, or 140 and 120, which saves less.
+    const pair = [aUnit("c-1", "c", 130), aUnit("c-2", "c", 100), aUnit("c-large", "c", 400), aUnit("c-rest", "c", 170)];
+    const fullest = [aUnit("a-large", "a", 390), aUnit("a-1", "a", 160), aUnit("a-2", "a", 140), aUnit("a-3", "a", 120)];
+    const seats = [
+      aSeat("a", LONG_ABOVE),
+      aSeat("b", LONG_ABOVE),
+      aSeat("c", LONG_ABOVE),
+      ...["d", "e", "f", "g", "h"].map((name) => aSeat(name)),
+    ];
+    const empty = ["b", "d", "e", "f", "g", "h"].flatMap((name) => units(name, 10, 10));
+    expect(left(aSnapshot(seats, [...fullest, ...pair, ...empty]))).toEqual(["a-large", "c-1", "c-2"]);
+  });
+
+  it("may be more by a share of the fewest of all of them", () => {
+    const moved = left(fleet(LONG_ABOVE, LONG_ABOVE), { spareMoves: 2 * WHOLE });
+    expect(moved).toEqual(["a-000", "a-001", "a-002", "a-003", "a-004", "b-large"]);
+  });
+
+  it("is near the fewest when an instance is overloaded: relief is there when the last has left", () => {
+    expect(left(fleet({ isOverloaded: true }, {}))).toEqual(["a-large"]);
+  });
+});
+
+describe("an instance beyond the hard limit", () => {
+  const at = (count: number, forMs: number) =>
+    plan(
+      aSnapshot(
+        [aSeat("a", { aboveSince: millis(NOON - forMs) }), ...["b", "c", "d", "e"].map((name) => aSeat(name))],
+        [...units("a", count, 10), ...["b", "c", "d", "e"].flatMap((name) => units(name, 55, 10))],
+      ),
+    );
+
+  it("sheds after an hour, others after half a day", () => {
+    expect(at(91, HOUR_MS).moves.length).toBeGreaterThan(0);
+    expect(at(91, HOUR_MS - 1).report.brakes).toMatchObject([{ brake: "PERSISTENCE", forMs: HOUR_MS - 1, persistMs: HOUR_MS }]);
+    expect(at(90, HOUR_MS).report.brakes).toMatchObject([{ brake: "PERSISTENCE", persistMs: 12 * HOUR_MS }]);
+    expect(at(90, 12 * HOUR_MS).moves.length).toBeGreaterThan(0);
+  });
+
+  it("counts what it sheds among the least that plans aim at from then on", () => {
+    expect(at(91, HOUR_MS - 1).report.lowerBound.toTarget).toBe(0);
+    expect(at(91, HOUR_MS).report.lowerBound.toTarget).toBeGreaterThan(0);
+  });
+});
