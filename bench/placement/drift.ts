@@ -4,15 +4,14 @@ import { type LoadVector, ZERO_LOAD } from "../../src/domain/load.ts";
 import { createSeededRng } from "../../src/runtime/rng.ts";
 import { judgeMetrics } from "../../src/scheduler/load/judge-metrics.ts";
 import { ewma } from "../../src/scheduler/load/planning-load.ts";
-import { reEvaluatesBrake } from "../../src/scheduler/plan/budget.ts";
 import { nextAbove } from "../../src/scheduler/plan/next-above.ts";
 import { type Plan, planMoves } from "../../src/scheduler/plan/plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "../../src/scheduler/plan/planner-policy.ts";
-import { reEvaluates, reEvaluatesStay } from "../../src/scheduler/plan/record.ts";
 import type { PlanSeat, PlanSnapshot, PlanUnit, RecentMove } from "../../src/scheduler/plan/snapshot.ts";
 import { createRingMemo } from "../../src/scheduler/ring-memo.ts";
 import { UNBRAKED } from "./events.ts";
 import { afterMoves, makeFleet, START, snapshotOf, type Tail } from "./fleets.ts";
+import { count, countAbove, openTally, type Tally } from "./tally.ts";
 import { createTraffic, type Traffic } from "./traffic.ts";
 
 export interface DriftShape {
@@ -38,6 +37,11 @@ export interface DriftOutcome {
   /** Load moved over the least that bringing instances above the bound back to it took, and down to what plans aim at. */
   readonly overBound: number;
   readonly overTarget: number;
+  /** Load moved over the least that one move more than the fewest allows each instance that sheds, and that over the least. */
+  readonly overFew: number;
+  readonly fewOverTarget: number;
+  /** Share of instance-time above the bound by planning load. */
+  readonly aboveBound: number;
   /** Largest planning load of an instance over the mean, right after a plan that moved something. */
   readonly maxOverMean: number;
   /** Share of instance-time above 90 % by the load of the moment. */
@@ -78,21 +82,6 @@ interface Run {
   readonly tally: Tally;
 }
 
-interface Tally {
-  moves: number;
-  again: number;
-  load: number;
-  toBound: number;
-  toTarget: number;
-  plans: number;
-  good: number;
-  all: number;
-  over: number;
-  instanceTicks: number;
-  maxOverMean: number;
-  readonly planMs: number[];
-}
-
 /**
  * A fleet for 35 days after 10 days of warm-up, its load measured with 20 % of noise. Every hour a plan is made with the real policy
  * and brakes and carried out at once.
@@ -117,6 +106,9 @@ export function runDrift(shape: DriftShape): DriftOutcome {
     loadPerDay: tally.load / shape.days,
     overBound: tally.load / tally.toBound,
     overTarget: tally.load / tally.toTarget,
+    overFew: tally.load / tally.withFew,
+    fewOverTarget: tally.withFew / tally.toTarget,
+    aboveBound: tally.above / tally.instanceHours,
     maxOverMean: tally.maxOverMean,
     overloaded: tally.over / tally.instanceTicks,
     reEvaluated: [tally.good, tally.all],
@@ -142,20 +134,7 @@ function begin(shape: DriftShape): Run {
     above: new Map(),
     recent: [],
     reference: undefined,
-    tally: {
-      moves: 0,
-      again: 0,
-      load: 0,
-      toBound: 0,
-      toTarget: 0,
-      plans: 0,
-      good: 0,
-      all: 0,
-      over: 0,
-      instanceTicks: 0,
-      maxOverMean: 0,
-      planMs: [],
-    },
+    tally: openTally(),
   };
 }
 
@@ -179,12 +158,15 @@ function countOverloaded(run: Run): void {
 }
 
 /**
- * Plans, unless nobody is above the bound: then the plan is empty, which the first hour of every day checks rather than believes.
+ * Plans, unless nobody has been above the bound for as long as it takes: then the plan is empty, which the first hour of
+ * every day checks rather than believes.
  */
 function everyHour(run: Run, minute: number): void {
   const at = millis(START + minute * 60_000);
   const shares = sharesBy(run, run.smooth);
-  const isAbove = shares.some((share) => share > Math.max(0.6, 1.099 * meanShare(run)));
+  const mean = meanShare(run);
+  if (minute >= 0) countAbove(run.tally, shares, Math.max(0.6, 1.1 * mean));
+  const isAbove = shares.some((share) => share > Math.max(0.6, 1.099 * mean));
   if (!isAbove && minute % DAY_MINUTES !== 0) {
     run.above = new Map();
     return;
@@ -195,11 +177,16 @@ function everyHour(run: Run, minute: number): void {
     snapshotOf({ seats: run.seats, units: run.units }, { at, metrics: judged(run, at), recentMoves: run.recent }),
     run,
   );
+  const { persistMs, persistFullMs } = run.shape.policy;
+  const isRipe = snapshot.seats.some(
+    ({ aboveSince }, seat) => aboveSince !== undefined && at - aboveSince >= ((shares[seat] as number) > 0.899 ? persistFullMs : persistMs),
+  );
+  if (!isRipe && minute % DAY_MINUTES !== 0) return;
   const from = performance.now();
   const plan = planMoves(snapshot, { policy: run.shape.policy, ringOf: run.ringOf });
   run.tally.planMs.push(performance.now() - from);
-  if (!isAbove && plan.moves.length > 0) throw new Error("a plan moved units inside the band");
-  if (minute >= 0) count(run, plan, at);
+  if (!isRipe && plan.moves.length > 0) throw new Error("a plan moved units inside the band");
+  if (minute >= 0) count(run.tally, plan, { snapshot, policy: run.shape.policy });
   carryOut(run, plan, at);
 }
 
@@ -226,24 +213,4 @@ function carryOut(run: Run, { moves }: Plan, at: Millis): void {
   run.units = afterMoves(run.units, moves).map((unit) => (moved.has(unit.id) ? { ...unit, movedAt: at } : unit));
   run.at = whereIs(run.seats, run.units);
   run.recent = [...run.recent, ...moves.flatMap(({ unit, from, to }) => (from === undefined ? [] : [{ unit, from, to, at }]))];
-}
-
-function count({ tally, units }: Run, { moves, records, report }: Plan, at: Millis): void {
-  const last = new Map<string, number | undefined>(units.map(({ id, movedAt }) => [id, movedAt]));
-  tally.plans += 1;
-  tally.moves += moves.length;
-  tally.again += moves.filter(({ unit }) => at - (last.get(unit) ?? 0) < 24 * HOUR_MS).length;
-  tally.load += report.moved / 1e6;
-  if (moves.length > 0) {
-    tally.toBound += report.lowerBound.load / 1e6;
-    tally.toTarget += report.lowerBound.toTarget / 1e6;
-    tally.maxOverMean = Math.max(tally.maxOverMean, report.after.overMean / 1e6);
-  }
-  const verdicts = [
-    ...[...records, ...report.unplaceable, ...report.withoutSeat].map(reEvaluates),
-    ...report.left.shown.map(reEvaluatesStay),
-    ...report.brakes.map(reEvaluatesBrake),
-  ];
-  tally.all += verdicts.length;
-  tally.good += verdicts.filter(Boolean).length;
 }

@@ -57,6 +57,23 @@ function leastSum(amounts: readonly number[], excess: number): number {
   return Math.max(excess, Math.min(most, at * step));
 }
 
+/**
+ * The least sum of at least `excess` that one amount more than the fewest that reach it can have: exact where one alone does,
+ * by trying every pair; `excess` itself where more are needed.
+ */
+export function leastOfFew(amounts: readonly number[], excess: number): number {
+  if (fewest(amounts, excess) !== 1) return excess;
+  const sorted = amounts.toSorted((a, b) => a - b);
+  let least = sorted.find((amount) => amount >= excess) ?? Number.POSITIVE_INFINITY;
+  for (const [index, a] of sorted.entries())
+    for (const b of sorted.slice(index + 1)) {
+      if (a + b < excess) continue;
+      least = Math.min(least, a + b);
+      break;
+    }
+  return least;
+}
+
 function fewest(amounts: readonly number[], excess: number): number {
   let sum = 0;
   const sorted = amounts.toSorted((a, b) => b - a);

@@ -156,8 +156,11 @@ function drift(seeds: number, write: Options["write"]): readonly Figure[] {
       worst("moves per workspace-year", (each) => each.perWorkspaceYear, 0.25, "moves"),
       worst("moved again within 24 h", (each) => each.movedAgain * 100, 0.1, "% of moves"),
       worst("load moved a day", (each) => each.loadPerDay * 100, 0.3, "% of load"),
-      worst("load moved / least for what plans aim at", (each) => each.overTarget, 1.1, "ratio"),
+      worst("load moved / least for few moves (ADR 0018)", (each) => each.overFew, 1.1, "ratio"),
+      worst("load moved / least for what plans aim at", (each) => each.overTarget, Number.POSITIVE_INFINITY, "ratio"),
       worst("load moved / least for the bound alone", (each) => each.overBound, Number.POSITIVE_INFINITY, "ratio"),
+      worst("least for few moves / least for what plans aim at", (each) => each.fewOverTarget, Number.POSITIVE_INFINITY, "ratio"),
+      worst("instance-time above the bound by planning load", (each) => each.aboveBound * 100, Number.POSITIVE_INFINITY, "%"),
       worst("instance-time above 90 %", (each) => each.overloaded * 100, Number.POSITIVE_INFINITY, "%"),
       worst("decisions that do not re-evaluate", ({ reEvaluated: [good, all] }) => all - good, 0, "decisions"),
     ];
