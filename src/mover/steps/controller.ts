@@ -45,8 +45,8 @@ interface Run {
 type Onward = "again" | { readonly requeueAfterMs: number };
 
 export function createSteps(deps: StepsDeps): Steps {
-  const { look, probe, meter, managed, grounds, clock, log, decide = nextStep } = deps;
-  const { moves } = deps.store;
+  const { store, look, probe, meter, managed, grounds, clock, log, decide = nextStep } = deps;
+  const { moves } = store;
   const putAll = createWrites({ managed, probe, log });
   const ground = ({ move, source, target }: View, side: "source" | "target") => {
     return { unitId: move.unitId, instance: side === "source" ? source : target, epoch: move.toEpoch };
@@ -98,10 +98,7 @@ export function createSteps(deps: StepsDeps): Steps {
     const move = await moves.read(id, signal);
     const isOver = move === undefined || move.endedAt !== undefined || move.phase === "WAITING";
     const view = isOver ? undefined : await look.at(move, signal);
-    if (view === undefined) {
-      probe.forget(id);
-      return undefined;
-    }
+    if (view === undefined) return void probe.forget(id);
     const step = decide(view.move, { ...view.world, groundWaits: run.groundWaits, ...probe.known(id) });
     if (step.kind !== "raise") return carryOut(view, step, signal);
     run.groundWaits = await grounds.raise(ground(view, "target"), signal);
