@@ -51,4 +51,6 @@ export interface RecordedStatus {
   readonly status: EngineStatus;
   readonly reconciledAt: Millis | undefined;
   readonly hash: string;
+  /** Of the Application when it said so: `reconciledAt` has whole seconds, and an instance says several things in one. Not read back. */
+  readonly version?: number | undefined;
 }

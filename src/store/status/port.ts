@@ -5,8 +5,8 @@ import type { RecordedStatus } from "../../domain/status.ts";
 export interface StatusStore {
   /**
    * Upserts a batch and notifies `status` for each changed hash. A status that comes from an instance or epoch that no
-   * longer owns the unit is dropped, as is one that the engine said before the one recorded (`reconciledAt`): a writer that was
-   * held up is late, whatever it brings. Returns the ids whose hash changed.
+   * longer owns the unit is dropped, as is one that the engine said before the one recorded (`reconciledAt`, and `version` within one second): a writer
+   * that was held up is late, whatever it brings. Returns the ids whose hash changed.
    */
   recordStatuses(statuses: readonly RecordedStatus[], signal: AbortSignal): Promise<readonly ApplicationId[]>;
 }

@@ -31,5 +31,6 @@ function record({ tables, notify }: Transaction, status: RecordedStatus): boolea
 /** Whether the engine has said something later under this epoch already: whoever was held up with this one must not tell it as the news. */
 function isOlder(status: RecordedStatus, before: RecordedStatus | undefined): boolean {
   if (before?.epoch !== status.epoch || before.reconciledAt === undefined || status.reconciledAt === undefined) return false;
-  return status.reconciledAt < before.reconciledAt;
+  if (status.reconciledAt !== before.reconciledAt) return status.reconciledAt < before.reconciledAt;
+  return status.version !== undefined && before.version !== undefined && status.version < before.version;
 }

@@ -56,6 +56,21 @@ export function describeStatuses(world: () => World): void {
       expect(await store.statuses.recordStatuses([timeless], soon())).toEqual([applicationId]);
     });
 
+    it("tells reports of one second apart by the Application's version, where both have one", async () => {
+      const { store, seat } = world();
+      const at = await seat();
+      const said = (hash: string, version: number | undefined) => aStatus(at, { hash, version, reconciledAt: millis(AT) });
+      const isTaken = async (...what: Parameters<typeof said>) =>
+        (await store.statuses.recordStatuses([said(...what)], soon())).length === 1;
+      expect(await isTaken("second", 20)).toBe(true);
+      expect(await isTaken("first", 19)).toBe(false);
+      expect(await isTaken("second again", 20)).toBe(true);
+      expect(await isTaken("of no version", undefined)).toBe(true);
+      expect(await isTaken("after that", 1)).toBe(true);
+      const later = { ...said("of a restored cluster", 0), reconciledAt: millis(AT + 1_000) };
+      expect(await store.statuses.recordStatuses([later], soon())).toHaveLength(1);
+    });
+
     it("drops what comes from another instance or epoch, or is about nothing known", async () => {
       const { store, seat, record, addInstance, hintsOf } = world();
       const { applicationId, instanceId, epoch } = await seat();

@@ -16,6 +16,7 @@ import { splits } from "./020-splits.ts";
 import { moves } from "./021-moves.ts";
 import { planSteps } from "./022-plan-steps.ts";
 import { ownership } from "./023-ownership.ts";
+import { statusVersions } from "./024-status-versions.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -42,6 +43,7 @@ export const MIGRATIONS: readonly Migration[] = [
   moves,
   planSteps,
   ownership,
+  statusVersions,
 ];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */

@@ -6,7 +6,7 @@ import { instants, numbers, sortedBy, texts } from "../sql-values.ts";
 /**
  * Documents travel as one JSON array a column, which costs less than half of an array of texts: nothing is quoted twice.
  * A mere refresh keeps the documents it has: large ones lie outside the row and would be written anew. A row of which nothing
- * is new is not written at all. The epoch and the time are tested once more on the locked row: an older statement that waited must not win.
+ * is new is not written at all. The epoch, the time and the version are tested once more on the locked row: an older statement that waited must not win.
  */
 const RECORD: Statement = {
   name: "record_statuses",
@@ -14,22 +14,23 @@ const RECORD: Statement = {
 with locked as materialized (
   select i.*, s.unit, s.hash is distinct from i.hash as is_news
     from rows from (
-           unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::integer[], $9::timestamptz[], $10::text[]),
+           unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::integer[], $9::timestamptz[], $10::text[], $15::bigint[]),
            json_array_elements($11::json), json_array_elements($12::json), json_array_elements($13::json), json_array_elements($14::json))
-      as i (application, instance, epoch, sync, health, health_message, revision, resource_count, reconciled_at, hash, conditions, resources, compared_to, operation_state)
+      as i (application, instance, epoch, sync, health, health_message, revision, resource_count, reconciled_at, hash, version, conditions, resources, compared_to, operation_state)
    cross join lateral (
      select unit, hash from application_status
       where application = i.application and (epoch is null or epoch <= i.epoch)
         and (epoch is distinct from i.epoch or reconciled_at is null or i.reconciled_at is null or i.reconciled_at >= reconciled_at)
+        and (epoch is distinct from i.epoch or reconciled_at is distinct from i.reconciled_at or version is null or i.version is null or i.version >= version)
         and (hash is distinct from i.hash or reconciled_at is distinct from i.reconciled_at or epoch is distinct from i.epoch)
         for no key update) as s
    cross join lateral (select id from placement_unit where id = s.unit and owner = i.instance and epoch = i.epoch offset 0) as u
 ), written as (
-  insert into application_status as s (application, unit, instance, epoch, sync, health, health_message, revision, resource_count, reconciled_at, hash, conditions, resources, compared_to, operation_state)
-  select application, unit, instance, epoch, sync, health, health_message, revision, resource_count, reconciled_at, hash, conditions, resources, compared_to, operation_state from locked
+  insert into application_status as s (application, unit, instance, epoch, sync, health, health_message, revision, resource_count, reconciled_at, hash, version, conditions, resources, compared_to, operation_state)
+  select application, unit, instance, epoch, sync, health, health_message, revision, resource_count, reconciled_at, hash, version, conditions, resources, compared_to, operation_state from locked
   on conflict (application) do update
      set instance = excluded.instance, epoch = excluded.epoch, sync = excluded.sync, health = excluded.health, health_message = excluded.health_message,
-         revision = excluded.revision, resource_count = excluded.resource_count, reconciled_at = excluded.reconciled_at, hash = excluded.hash,
+         revision = excluded.revision, resource_count = excluded.resource_count, reconciled_at = excluded.reconciled_at, hash = excluded.hash, version = excluded.version,
          conditions = case when s.hash = excluded.hash then s.conditions else excluded.conditions end,
          resources = case when s.hash = excluded.hash then s.resources else excluded.resources end,
          compared_to = case when s.hash = excluded.hash then s.compared_to else excluded.compared_to end,
@@ -54,7 +55,7 @@ export async function recordStatuses(
   return statuses.map((status) => status.applicationId).filter((id) => changed.has(id));
 }
 
-/** A batch as arrays by column: ten of scalars, then four JSON arrays of documents. */
+/** A batch as arrays by column: ten of scalars, four JSON arrays of documents, and the versions. */
 export function statusValues(batch: readonly RecordedStatus[]): readonly unknown[] {
   return [
     texts(batch.map((entry) => entry.applicationId)),
@@ -72,5 +73,6 @@ export function statusValues(batch: readonly RecordedStatus[]): readonly unknown
     JSON.stringify(batch.map(({ status }) => status.comparedTo)),
     // JSON has no "absent": such entries become null.
     JSON.stringify(batch.map(({ status }) => status.operationState)),
+    numbers(batch.map(({ version }) => version)),
   ];
 }
