@@ -18,11 +18,11 @@ function record({ tables, notify }: Transaction, status: RecordedStatus): boolea
   if (unit.owner !== status.instanceId || unit.epoch !== status.epoch) return false;
   if (isOlder(status, row.status)) return false;
   const isNews = row.status?.hash !== status.hash;
-  // What has the same hash says the same: of a mere refresh only its time is new.
+  // What has the same hash says the same: of a mere refresh only its time and version are new.
   const recorded =
     row.status === undefined || isNews
       ? status
-      : { ...row.status, instanceId: status.instanceId, epoch: status.epoch, reconciledAt: status.reconciledAt };
+      : { ...row.status, instanceId: status.instanceId, epoch: status.epoch, reconciledAt: status.reconciledAt, version: status.version };
   tables.applications.put(status.applicationId, { ...row, status: recorded, viewRevision: row.viewRevision + (isNews ? 1 : 0) });
   if (isNews) notify("status", status.applicationId);
   return isNews;

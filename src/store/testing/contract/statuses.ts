@@ -69,6 +69,10 @@ export function describeStatuses(world: () => World): void {
       expect(await isTaken("after that", 1)).toBe(true);
       const later = { ...said("of a restored cluster", 0), reconciledAt: millis(AT + 1_000) };
       expect(await store.statuses.recordStatuses([later], soon())).toHaveLength(1);
+      // A mere refresh brings its version too.
+      const refreshed = { ...later, reconciledAt: millis(AT + 2_000), version: 30 };
+      expect(await store.statuses.recordStatuses([refreshed], soon())).toEqual([]);
+      expect(await store.statuses.recordStatuses([{ ...refreshed, hash: "before the refresh", version: 29 }], soon())).toEqual([]);
     });
 
     it("drops what comes from another instance or epoch, or is about nothing known", async () => {
