@@ -3,16 +3,27 @@ import type { JournalPosition, RetentionStore } from "../../../retention/port.ts
 import type { Database, Statement } from "../database.ts";
 import { instant } from "../sql-values.ts";
 
-const FORGET_OPERATIONS: Statement = {
-  name: "forget_operations",
+/** Forgets rows of a table, the oldest first. `$1`: before when, `$2`: how many. */
+const forgetting = (
+  name: string,
+  { table, old, age }: { readonly table: string; readonly old: string; readonly age: string },
+): Statement => ({
+  name,
   text: `
 with old as materialized (
-  select id from operation where state = 'Completed' and updated_at < $1 order by updated_at, id limit $2 for update skip locked
+  select id from ${table} where ${old} order by ${age}, id limit $2 for update skip locked
 ), gone as (
-  delete from operation o using old where o.id = old.id
+  delete from ${table} t using old where t.id = old.id
 )
 select count(*) as forgotten from old`,
-};
+});
+
+const FORGET_OPERATIONS = forgetting("forget_operations", {
+  table: "operation",
+  old: "state = 'Completed' and updated_at < $1",
+  age: "updated_at",
+});
+const FORGET_MOVES = forgetting("forget_moves", { table: "move", old: "ended_at < $1", age: "ended_at" });
 
 const FORGET_PLANS: Statement = {
   name: "forget_plans",
@@ -23,17 +34,6 @@ with old as materialized (
   delete from plan p using old where p.id = old.id
 ), moves as (
   delete from unit_move where at < $1 and (select count(*) from old) < $2
-)
-select count(*) as forgotten from old`,
-};
-
-const FORGET_MOVES: Statement = {
-  name: "forget_moves",
-  text: `
-with old as materialized (
-  select id from move where ended_at < $1 order by ended_at, id limit $2 for update skip locked
-), gone as (
-  delete from move m using old where m.id = old.id
 )
 select count(*) as forgotten from old`,
 };
