@@ -4,7 +4,7 @@ import type { Move, MovePhase } from "./move.ts";
 type Timed = Pick<Move, "marks" | "endedAt">;
 
 /** When a phase began last; `undefined`: it did not. */
-function began({ marks }: Timed, phase: MovePhase): Millis | undefined {
+export function beganAt({ marks }: Pick<Move, "marks">, phase: MovePhase): Millis | undefined {
   return marks.findLast((mark) => mark.phase === phase)?.at;
 }
 
@@ -13,13 +13,13 @@ function began({ marks }: Timed, phase: MovePhase): Millis | undefined {
  * `undefined` before that.
  */
 export function gapMs(move: Timed, now: Millis): number | undefined {
-  const from = began(move, "REVOKE");
-  const to = began(move, "VERIFY") ?? began(move, "ABORT") ?? move.endedAt ?? now;
+  const from = beganAt(move, "REVOKE");
+  const to = beganAt(move, "VERIFY") ?? beganAt(move, "ABORT") ?? move.endedAt ?? now;
   return from === undefined ? undefined : to - from;
 }
 
 /** From its turn to its end, or to now, in ms; `undefined` while it waits for its turn. */
 export function tookMs(move: Timed, now: Millis): number | undefined {
-  const from = began(move, "PREPARE");
+  const from = beganAt(move, "PREPARE");
   return from === undefined ? undefined : (move.endedAt ?? now) - from;
 }

@@ -1,4 +1,20 @@
 import type { Decision } from "./decision.ts";
+import type { InstanceId, UnitId } from "./ids.ts";
+
+/** An application of a placed unit, as far as its row says who has to work for it. */
+export interface Owned {
+  readonly argoName: string;
+  readonly unitId: UnitId;
+  readonly owner: InstanceId;
+  readonly isMoving: boolean;
+  /** Its user deletes it. */
+  readonly isLeaving: boolean;
+  /**
+   * An Application of it has stood: Argo CD has said something of it. And one has to stand now: nothing it needs, such as its
+   * environment, is away.
+   */
+  readonly hasStood: boolean;
+}
 
 /**
  * What can be wrong about who owns what. TWO_OWNERS: two instances work for the same application. NO_OWNER: its owner's instance has no

@@ -2,9 +2,9 @@ import type { Millis } from "../domain/clock.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Move } from "../domain/move.ts";
-import type { OwnershipFinding, OwnershipRule } from "../domain/ownership.ts";
+import { beganAt } from "../domain/move-times.ts";
+import type { Owned, OwnershipFinding, OwnershipRule } from "../domain/ownership.ts";
 import type { SeenApplication } from "../domain/seen-application.ts";
-import type { Owned } from "./owned.ts";
 
 export interface Sighting {
   readonly now: Millis;
@@ -90,9 +90,9 @@ function ownerFinding(row: Owned, known: Known): OwnershipFinding | undefined {
 }
 
 /** Since when nobody has been allowed to write for a unit; `undefined`: somebody is. */
-function ownerlessSince({ phase, marks }: Sighting["moves"][number]): Millis | undefined {
-  if (!["REVOKE", "COMMIT", "GRANT", "ACTIVATE"].includes(phase)) return undefined;
-  return marks.findLast((mark) => mark.phase === "REVOKE")?.at;
+function ownerlessSince(move: Sighting["moves"][number]): Millis | undefined {
+  if (!["REVOKE", "COMMIT", "GRANT", "ACTIVATE"].includes(move.phase)) return undefined;
+  return beganAt(move, "REVOKE");
 }
 
 function orphanFinding({ instance, one }: Place, { rows, moving, nameOf, places }: Known): OwnershipFinding | undefined {

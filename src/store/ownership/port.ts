@@ -1,19 +1,8 @@
-import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
+import type { ApplicationId } from "../../domain/ids.ts";
+import type { Owned } from "../../domain/ownership.ts";
 
-/** An application of a placed unit, as far as it says who has to work for it. */
-export interface OwnedApplication {
+export interface OwnedApplication extends Owned {
   readonly id: ApplicationId;
-  readonly argoName: string;
-  readonly unitId: UnitId;
-  readonly owner: InstanceId;
-  readonly isMoving: boolean;
-  /** Its user deletes it. */
-  readonly isLeaving: boolean;
-  /**
-   * An Application of it has stood: Argo CD has said something of it. And one has to stand now: nothing it needs, such as its
-   * environment, is away.
-   */
-  readonly hasStood: boolean;
 }
 
 /** Who has to work for what. Read by the watchdog, which compares it with what stands. */

@@ -1,9 +1,9 @@
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceId, MoveId, UnitId } from "../../domain/ids.ts";
 import type { MovePhase } from "../../domain/move.ts";
+import type { Owned } from "../../domain/ownership.ts";
 import type { SeenApplication } from "../../domain/seen-application.ts";
 import type { Sighting } from "../judge.ts";
-import type { Owned } from "../owned.ts";
 
 export const NOW: Millis = millis(1_700_000_000_000);
 export const [A, B] = ["i-a", "i-b"] as unknown as [InstanceId, InstanceId];
