@@ -1,13 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { isCoreFile, roomOf } from "./core-files.ts";
+import { type MutationReport, summaryOf } from "./mutation/summary.ts";
 
 /**
  * Changes the core of one room, or some files of it, in every way Stryker knows and counts the changes its tests do not notice.
  * What follows and names no file is for Stryker: `--ignoreStatic` leaves out what runs while files are loaded, for which all tests of
  * the room have to be run each time.
+ *
+ * What was found is kept in `reports/mutation/<room>.json`, also when a run is interrupted, and taken over by the next run where neither
+ * the line nor the tests of it changed; `--force` finds out anew. So a room can be done in parts: `--summary` adds up what is kept.
  */
 const [room, ...rest] = process.argv.slice(2);
 const args = rest.filter((arg) => !arg.endsWith(".ts"));
@@ -16,13 +20,17 @@ const core = globSync("src/**/*.ts").filter(isCoreFile).sort();
 const ofRoom = core.filter((path) => roomOf(path) === room);
 const unknown = wanted.filter((path) => !ofRoom.includes(path));
 const mutate = wanted.length === 0 ? ofRoom : wanted;
+const kept = `reports/mutation/${room}.json`;
 
 if (room === undefined || ofRoom.length === 0 || unknown.length > 0) {
   for (const path of unknown) process.stdout.write(`${path} is no core file\n`);
   process.stdout.write(
-    `npm run mutation -- <room> [plan/forced.ts ...] [options of Stryker], where room is one of ${[...new Set(core.map(roomOf))].join(", ")}\n`,
+    `npm run mutation -- <room> [plan/forced.ts ...] [--summary | options of Stryker], where room is one of ${[...new Set(core.map(roomOf))].join(", ")}\n`,
   );
   process.exitCode = 1;
+} else if (args.includes("--summary")) {
+  const report = existsSync(kept) ? (JSON.parse(readFileSync(kept, "utf8")) as MutationReport) : { files: {} };
+  for (const line of summaryOf(report, mutate)) process.stdout.write(`${line}\n`);
 } else {
   const env = { ...process.env, ARGOSY_ROOM: room, ARGOSY_MUTATE: mutate.join(",") };
   const child = spawn(process.execPath, ["node_modules/@stryker-mutator/core/bin/stryker.js", "run", ...args], { stdio: "inherit", env });

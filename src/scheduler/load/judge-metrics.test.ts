@@ -50,6 +50,24 @@ describe("judging what was measured", () => {
     expect(judge([...reports].reverse())).toEqual(judge(reports));
   });
 
+  it("names the first instance, and its first dimension, that cannot be", () => {
+    const bad = withFirst({ total: { ...LOAD, cachedResources: -1, milliCpu: -1 } }, 3);
+    for (const reports of [bad, bad.toReversed()]) expect(judge(reports)).toMatchObject({ subject: "i0", dimension: "cachedResources" });
+  });
+
+  it("says of old reports how old the newest is, and is content with one in twenty that is", () => {
+    const old = FLEET.map((each, index) => ({ ...each, at: millis(NOON - (20 + index) * MINUTE) }));
+    expect(judge(old.toReversed())).toMatchObject({ rule: "STALE", newest: NOON - 20 * MINUTE, ageMs: 20 * MINUTE });
+    expect(judge(withFirst({ at: millis(NOON - 11 * MINUTE) }))).toEqual({ kind: "trusted" });
+    expect(judge(withFirst({ at: millis(NOON + 10 * MINUTE) }, 20))).toEqual({ kind: "trusted" });
+  });
+
+  it("names the dimension that jumped, with what it was and is", () => {
+    const more = FLEET.map((each) => ({ ...each, total: { ...LOAD, milliCpu: 131 } }));
+    expect(judge(more)).toEqual({ kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 2_000, is: 2_620, limit: 300_000 });
+    expect(judge(FLEET, { ...REFERENCE, gitPerMinute: 0 })).toEqual({ kind: "trusted" });
+  });
+
   it("has nothing to compare the first totals with, and calls no first load a jump", () => {
     expect(judgeMetrics({ now: NOON, reports: scaled(10) })).toEqual({ kind: "trusted" });
     expect(judge(FLEET, ZERO_LOAD)).toEqual({ kind: "trusted" });
@@ -89,6 +107,16 @@ describe("what the next totals are held against", () => {
     const first = nextReference({ total: REFERENCE }, jumped, { total: double, at: NOON });
     const later = { total: loadVector((d) => REFERENCE[d] * 10), at: millis(NOON + DAY) };
     expect(nextReference(first, jumped, later)).toEqual({ total: REFERENCE, rival: { total: later.total, since: later.at } });
+  });
+
+  it("are not a level that is left by more than 30 % in one dimension, up or down", () => {
+    const first = nextReference({ total: REFERENCE }, jumped, { total: double, at: NOON });
+    const following = (change: number) => {
+      const total = { ...double, gitPerMinute: Math.round(double.gitPerMinute * change) };
+      return nextReference(first, jumped, { total, at: millis(NOON + DAY) });
+    };
+    for (const near of [0.7, 1, 1.3]) expect(following(near)?.rival).toBeUndefined();
+    for (const far of [0.69, 1.31]) expect(following(far)?.rival?.since).toBe(NOON + DAY);
   });
 
   it("are not changed by what is missing or impossible", () => {

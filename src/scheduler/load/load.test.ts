@@ -86,7 +86,10 @@ describe("dealing a whole number", () => {
   it("gives what is left to the largest remainders, the earlier first", () => {
     expect(apportion(10, [1, 1, 1])).toEqual([4, 3, 3]);
     expect(apportion(10, [1, 2, 1])).toEqual([3, 5, 2]);
+    expect(apportion(10, [3, 3, 1])).toEqual([4, 4, 2]);
+    expect(apportion(9, [1, 2, 1, 2])).toEqual([2, 3, 1, 3]);
     expect(apportion(5, [])).toEqual([]);
+    expect(apportion(5, [0, 0])).toEqual([0, 0]);
   });
 });
 
@@ -169,6 +172,32 @@ describe("dealing an instance's load to its units", () => {
     expect(cpuOf(units, { ...times(at(100, 20)), git: { requests, ms: { slow: 40, stray: 90 } } })).toEqual({ b: 70, c: 30 });
   });
 
+  it("gives each destination its share, by applications, of what was asked for all of a unit's", () => {
+    const units = [unit("b", { destinations: [own(), through("e")], repositories: { x: 4 } }), unit("c", { repositories: { y: 2 } })];
+    // Eight comparisons a minute for each repository: of b, half of one and of its requests go through the entry that all share.
+    const requests = { x: 80, y: 40 };
+    expect(cpuOf(units, { ...times(at(1_000, 100)), requestsPerMinute: {}, git: { requests, ms: {} } })).toEqual({ b: 52, c: 48 });
+    expect(cpuOf(units, { ...times(at(1_000, 100)), requestsPerMinute: {}, git: { requests, ms: { x: 400 } } })).toEqual({ b: 62, c: 38 });
+  });
+
+  it("weighs comparisons at the usual pace as the weights say, and more often ones more, beside requests", () => {
+    const units = [unit("b"), unit("c")];
+    const requestsPerMinute = { "p-b": 60 };
+    expect(cpuOf(units, { ...times(at(1_000, 1.6)), requestsPerMinute })).toEqual({ b: 80, c: 20 });
+    expect(cpuOf(units, { ...times(at(1_000, 3.2)), requestsPerMinute })).toEqual({ b: 71, c: 29 });
+    expect(cpuOf([unit("b"), unit("c", { destinations: [own(0, 0)] })], times(at(1_000, 1.6)))).toEqual({ b: 100, c: 0 });
+  });
+
+  it("weighs what is cached, too", () => {
+    const units = [unit("b", { destinations: [own(2, 30)] }), unit("c", { destinations: [own(2, 0)] })];
+    const dealt = attributeLoad(units, { ...SIGNALS, requestsPerMinute: {} }, { ...WEIGHTS, resource: 1 });
+    expect([...dealt.values()].map(({ milliCpu }) => milliCpu)).toEqual([71, 29]);
+  });
+
+  it("gives all to an environment through which alone time was spent", () => {
+    expect(cpuOf([unit("b", { destinations: [through("e")] }), unit("c")], times(at(0), { e: at(10) }))).toEqual({ b: 100, c: 0 });
+  });
+
   it("makes nobody's what went through an entry that nobody here has any more", () => {
     expect(cpuOf([unit("b")], times(at(250), { gone: at(750) }))).toEqual({ b: 25 });
   });
@@ -206,6 +235,9 @@ describe("what CPU is made of", () => {
 
   it("stays as it was with too few observations, and leaves out impossible ones", () => {
     expect(nextCpuWeights(FIRST_WEIGHTS, DAYS.slice(0, 7))).toBe(FIRST_WEIGHTS);
+    expect(nextCpuWeights(FIRST_WEIGHTS, DAYS.slice(0, 8))).not.toBe(FIRST_WEIGHTS);
+    const idle = DAYS.slice(0, 8).map((day) => ({ ...day, milliCpu: 0 }));
+    expect(nextCpuWeights(FIRST_WEIGHTS, idle).base).toBeCloseTo(FIRST_WEIGHTS.base * 0.7);
     const bad = [Number.NaN, -1, Number.POSITIVE_INFINITY].map((milliCpu) => ({ ...observe(1), milliCpu }));
     expect(nextCpuWeights(FIRST_WEIGHTS, [...DAYS.slice(0, 7), ...bad])).toBe(FIRST_WEIGHTS);
     expect(nextCpuWeights(FIRST_WEIGHTS, [...DAYS, ...bad])).toEqual(nextCpuWeights(FIRST_WEIGHTS, DAYS));

@@ -90,6 +90,40 @@ describe("a controller's metrics page", () => {
     expect(page.end()).toEqual({ kind: "refused", rule });
   });
 
+  it("may have as much as its limits say, and no more", () => {
+    const limits = { ...PAGE_LIMITS, characters: 20, projects: 2, servers: 2, repositories: 2 };
+    const nine = "# comment";
+    const cpu = "process_cpu_seconds_total 1";
+    expect(read([nine, nine], limits)).toEqual({ kind: "refused", rule: "NOT_A_PAGE" });
+    expect(read([nine, nine, ""], limits)).toEqual({ kind: "refused", rule: "TOO_LARGE" });
+    const git = (repository: string) => `argocd_git_request_total{repo="${repository}",request_type="ls-remote"} 1`;
+    for (const of of [(name: string) => request(name, 1), (name: string) => reconciled(name, 1), git]) {
+      const within = { ...limits, characters: 10_000 };
+      expect(read([cpu, of("a"), of("b"), of("a"), of("b")], within).kind).toBe("page");
+      expect(read([cpu, of("a"), of("b"), of("c")], within).kind).toBe("refused");
+    }
+  });
+
+  it("has labels and lines of any length that can be, and is read past longer ones", () => {
+    const sums = sumsOf([
+      request("p".repeat(253), 1),
+      request("q".repeat(254), 1),
+      reconciled("s".repeat(2_048), 1),
+      reconciled("t".repeat(2_049), 1),
+    ]);
+    expect([...sums.requests.keys(), ...sums.reconcileSeconds.keys()].map((name) => name[0])).toEqual(["p", "s"]);
+    const cpu = "process_cpu_seconds_total 1.5";
+    expect(sumsOf([cpu.padEnd(65_536)]).cpuSeconds).toBe(1.5);
+    expect(sumsOf([cpu.padEnd(65_537)]).cpuSeconds).toBeUndefined();
+  });
+
+  it("says what its process took as it stands, and whatever has no label without one", () => {
+    expect(sumsOf(["process_cpu_seconds_total 1", "process_cpu_seconds_total 2"]).cpuSeconds).toBe(2);
+    expect(sumsOf(["process_cpu_seconds_total{} 1.5"]).cpuSeconds).toBe(1.5);
+    expect(sumsOf(["process_cpu_seconds_total{}1.5", "process_cpu_seconds_total{ 1.5"]).cpuSeconds).toBeUndefined();
+    expect(sumsOf(['argocd_cluster_api_resource_objects{server=""} 4']).cachedObjects).toBe(4);
+  });
+
   it("that has none of what is looked for is none", () => {
     expect(read(["<html>", request("ws-a", 1)])).toEqual({ kind: "refused", rule: "NOT_A_PAGE" });
     expect(read([])).toEqual({ kind: "refused", rule: "NOT_A_PAGE" });

@@ -138,8 +138,9 @@ function sampleOf(line: string): Sample | undefined {
   const name = NAMES.find((each) => line.startsWith(each));
   if (name === undefined) return undefined;
   const found = labelsOf(line, name.length);
-  const value = found && Number(VALUE.exec(line.slice(found.end))?.[1]);
-  return found !== undefined && Number.isFinite(value) ? { name, labels: found.labels, value: value as number } : undefined;
+  if (found === undefined) return undefined;
+  const value = Number(VALUE.exec(line.slice(found.end))?.[1]);
+  return Number.isFinite(value) ? { name, labels: found.labels, value } : undefined;
 }
 
 /** Labels are read one after the other: a value may hold anything, something that looks like a label too. */

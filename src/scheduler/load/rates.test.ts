@@ -60,8 +60,51 @@ describe("two looks at one controller", () => {
     ["a time that went back", BEFORE, controller(120_000, { ...LATER, reconcileSeconds: new Map([["https://a", 2]]) })],
     ["no CPU", BEFORE, controller(120_000, { ...LATER, cpuSeconds: undefined })],
     ["a clock that went back", look(controller(200_000, SUMS)), controller(120_000, LATER)],
+    [
+      "one counter of two that went back",
+      BEFORE,
+      controller(120_000, {
+        ...LATER,
+        requests: new Map([
+          ["a", 99],
+          ["b", 9],
+        ]),
+      }),
+    ],
+    [
+      "processes that do not say since when they run",
+      look(controller(0, { ...SUMS, startedAt: undefined })),
+      controller(120_000, { ...LATER, startedAt: undefined }),
+    ],
     ["none", BEFORE, repoServer("r-1", 120_000, [200, 9])],
   ])("tell nothing after %s", (_what, first, second) => expect(ratesOf(first, look(second))).toBeUndefined());
+});
+
+describe("the time between two looks", () => {
+  it.each([
+    [9_999, false],
+    [10_000, true],
+    [1_800_000, true],
+    [1_800_001, false],
+  ])("of %i ms tells something: %s", (atMs, tells) => {
+    expect(ratesOf(BEFORE, look(controller(atMs, LATER))) !== undefined).toBe(tells);
+  });
+
+  it("is that between them, whenever the first was", () => {
+    expect(ratesOf(look(controller(60_000, SUMS)), look(controller(180_000, LATER)))?.milliCpu).toBe(25);
+  });
+
+  it("is none without CPU before, or with comparisons that went back", () => {
+    expect(ratesOf(look(controller(0, { ...SUMS, cpuSeconds: undefined })), look(controller(120_000, LATER)))).toBeUndefined();
+    const fewer = { ...LATER, reconciliations: new Map([["https://a", 19]]) };
+    expect(ratesOf(BEFORE, look(controller(120_000, fewer)))).toBeUndefined();
+    expect(ratesOf(BEFORE, look(controller(120_000, SUMS)))).toMatchObject({ milliCpu: 0, reconciliations: { "https://a": 0 } });
+  });
+
+  it("is that of the controller, whatever other processes there are", () => {
+    const rates = ratesOf(BEFORE, look(repoServer("r-1", 60_000, [140, 5.5]), controller(120_000, LATER)));
+    expect(rates).toMatchObject({ milliCpu: 25, git: { requests: { "https://git/x": 40 }, ms: { "https://git/x": expect.closeTo(500) } } });
+  });
 });
 
 describe("two looks at repo-servers", () => {

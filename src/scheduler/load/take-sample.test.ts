@@ -38,6 +38,32 @@ describe("a sample of an instance", () => {
     expect(total.milliCpu).toBe(150);
   });
 
+  it("adds up what went through servers that lead to the same, and counts comparisons by who asked Git", () => {
+    const rates = {
+      ...{ milliCpu: 105, requestsPerMinute: {}, reconcileMs: { "https://shared": 60, other: 40 } },
+      reconciliations: { "https://shared": 50, other: 30 },
+      git: { requests: { "https://git/a": 60, "https://git/b": 20 }, ms: {} },
+    };
+    const cpuThrough = (...environments: readonly EnvironmentId[]) => {
+      const destination = { isOwn: environments.length === 0, environments, applications: 4, resources: 0 };
+      const units = ["a", "b"].map((name) => counted(name, { destinations: [destination], repositories: { [`https://git/${name}`]: 4 } }));
+      return takeSample({ at: NOON, units, rates, environmentOf: () => environments[0], weights: FIRST_WEIGHTS }).units.map(
+        ({ load }) => load.recent.milliCpu,
+      );
+    };
+    expect(cpuThrough()).toEqual([75, 25]);
+    expect(cpuThrough("e" as EnvironmentId)).toEqual([75, 25]);
+  });
+
+  it("takes who nobody knew to have been as its applications let expect, five minutes ago", () => {
+    const rates = { milliCpu: 5, requestsPerMinute: {}, reconcileMs: {}, ...OTHERS };
+    const [unit] = take([counted("a")], rates).units;
+    // Four applications take ten thousandths of a core, of which a mean over a day and one over ten minutes forget a part in five minutes.
+    expect(unit?.load.planning.milliCpu).toBeCloseTo(10 * Math.exp(-5 / 1_440), 6);
+    expect(unit?.load.recent.milliCpu).toBeCloseTo(10 * Math.exp(-1 / 2), 6);
+    expect(unit).toMatchObject({ unitId: "a", epoch: 1, whole: { milliCpu: 10, gitPerMinute: 2_000 } });
+  });
+
   it("leaves CPU as it was where the page did not tell it", () => {
     const known = { planning: loadVector(() => 70), recent: loadVector(() => 90), at: millis(NOON - 60_000) };
     const { units, total, observation } = take([counted("a", { known })]);

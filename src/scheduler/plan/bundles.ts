@@ -1,6 +1,6 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
-import { type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
+import type { LoadVector } from "../../domain/load.ts";
 import { NO_WISH, type Wish } from "../eligibility.ts";
 import { METRICS_LIMITS } from "../load/judge-metrics.ts";
 import { partsApart } from "../unit-needs.ts";
@@ -25,8 +25,8 @@ export interface Bundle {
  */
 export function bundlesOf(units: readonly PlanUnit[], at: Millis, policy: PlannerPolicy): readonly Bundle[] {
   const split = repeated(units);
-  const groups = new Map<string, PlanUnit[]>();
-  const members: PlanUnit[][] = [];
+  const groups = new Map<string, [PlanUnit, ...PlanUnit[]]>();
+  const members: Members[] = [];
   for (const unit of units) {
     const name = unit.needs?.together;
     const group = name === undefined ? undefined : groups.get(name);
@@ -34,7 +34,7 @@ export function bundlesOf(units: readonly PlanUnit[], at: Millis, policy: Planne
       group.push(unit);
       continue;
     }
-    const first = [unit];
+    const first: [PlanUnit] = [unit];
     if (name !== undefined) groups.set(name, first);
     members.push(first);
   }
@@ -44,6 +44,8 @@ export function bundlesOf(units: readonly PlanUnit[], at: Millis, policy: Planne
     return { index, key: keyOf(each), units: each, load: sumOf(each), wish, isPlain: wish === NO_WISH };
   });
 }
+
+type Members = readonly [PlanUnit, ...PlanUnit[]];
 
 /** A load as numbers that can be reckoned with: what cannot be a load counts as none, what is beyond all reason as the most. */
 export function amountsOf(load: LoadVector): readonly number[] {
@@ -55,16 +57,13 @@ function amountOf(value: number): number {
   return value > 0 ? Math.min(METRICS_LIMITS.largest, Math.floor(value)) : 0;
 }
 
-function keyOf(units: readonly PlanUnit[]): string {
-  const [first] = units;
-  const group = first?.needs?.together;
-  return group === undefined ? (first?.id ?? "") : `together ${group}`;
+function keyOf([{ id, needs }]: Members): string {
+  return needs?.together === undefined ? id : `together ${needs.together}`;
 }
 
-function sumOf([one, ...others]: readonly PlanUnit[]): readonly number[] {
-  const first = amountsOf(one?.load ?? ZERO_LOAD);
+function sumOf([first, ...others]: Members): readonly number[] {
   const rest = others.map(({ load }) => amountsOf(load));
-  return rest.reduce((sum, amounts) => sum.map((amount, index) => amount + (amounts[index] as number)), first);
+  return rest.reduce((sum, amounts) => sum.map((amount, index) => amount + (amounts[index] as number)), amountsOf(first.load));
 }
 
 interface When {

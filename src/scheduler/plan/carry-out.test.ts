@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
-import type { InstanceId } from "../../domain/ids.ts";
+import type { InstanceId, PlanId } from "../../domain/ids.ts";
 import { loadVector } from "../../domain/load.ts";
 import type { PlannedMove } from "../../domain/plan.ts";
 import { aFacts, aRow, aUnitRow, unitRows } from "../testing/facts.ts";
 import { HOUR_MS, NOON } from "../testing/snapshots.ts";
 import type { PlanningFacts } from "./assemble.ts";
-import { kindOf, openCarryingOut } from "./carry-out.ts";
+import { kindOf, moveDecision, openCarryingOut } from "./carry-out.ts";
+import { makePlan } from "./make-plan.ts";
+import { storedPlanOf } from "./stored-plan.ts";
 
 const [A, B, C] = [aRow("a"), aRow("b"), aRow("c")];
 const X = aUnitRow("x", "a", 100);
@@ -107,6 +109,50 @@ describe("a step of a plan, looked at again", () => {
     budgeted.made(first!);
     // One workspace in two hundred may move within an hour, and one in any case.
     expect(budgeted.judge(second!)).toEqual({ kind: "dropped", why: "brake WORKSPACES holds it up: plan again later" });
+  });
+
+  it("is told with the state of the instance that it leaves", () => {
+    const facts = aFacts([B, aRow("a", { state: "CORDONED" })], [X]);
+    expect(judge(facts)).toMatchObject({ kind: "go", source: "CORDONED" });
+    expect(judge(aFacts([B], [X]), move({ reason: "FORCED" }))).toMatchObject({ kind: "go", source: undefined });
+  });
+
+  it("is dropped where the target's version is no longer safe", () => {
+    expect(judge(aFacts([A, aRow("b", { version: "3.5.0" })], [X]))).toEqual({
+      ...{ kind: "dropped", why: "b: FLOOR: a version at or above the floor is wanted, it has one below it" },
+    });
+  });
+
+  it("that helps an overloaded instance is made although the fleet's load jumped, and has four times the budget", () => {
+    const [one, other] = unitRows("a", 2, 100) as [typeof X, typeof X];
+    const state = { aboveSince: {}, overloadedSince: {}, reference: { total: loadVector(() => 1) } };
+    expect(judge(aFacts([A, B], [X], { state }))).toEqual({ kind: "dropped", why: "brake METRICS holds it up: plan again later" });
+    expect(judge(aFacts([A, B], [X], { state }), move({ reason: "HOT" }))).toMatchObject({ kind: "go" });
+    const carrying = openCarryingOut(aFacts([A, B], [one, other]), NOON);
+    carrying.made(move({ unit: one.unit.id, reason: "HOT" }));
+    expect(carrying.judge(move({ unit: other.unit.id, reason: "HOT" }))).toMatchObject({ kind: "go" });
+    expect(carrying.judge(move({ unit: other.unit.id }))).toMatchObject({ kind: "dropped" });
+  });
+
+  it("that is forced, or of nobody, uses up no budget", () => {
+    const [one, other] = unitRows("a", 2, 100) as [typeof X, typeof X];
+    const carrying = openCarryingOut(aFacts([A, B], [one, other]), NOON);
+    carrying.made(move({ unit: one.unit.id, reason: "FORCED" }));
+    carrying.made(move({ unit: X.unit.id }));
+    carrying.made(move({ unit: one.unit.id, from: undefined }));
+    expect(carrying.judge(move({ unit: other.unit.id }))).toMatchObject({ kind: "go" });
+  });
+
+  it("is told in the journal with its own record, and with none where the plan chose otherwise", () => {
+    const made = makePlan(aFacts([A, B], unitRows("a", 3, 100)), { kind: "drain", instance: A }, { at: NOON });
+    const plan = storedPlanOf(made, { id: "p-1" as PlanId, goal: "drain", subject: "a", actor: "otto", at: NOON });
+    for (const step of plan.moves) {
+      const { details, ...entry } = moveDecision(plan, step, { at: NOON, actor: "anna" });
+      expect(entry).toEqual({ at: NOON, subject: step.unit, kind: "placement", verdict: "MOVED", rule: "FORCED" });
+      expect(details).toMatchObject({ from: A.id, to: B.id, plan: "p-1", actor: "anna", record: { units: [step.unit] } });
+    }
+    const [first] = plan.moves;
+    expect(moveDecision(plan, { ...first!, to: C.id, from: undefined }, said).details).toMatchObject({ record: null, from: null });
   });
 
   it("to an instance nobody knows is dropped without harm", () => {

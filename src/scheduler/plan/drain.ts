@@ -20,3 +20,32 @@ export function drainDecision(
 ): Decision {
   return { at, subject: id, kind: "instance", verdict: "DRAINING", rule: "COMMAND", details: { name, pool, reason, actor } };
 }
+
+/** What has not left an instance that is emptied, and is not about to. */
+export interface Left {
+  /** Of how many units it still has something, those whose live moves have not ended included. */
+  readonly units: number;
+  /** Of each that has a seat elsewhere and no live move yet: whether all that holds it is what nobody can take from the instance. */
+  readonly heldBySource: readonly boolean[];
+}
+
+/** Whether an instance is stopped so that the last of its units can go: only where nobody else is on it, and nothing else holds them. */
+export function mayHalt({ state, halt }: Pick<Instance, "state" | "halt">, { units, heldBySource }: Left): boolean {
+  if (state !== "DRAINING" || halt !== "none" || units === 0) return false;
+  return heldBySource.length === units && heldBySource.every(Boolean);
+}
+
+/** What an instance that is stopped says of itself. */
+export function haltReason({ reason }: Pick<Instance, "reason">): string {
+  return `${reason}; its controller is stopped, for nobody can take the right to write from it where its last units deploy to`;
+}
+
+/** The journal's entry that an instance is stopped. */
+export function haltDecision(
+  { id, name, pool }: Pick<Instance, "id" | "name" | "pool">,
+  at: Millis,
+  actor: string,
+  units: number,
+): Decision {
+  return { at, subject: id, kind: "instance", verdict: "HALTING", rule: "HELD_BY_SOURCE", details: { name, pool, actor, units } };
+}

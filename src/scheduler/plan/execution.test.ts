@@ -136,6 +136,58 @@ describe("a freeze window", () => {
     expect(until(schedule, 1, now)).toBe(at(since) + HOUR);
   });
 
+  it("knows every day's month and date, in leap years and centuries too", () => {
+    const DAY = 24 * HOUR;
+    const ends = (year: number) => [`${year}-01-01`, `${year}-02-28`, `${year}-03-01`, `${year}-12-31`].map((day) => Date.parse(day));
+    const days = Array.from({ length: 131 }, (_, index) => 1_970 + index).flatMap((year, index) => [
+      ...ends(year),
+      Date.parse(`${year}-03-01`) - DAY,
+      Date.parse(`${year}-01-01`) + ((index * 37) % 365) * DAY,
+    ]);
+    for (const day of days) {
+      const date = new Date(day);
+      const schedule = `0 0 ${date.getUTCDate()} ${date.getUTCMonth() + 1} *`;
+      expect(`${schedule}: ${frozenUntil({ schedule, durationMs: HOUR }, millis(day))}`).toBe(`${schedule}: ${day + HOUR}`);
+    }
+  });
+
+  it("knows every day of the week, and takes both days into account when both are given", () => {
+    const week = Array.from({ length: 7 }, (_, index) => `2026-11-${22 + index}T00:30:00Z`);
+    for (const [weekday, now] of week.entries())
+      expect(week.filter((each) => until(`0 0 * * ${weekday}`, 1, each) !== undefined)).toEqual([now]);
+    // The 23rd is a Monday.
+    expect(week.filter((each) => until("0 0 24 * 1", 1, each) !== undefined)).toEqual([week[1], week[2]]);
+    expect(week.filter((each) => until("0 0 24 * *", 1, each) !== undefined)).toEqual([week[2]]);
+    expect(week.filter((each) => until("0 0 * * 1-2", 1, each) !== undefined)).toEqual([week[1], week[2]]);
+    expect(week.filter((each) => until("0 0 24 * 0-7", 1, each) !== undefined)).toEqual([week[2]]);
+  });
+
+  it("holds a month at most, whatever its length", () => {
+    expect(until("0 0 1 1 *", 24 * 40, "2026-01-31T23:59:00Z")).toBe(at("2026-02-01T00:00:00Z"));
+    expect(until("0 0 1 1 *", 24 * 40, "2026-02-01T00:00:00Z")).toBeUndefined();
+  });
+
+  it("holds for its last part of a minute too, and takes spaces for what they are", () => {
+    const window = { schedule: "  0   18 * * 5 ", durationMs: 90_000 };
+    expect(frozenUntil(window, at("2026-11-20T18:01:29Z"))).toBe(at("2026-11-20T18:01:30Z"));
+    expect(frozenUntil(window, at("2026-11-20T18:01:30Z"))).toBeUndefined();
+  });
+
+  it("reads numbers, ranges, lists and steps", () => {
+    const minutes = (field: string) => [...(parseSchedule(`${field} * * * *`)?.[0] ?? [])];
+    expect(minutes("7")).toEqual([7]);
+    expect(minutes("0,59")).toEqual([0, 59]);
+    expect(minutes("5-8")).toEqual([5, 6, 7, 8]);
+    expect(minutes("5-10/2")).toEqual([5, 7, 9]);
+    expect(minutes("50/4")).toEqual([50, 54, 58]);
+    expect(minutes("*/20")).toEqual([0, 20, 40]);
+    expect(minutes("9-9")).toEqual([9]);
+    for (const field of ["1a", "a1", "1-", "*5", "1-2-3", "1/", "+1", "1 2"]) expect(parseSchedule(`${field} * * * *`)).toBeUndefined();
+    expect(parseSchedule("0 0 31 12 7")).toBeDefined();
+    expect(parseSchedule("0 0 32 12 7")).toBeUndefined();
+    expect(parseSchedule("0 0 31 0 7")).toBeUndefined();
+  });
+
   it("does not hold on another day or month", () => {
     expect(until("0 0 13 * *", 1, "2026-11-20T00:30:00Z")).toBeUndefined();
     expect(until("0 0 * * 5", 1, "2026-11-21T00:30:00Z")).toBeUndefined();

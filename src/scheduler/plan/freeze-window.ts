@@ -53,9 +53,9 @@ export function frozenUntil(window: FreezeWindow, now: Millis): Millis | undefin
   const schedule = parseSchedule(window.schedule);
   if (schedule === undefined || !(window.durationMs > 0)) return undefined;
   const minute = Math.floor(now / MINUTE_MS);
-  const length = Math.min(LONGEST_MINUTES, Math.ceil(window.durationMs / MINUTE_MS));
-  for (let back = 0; back <= length; back += 1) {
-    const until = (minute - back) * MINUTE_MS + window.durationMs;
+  const durationMs = Math.min(window.durationMs, LONGEST_MINUTES * MINUTE_MS);
+  for (let back = 0; back * MINUTE_MS <= durationMs; back += 1) {
+    const until = (minute - back) * MINUTE_MS + durationMs;
     if (until <= now) return undefined;
     if (beginsAt(schedule, minute - back)) return millis(until);
   }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import { ZERO_LOAD } from "../../domain/load.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { aSeat, aSnapshot, aUnit, HOUR_MS, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
@@ -106,5 +108,65 @@ describe("an instance beyond the hard limit", () => {
   it("counts what it sheds among the least that plans aim at from then on", () => {
     expect(at(91, HOUR_MS - 1).report.lowerBound.toTarget).toBe(0);
     expect(at(91, HOUR_MS).report.lowerBound.toTarget).toBeGreaterThan(0);
+  });
+});
+
+describe("which instance is helped first", () => {
+  const others = ["x", "y", "z"];
+  const fleet = (...full: readonly (readonly [name: string, count: number, seat: Partial<PlanSeat>])[]) =>
+    aSnapshot(
+      [...full.map(([name, , seat]) => aSeat(name, seat)), ...others.map((name) => aSeat(name))],
+      [...full.flatMap(([name, count]) => units(name, count, 10)), ...others.flatMap((name) => units(name, 10, 10))],
+    );
+  const one = { brakes: { ...brakes, movesPerPlan: 1, hotFactor: 1 } };
+  const first = (snapshot: PlanSnapshot) => plan(snapshot, one).moves.map(({ from, reason }) => `${from} ${reason}`);
+
+  it("is the fullest, and the first by id among those that are equally full", () => {
+    expect(first(fleet(["a", 70, LONG_ABOVE], ["b", 80, LONG_ABOVE]))).toEqual(["b SHED"]);
+    expect(first(fleet(["b", 80, LONG_ABOVE], ["a", 80, LONG_ABOVE]))).toEqual(["a SHED"]);
+  });
+
+  it("is one that is overloaded before any that is merely full", () => {
+    expect(first(fleet(["a", 85, LONG_ABOVE], ["b", 50, { isOverloaded: true }]))).toEqual(["b HOT"]);
+    expect(first(fleet(["a", 50, { isOverloaded: true }], ["b", 60, { isOverloaded: true }]))).toEqual(["b HOT"]);
+  });
+
+  it("is one that is cordoned too, and none that serves nobody yet", () => {
+    expect(first(fleet(["a", 80, { ...LONG_ABOVE, state: "CORDONED" }]))).toEqual(["a SHED"]);
+    expect(first(fleet(["a", 80, { isOverloaded: true, state: "CORDONED" }]))).toEqual(["a HOT"]);
+    const leaving = plan(fleet(["a", 20, { isOverloaded: true, state: "DRAINING" }]));
+    expect(new Set(leaving.moves.map(({ reason }) => reason))).toEqual(new Set(["FORCED"]));
+  });
+
+  it("is named with how full it was and is meant to be, at the time", () => {
+    const [record] = plan(fleet(["a", 80, LONG_ABOVE]), one).records;
+    expect(record?.cause).toMatchObject({ rule: "ABOVE", instance: "a", share: 800_000, limit: 600_000, persistMs: 12 * HOUR_MS });
+    expect(record?.cause).toMatchObject({ load: { applications: 800, milliCpu: 0 }, capacity: { applications: 1_000, milliCpu: 1_000 } });
+    const [hot] = plan(fleet(["a", 50, { isOverloaded: true }]), one).records;
+    expect(hot?.cause).toMatchObject({ rule: "OVERLOADED", instance: "a", share: 500_000, limit: 425_000 });
+  });
+});
+
+describe("what leaves a full instance", () => {
+  const left = (held: readonly PlanUnit[], seat: Partial<PlanSeat> = LONG_ABOVE) =>
+    plan(aSnapshot([aSeat("a", seat), aSeat("b"), aSeat("c")], held)).moves.map(({ unit }) => unit);
+
+  it("is nothing that weighs nothing in the dimension it is full in", () => {
+    const heavy = Array.from({ length: 16 }, (_, index) => aUnit(`cpu-${index}`, "a", 0, { load: { ...ZERO_LOAD, milliCpu: 50 } }));
+    expect(left([...units("a", 10, 5), ...heavy]).every((unit) => unit.startsWith("cpu-"))).toBe(true);
+  });
+
+  it("is what comes next where one that should have left finds no seat", () => {
+    const pinned = { needs: { pinnedTo: ["a" as InstanceId] } };
+    const held = [aUnit("a-fits", "a", 100, pinned), aUnit("a-1", "a", 60), aUnit("a-2", "a", 60), aUnit("a-rest", "a", 440, pinned)];
+    expect(left(held).toSorted()).toEqual(["a-1", "a-2"]);
+  });
+
+  it("is nothing of a group that is on several instances, or that has been moved already", () => {
+    const spread = { needs: { together: "t" }, movingTo: "b" as InstanceId };
+    const held = [aUnit("g1", "a", 100, spread), aUnit("g2", "b", 100, spread), ...units("a", 70, 10)];
+    const moved = left(held);
+    expect(moved.some((unit) => unit.startsWith("g"))).toBe(false);
+    expect(new Set(moved).size).toBe(moved.length);
   });
 });

@@ -5,7 +5,7 @@ import type { StoredPlan } from "../../domain/plan.ts";
 import { aFacts, aRow, unitRows } from "../testing/facts.ts";
 import { HOUR_MS, NOON } from "../testing/snapshots.ts";
 import { makePlan } from "./make-plan.ts";
-import { isProposed, type PlanHead, proposalOf, SCHEDULER, storedPlanOf } from "./stored-plan.ts";
+import { interruptedOf, isProposed, type PlanHead, proposalOf, SCHEDULER, standingOf, storedPlanOf } from "./stored-plan.ts";
 
 const facts = aFacts([aRow("a", { state: "DRAINING" }), aRow("b")], unitRows("a", 3, 50));
 const made = makePlan(facts, { kind: "rebalance" }, { at: NOON });
@@ -77,5 +77,31 @@ describe("a plan that the scheduler would make", () => {
   it("is proposed again not before the hour is over, also when it places units that have no instance", () => {
     const placing = withFirst({ from: undefined });
     expect(isProposed([{ ...placing, expiresAt: millis(later.createdAt + MINUTE_MS) }], placing)).toBe(true);
+  });
+});
+
+describe("a plan that was asked for before", () => {
+  const drain = { ...stored, goal: "drain", subject: "a" } as const;
+  const fresh = { ...drain, id: "p-2" as PlanId, createdAt: millis(NOON + HOUR_MS - 1) };
+  const other = { ...drain, id: "p-3" as PlanId, moves: drain.moves.slice(1) };
+
+  it("stands while it wants the same for the same, and is not over", () => {
+    expect(standingOf([other, drain], fresh)).toBe(drain);
+    expect(standingOf([], fresh)).toBeUndefined();
+    expect(standingOf([other], fresh)).toBeUndefined();
+    expect(standingOf([{ ...drain, goal: "remove" }], fresh)).toBeUndefined();
+    expect(standingOf([{ ...drain, subject: "b" }], fresh)).toBeUndefined();
+    expect(standingOf([drain], { ...fresh, createdAt: millis(NOON + HOUR_MS) })).toBeUndefined();
+  });
+
+  it("was interrupted when it empties the instance since it is emptied, and nobody carried it out to its end", () => {
+    const row = { name: "a", stateSince: NOON };
+    const at = millis(NOON + HOUR_MS - 1);
+    expect(interruptedOf([drain, other], row, at)).toEqual([drain, other]);
+    expect(interruptedOf([{ ...drain, goal: "rebalance" }], row, at)).toEqual([]);
+    expect(interruptedOf([{ ...drain, subject: "b" }], row, at)).toEqual([]);
+    expect(interruptedOf([drain], { ...row, stateSince: millis(NOON + 1) }, at)).toEqual([]);
+    expect(interruptedOf([{ ...drain, appliedAt: NOON }], row, at)).toEqual([]);
+    expect(interruptedOf([drain], row, millis(NOON + HOUR_MS))).toEqual([]);
   });
 });

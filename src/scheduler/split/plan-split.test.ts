@@ -101,11 +101,83 @@ describe("a workspace that is too large for one unit", () => {
       const split = afterwards(before, plan, isPlaced);
       const again = planSplit(split, ROOM) as typeof plan;
       expect(isNews(again, split)).toBe(false);
+      expect(again.held).toEqual([]);
       expect(isNews({ ...again, openPart: 7 }, split)).toBe(true);
       expect(isNews({ ...again, roomySince: NOON }, split)).toBe(true);
       expect(isNews({ ...again, deal: { ...again.deal, "cluster e00": 9 } }, split)).toBe(true);
       expect(isNews({ ...again, deal: { ...again.deal, more: 1 } }, split)).toBe(true);
     }
+  });
+
+  it("is not the same plan with another number of parts, or another set of buckets", () => {
+    const before = aSplitting(40, 10);
+    const plan = planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>;
+    const split = afterwards(before, plan, true);
+    expect(isNews({ ...plan, parts: plan.parts + 1 }, split)).toBe(true);
+    const { "cluster e00": gone, ...rest } = plan.deal;
+    expect(isNews({ ...plan, deal: rest }, split)).toBe(true);
+    expect(isNews({ ...plan, deal: { ...rest, more: gone as number } }, split)).toBe(true);
+  });
+
+  it("is cut by what each application is known to hold, and where that is not known by its share of what all do", () => {
+    const room = { ...ROOM, target: { ...ZERO_LOAD, cachedResources: 400 } };
+    const holding = (resources: (environment: string) => number | undefined) => {
+      const whole = aSplitting(2, 10);
+      const applications = whole.applications.map((each) => ({ ...each, resources: resources(each.environment) }));
+      const units = [{ part: 0, isPlaced: false, load: { ...ZERO_LOAD, cachedResources: 300 } }];
+      const keys = Object.keys(planSplit({ ...whole, applications, units }, room)?.deal ?? {});
+      return ["e00", "e01"].map((name) => keys.includes(`cluster ${name}`));
+    };
+    expect(holding((environment) => (environment === "e00" ? 30 : 0))).toEqual([false, true]);
+    expect(holding((environment) => (environment === "e00" ? 0 : 30))).toEqual([true, false]);
+    expect(holding(() => undefined)).toEqual([false, false]);
+    expect(holding(() => 9)).toEqual([true, true]);
+    const units = [{ part: 0, isPlaced: false, load: { ...ZERO_LOAD, cachedResources: 150 } }];
+    expect(Object.keys(planSplit({ ...aSplitting(2, 10), units }, room)?.deal ?? {})).toEqual(["cluster e00", "cluster e01"]);
+  });
+
+  it("holds nothing up while it has as many parts as before, whatever grows", () => {
+    const before = aSplitting(40, 10);
+    const split = afterwards(before, planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>, true);
+    const more = split.applications.filter(({ environment }) => environment < "e03");
+    const grown = { ...split, applications: [...split.applications, ...more, ...more] };
+    expect(planSplit(grown, ROOM)).toMatchObject({ parts: 4, held: [], deal: split.deal });
+  });
+
+  it("counts what is shared by all in full: a load of which each application has a part is not lost", () => {
+    const whole = aSplitting(2, 3);
+    const units = [{ part: 0, isPlaced: false, load: { ...ZERO_LOAD, milliCpu: 5 } }];
+    const plan = planSplit({ ...whole, units }, { ...ROOM, target: { ...ZERO_LOAD, milliCpu: 8 } });
+    expect(Object.keys(plan?.deal ?? {}).every((key) => key.includes(" group "))).toBe(true);
+    expect(planSplit({ ...whole, applications: [], units }, ROOM)).toBeUndefined();
+  });
+
+  it("has a bucket that nobody dealt where most of its applications are, among equals in the first part", () => {
+    const placed = (...parts: readonly number[]): Splitting => ({
+      ...{ parts: 2, openPart: 0, roomySince: undefined, deal: {} },
+      applications: parts.map((part) => ({ part, environment: "e", namespace: "n", resources: undefined, hasClusterScoped: false })),
+      units: [0, 1].map((part) => ({ part, isPlaced: true, load: { ...ZERO_LOAD, applications: 60_000 } })),
+    });
+    const dealt = (...parts: readonly number[]) => planSplit(placed(...parts), ROOM)?.deal["cluster e"];
+    expect([dealt(0, 1, 1), dealt(1, 0, 0), dealt(1, 1, 0), dealt(0, 0, 1)]).toEqual([1, 0, 1, 0]);
+    expect([dealt(1, 0), dealt(0, 1)]).toEqual([0, 0]);
+  });
+
+  it("leaves the open part open up to a twentieth above the mean, and opens the lightest then", () => {
+    const open = (openPart: number, ...counts: readonly number[]) => {
+      const applications = counts.flatMap((count, part) =>
+        Array.from({ length: count }, (_, index) => ({
+          ...{ part, environment: `e${part}-${index}`, namespace: "n", resources: undefined, hasClusterScoped: false },
+        })),
+      );
+      const deal = Object.fromEntries(applications.map(({ environment, part }) => [`cluster ${environment}`, part]));
+      const units = counts.map((count, part) => ({ part, isPlaced: true, load: { ...ZERO_LOAD, applications: count * 1_000 } }));
+      return planSplit({ parts: counts.length, openPart, roomySince: undefined, deal, applications, units }, ROOM)?.openPart;
+    };
+    expect(open(0, 42, 38)).toBe(0);
+    expect(open(0, 43, 37)).toBe(1);
+    expect(open(1, 30, 44, 25)).toBe(2);
+    expect(open(2, 40, 39)).toBe(1);
   });
 
   it("comes together by a part at a time, a week after fewer would do with room to spare, unless the part was placed", () => {

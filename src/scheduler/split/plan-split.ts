@@ -97,7 +97,7 @@ function openPartOf({ openPart }: Splitting, buckets: readonly Bucket[], { parts
   const weights = Array.from({ length: parts }, () => 0);
   for (const { key, load } of buckets) weights[deal[key] as number] = (weights[deal[key] as number] as number) + load.applications;
   const mean = weights.reduce((a, b) => a + b, 0) / parts;
-  const isEven = openPart < parts && (weights[openPart] as number) * WHOLE <= mean * OPEN;
+  const isEven = (weights[openPart] ?? Number.POSITIVE_INFINITY) * WHOLE <= mean * OPEN;
   return isEven ? openPart : weights.indexOf(Math.min(...weights));
 }
 

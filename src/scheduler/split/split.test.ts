@@ -131,6 +131,30 @@ describe("dealing buckets to parts", () => {
     );
   });
 
+  const sized = (...loads: readonly number[]) => loads.map((load): Bucket => ({ key: `k${load}`, cluster: "c", load: apps(load) }));
+  const dealt = (loads: readonly number[], parts: number, known: Readonly<Record<string, number>> = {}) =>
+    Object.fromEntries(dealBuckets(sized(...loads), parts, new Map(Object.entries(known))));
+
+  it("gives what makes any part uneven to the lightest", () => {
+    expect(dealt([60, 50], 2)).toEqual({ k60: 0, k50: 1 });
+    expect(dealt([90, 6, 4], 2)).toEqual({ k90: 0, k6: 1, k4: 1 });
+    expect(dealt([80, 70, 60], 3)).toMatchObject({ k80: 0 });
+  });
+
+  it("fills a new part from the heaviest with the largest that neither overfills it nor leaves the giver short", () => {
+    const known = { k40: 0, k30: 0, k20: 0, k10: 1 };
+    expect(dealt([40, 30, 20, 10], 3, known)).toEqual({ ...known, k30: 2 });
+    // A third is 333: 350 is too much, and what is left of 480 without 170 is too little.
+    expect(dealt([351, 129, 170, 350], 3, { k351: 0, k129: 0, k170: 1, k350: 1 })).toEqual({ k351: 0, k129: 2, k170: 2, k350: 1 });
+    expect(dealt([100], 2, { k100: 0 })).toEqual({ k100: 0 });
+  });
+
+  it("deals anew what was in a part that there is no more, and what never had one", () => {
+    const { k30, ...others } = dealt([50, 30, 20], 2, { k50: 0, k20: 1, k30: 2 });
+    expect([k30, others]).toEqual([1, { k50: 0, k20: 1 }]);
+    expect(dealt([50, 40, 5], 2, { k50: 0, k40: 1 })).toMatchObject({ k50: 0, k40: 1 });
+  });
+
   it("deals nothing to nobody", () => {
     expect(dealBuckets([], 4)).toEqual(new Map());
     for (const load of LOAD_DIMENSIONS)

@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import { aSnapshot, aUnit } from "../testing/snapshots.ts";
+import { type Asked, openBudget } from "./budget.ts";
+import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
+import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
+
+const LOOSE: PlannerPolicy["brakes"] = {
+  ...{ movesPerPlan: 90, movesPerHour: 90, movesPerInstance: 90, movesPerCluster: 90, workspaces: 1_000_000 },
+  ...{ hotFactor: 2, failures: 3, ofLast: 20 },
+};
+const UNITS = Array.from({ length: 10 }, (_, index) => aUnit(`u${index}`, "a", 1, { clusters: ["c", "c"] }));
+const [A, B] = ["a", "b"] as unknown as [InstanceId, InstanceId];
+const open = (brakes: Partial<PlannerPolicy["brakes"]>, more: Partial<PlanSnapshot> = {}, units: readonly PlanUnit[] = UNITS) =>
+  openBudget(aSnapshot([], units, more), { ...DEFAULT_PLANNER_POLICY, brakes: { ...LOOSE, ...brakes } });
+const asked = (first: number, count = 1, from = A, to = B): readonly Asked[] => [{ units: UNITS.slice(first, first + count), from, to }];
+const recent = (unit: string, from = A, to = B) => ({ unit: unit as UnitId, from, to });
+
+describe("what moves use up", () => {
+  it.each([
+    ["PLAN_MOVES", "", { movesPerPlan: 3 }],
+    ["HOUR_MOVES", "", { movesPerHour: 3 }],
+    ["INSTANCE_MOVES", "a", { movesPerInstance: 3 }],
+    ["CLUSTER_MOVES", "c", { movesPerCluster: 3 }],
+    ["WORKSPACES", "", { workspaces: 390_000 }],
+  ] as const)("is counted against %s of %j", (brake, subject, brakes) => {
+    const budget = open(brakes);
+    expect(budget.whyNot(asked(0, 3), "voluntary")).toBeUndefined();
+    expect(budget.whyNot(asked(0, 4), "voluntary")).toEqual({ brake, subject, used: 0, asked: 4, limit: 3 });
+    budget.spend(asked(0, 2));
+    expect(budget.whyNot(asked(2), "voluntary")).toBeUndefined();
+    expect(budget.whyNot(asked(2, 2), "voluntary")).toEqual({ brake, subject, used: 2, asked: 2, limit: 3 });
+    expect(budget.whyNot(asked(2, 4), "hot")).toBeUndefined();
+    expect(budget.whyNot(asked(2, 5), "hot")).toEqual({ brake, subject, used: 2, asked: 5, limit: 6 });
+  });
+
+  it("is counted on both instances, the first by name named first, and on the fleet before any of them", () => {
+    expect(open({ movesPerInstance: 0 }).whyNot(asked(0, 1, B, A), "voluntary")).toMatchObject({ brake: "INSTANCE_MOVES", subject: "a" });
+    const budget = open({ movesPerInstance: 1 });
+    budget.spend(asked(0, 1, "z" as InstanceId, B));
+    expect(budget.whyNot(asked(1), "voluntary")).toMatchObject({ subject: "b", used: 1 });
+    expect(open({ movesPerInstance: 0, movesPerHour: 0 }).whyNot(asked(0), "voluntary")).toMatchObject({ brake: "HOUR_MOVES" });
+  });
+
+  it("counts two that change places together", () => {
+    const pair = [...asked(0, 1, A, B), ...asked(1, 1, B, A)];
+    expect(open({ movesPerInstance: 1 }).whyNot(pair, "voluntary")).toEqual({
+      ...{ brake: "INSTANCE_MOVES", subject: "a", used: 0, asked: 2, limit: 1 },
+    });
+    expect(open({ movesPerPlan: 1 }).whyNot(pair, "voluntary")).toMatchObject({ brake: "PLAN_MOVES", asked: 2 });
+  });
+
+  it("counts a workspace once, however many of its units move, and lets one move in any fleet", () => {
+    const parts = [0, 1, 2].map((index) => aUnit(`p${index}`, "a", 1, { workspaceId: "w" as WorkspaceId }));
+    const budget = open({ workspaces: 1 }, {}, [...UNITS, ...parts]);
+    budget.spend([{ units: parts.slice(0, 2), from: A, to: B }]);
+    expect(budget.whyNot([{ units: parts.slice(2), from: A, to: B }], "voluntary")).toBeUndefined();
+    expect(budget.whyNot(asked(0), "voluntary")).toEqual({ brake: "WORKSPACES", subject: "", used: 1, asked: 1, limit: 1 });
+  });
+
+  it("has what was moved in the last hour in it, except in the number of one plan", () => {
+    const recentMoves = [recent("u0"), recent("u1"), recent("gone", B, A)];
+    const brake = (brakes: Partial<PlannerPolicy["brakes"]>, first = 5) => open(brakes, { recentMoves }).whyNot(asked(first), "voluntary");
+    expect(brake({ movesPerPlan: 1 })).toBeUndefined();
+    expect(brake({ movesPerHour: 3 })).toMatchObject({ used: 3 });
+    expect(brake({ movesPerInstance: 3 })).toMatchObject({ subject: "a", used: 3 });
+    expect(brake({ movesPerCluster: 2 })).toMatchObject({ subject: "c", used: 2 });
+    expect(brake({ workspaces: 300_000 })).toMatchObject({ used: 3, limit: 3 });
+    expect(brake({ workspaces: 300_000 }, 0)).toBeUndefined();
+  });
+
+  it("is all used when not one more may move", () => {
+    const full = (brakes: Partial<PlannerPolicy["brakes"]>, urgency: "voluntary" | "hot") => {
+      const budget = open(brakes);
+      budget.spend(asked(0, 2));
+      return budget.spent(urgency);
+    };
+    expect(full({ movesPerPlan: 2 }, "voluntary")).toEqual({ brake: "PLAN_MOVES", subject: "", used: 2, asked: 1, limit: 2 });
+    expect(full({ movesPerHour: 2 }, "voluntary")).toEqual({ brake: "HOUR_MOVES", subject: "", used: 2, asked: 1, limit: 2 });
+    expect(full({ movesPerHour: 2, movesPerPlan: 2 }, "hot")).toBeUndefined();
+    expect(full({ movesPerHour: 3, movesPerPlan: 3, movesPerInstance: 0, workspaces: 0 }, "voluntary")).toBeUndefined();
+  });
+});
+
+describe("the breaker", () => {
+  const outcomes = (...ends: readonly ("done" | "failed")[]) => open({ failures: 2, ofLast: 3 }, { outcomes: ends }).gate("voluntary");
+
+  it("opens for failures among the last moves, whatever was before", () => {
+    expect(outcomes("failed", "done", "failed", "failed")).toEqual({ brake: "BREAKER", failed: 2, of: 3, limit: 2 });
+    expect(outcomes("failed", "failed")).toEqual({ brake: "BREAKER", failed: 2, of: 2, limit: 2 });
+    expect(outcomes("failed", "done", "done", "failed")).toBeUndefined();
+  });
+});

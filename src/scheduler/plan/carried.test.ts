@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import type { InstanceId, MoveId, PlanId } from "../../domain/ids.ts";
+import { MOVE_PHASES, type Move, type MovePhase } from "../../domain/move.ts";
+import type { CarriedStep } from "../../domain/plan.ts";
+import { aFacts, aRow, aUnitRow, unitRows } from "../testing/facts.ts";
+import { NOON } from "../testing/snapshots.ts";
+import { homelessSteps, isSaid, leaving, stepBefore, stepOf } from "./carried.ts";
+import { makePlan } from "./make-plan.ts";
+import { SCHEDULER, storedPlanOf } from "./stored-plan.ts";
+
+const [A, B] = [aRow("a", { state: "DRAINING" }), aRow("b")];
+const planOf = (facts: ReturnType<typeof aFacts>) =>
+  storedPlanOf(makePlan(facts, { kind: "rebalance" }, { at: NOON }), {
+    ...{ id: "p-1" as PlanId, goal: "rebalance", subject: "", actor: SCHEDULER, at: NOON },
+  });
+const PLAN = planOf(aFacts([A, B], unitRows("a", 2, 50)));
+const STEP = stepOf(PLAN.moves[0]!, PLAN);
+const MOVED: CarriedStep = { ...STEP, outcome: "moved" };
+const live = (phase: MovePhase, unitId = STEP.unit) => ({ id: "m-1" as MoveId, unitId, phase }) as Move;
+
+describe("a step that is carried out", () => {
+  it("has come to nothing at first, and is called what its unit was called then", () => {
+    expect(STEP).toEqual({
+      ...{ unit: PLAN.moves[0]?.unit, name: STEP.unit.slice("u-".length), from: A.id, to: B.id, reason: "FORCED" },
+      ...{ outcome: "dropped", why: "", move: undefined },
+    });
+  });
+
+  it("stays as it came out before when it was made at once", () => {
+    expect(stepBefore(STEP, { steps: [{ ...MOVED, unit: PLAN.moves[1]!.unit }, MOVED], moves: [] })).toBe(MOVED);
+  });
+
+  it("is tried again when it was dropped, or nothing became of the move it asked for", () => {
+    expect(stepBefore(STEP, { steps: [], moves: [] })).toBeUndefined();
+    expect(stepBefore(STEP, { steps: [STEP, { ...STEP, outcome: "asked" }], moves: [live("ABORTED")] })).toBeUndefined();
+    expect(stepBefore(STEP, { steps: [], moves: [live("DONE", PLAN.moves[1]!.unit)] })).toBeUndefined();
+  });
+
+  it.each(MOVE_PHASES.filter((phase) => phase !== "ABORTED"))("is asked for while its live move is in %s", (phase) => {
+    expect(stepBefore(STEP, { steps: [STEP], moves: [live("ABORTED"), live(phase)] })).toEqual({ ...STEP, outcome: "asked", move: "m-1" });
+  });
+});
+
+describe("what finds no seat", () => {
+  const row = aUnitRow("huge", "a", 5_000);
+
+  it("is dropped for what each instance says, when it has to leave where it is", () => {
+    expect(homelessSteps(planOf(aFacts([A, B], [row])))).toEqual([
+      {
+        ...{ unit: row.unit.id, name: "huge", from: A.id, to: undefined, reason: "FORCED", outcome: "dropped", move: undefined },
+        why: "no instance can take it; b: it would be at 500 % in applications, the bound was 90 %; a: it is DRAINING",
+      },
+    ]);
+  });
+
+  it("is called by its id where the plan knows no name, and refused by nobody where there is nobody", () => {
+    const { report } = planOf(aFacts([A, B], [row]));
+    const nameless = { ...report, names: { units: {}, instances: {} } };
+    expect(homelessSteps({ report: nameless })).toMatchObject([{ name: row.unit.id, why: expect.stringContaining("i-a: it is DRAINING") }]);
+    const [one] = report["unplaceable"] as readonly [{ readonly answer: object }];
+    const unrefused = { ...report, unplaceable: [{ ...one, answer: { ...one.answer, refusals: [] } }] };
+    expect(homelessSteps({ report: unrefused })).toMatchObject([{ why: "no instance can take it" }]);
+  });
+
+  it("is no step when it is nowhere: the scheduler places it", () => {
+    expect(homelessSteps(planOf(aFacts([B], [aUnitRow("huge", undefined, 5_000)])))).toEqual([]);
+  });
+});
+
+describe("what carrying out a plan came to", () => {
+  const changed: readonly (readonly [string, Partial<CarriedStep>])[] = [
+    ["another instance", { to: A.id }],
+    ["no instance", { to: undefined }],
+    ["another outcome", { outcome: "asked" }],
+    ["another reason", { why: "it is gone" }],
+    ["a live move", { move: "m-1" as MoveId }],
+  ];
+
+  it("has been said when every step came to the same, whatever else was carried out", () => {
+    expect(isSaid([], [])).toBe(true);
+    expect(isSaid([MOVED, STEP], [STEP])).toBe(true);
+    expect(isSaid([], [STEP])).toBe(false);
+    expect(isSaid([STEP], [STEP, { ...STEP, unit: PLAN.moves[1]!.unit }])).toBe(false);
+  });
+
+  it.each(changed)("is news with %s", (_what, change) => {
+    expect(isSaid([STEP], [{ ...STEP, ...change }])).toBe(false);
+    expect(isSaid([{ ...STEP, ...change }], [{ ...STEP, ...change }])).toBe(true);
+  });
+
+  it("is news with another live move", () => {
+    const asked = { ...STEP, move: "m-1" as MoveId };
+    expect(isSaid([asked], [{ ...asked, move: "m-2" as MoveId }])).toBe(false);
+  });
+
+  it("is of one instance where one is named, and of all where none is", () => {
+    const steps = [STEP, { ...STEP, from: "i-c" as InstanceId }, { ...STEP, from: undefined }];
+    expect(leaving(steps, A.id)).toEqual([STEP]);
+    expect(leaving(steps, undefined)).toBe(steps);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import { apps, aSeat, aSnapshot, aUnit, NOON, ROOMY, TRAITS } from "../testing/snapshots.ts";
+import { type PlanSeat, type PlanSnapshot, type PlanUnit, snapshotHash } from "./snapshot.ts";
+
+const [A, B] = ["a", "b"] as unknown as [InstanceId, InstanceId];
+const MOVE = { unit: "m" as UnitId, from: A, to: B };
+const LATER = { unit: "n" as UnitId, from: A, to: B };
+const full = (change: Partial<PlanUnit> = {}): PlanUnit =>
+  aUnit("u", "a", 10, {
+    ...{ recentLoad: apps(11), movingTo: B, movedAt: millis(1), doNotMoveUntil: millis(2), needs: { region: "eu" }, clusters: ["c", "d"] },
+    ...{ failed: { times: 1, at: NOON, to: B }, ...change },
+  });
+const seat = (change: Partial<PlanSeat> = {}) => aSeat("a", { aboveSince: millis(3), ...change });
+const SNAPSHOT = aSnapshot([seat(), aSeat("b")], [full(), aUnit("v", "b", 1)], { recentMoves: [MOVE, LATER] });
+const hashWith = (change: Partial<PlanSnapshot>) => snapshotHash({ ...SNAPSHOT, ...change });
+const HASH = snapshotHash(SNAPSHOT);
+const ofUnit = (change: Partial<PlanUnit>) => hashWith({ units: [full(change), aUnit("v", "b", 1)] });
+const ofSeat = (change: Partial<PlanSeat>) => hashWith({ seats: [seat(change), aSeat("b")] });
+
+describe("the hash of a snapshot", () => {
+  it("is short, and the same in whatever order rows come and whatever instances are called", () => {
+    expect(HASH).toMatch(/^[0-9a-f]{32}$/);
+    const { seats, units, recentMoves } = SNAPSHOT;
+    expect(hashWith({ seats: seats.toReversed(), units: units.toReversed(), recentMoves: recentMoves.toReversed() })).toBe(HASH);
+    expect(ofSeat({ name: "another" })).toBe(HASH);
+    expect(ofUnit({ clusters: ["d", "c"] })).toBe(HASH);
+  });
+
+  it.each<[string, string]>([
+    ["class", hashWith({ class: "us" })],
+    ["moment", hashWith({ at: millis(NOON + 1) })],
+    ["metrics", hashWith({ metrics: { kind: "distrusted", rule: "NONE" } })],
+    ["outcomes", hashWith({ outcomes: ["done"] })],
+    ["freeze", hashWith({ freeze: { reason: "", until: NOON } })],
+    ["recent moves", hashWith({ recentMoves: [MOVE] })],
+    ["unit that was moved", hashWith({ recentMoves: [MOVE, { ...LATER, unit: "o" as UnitId }] })],
+    ["origin of a move", hashWith({ recentMoves: [MOVE, { ...LATER, from: B }] })],
+    ["target of a move", hashWith({ recentMoves: [MOVE, { ...LATER, to: A }] })],
+    ["instance", ofSeat({ id: "z" as InstanceId })],
+    ["state", ofSeat({ state: "DRAINING" })],
+    ["weight", ofSeat({ weight: 2 })],
+    ["capacity", ofSeat({ capacity: { ...ROOMY, gitPerMinute: 1 } })],
+    ["traits", ofSeat({ traits: { ...TRAITS, region: "us" } })],
+    ["overload", ofSeat({ isOverloaded: true })],
+    ["newness", ofSeat({ isFilling: true })],
+    ["time above", ofSeat({ aboveSince: millis(4) })],
+    ["being above", ofSeat({ aboveSince: undefined })],
+    ["unit", ofUnit({ id: "z" as UnitId })],
+    ["workspace", ofUnit({ workspaceId: "z" as WorkspaceId })],
+    ["owner", ofUnit({ owner: B })],
+    ["lack of an owner", ofUnit({ owner: undefined })],
+    ["epoch", ofUnit({ epoch: 2 })],
+    ["load", ofUnit({ load: apps(12) })],
+    ["load of the moment", ofUnit({ recentLoad: apps(12) })],
+    ["lack of a load of the moment", ofUnit({ recentLoad: undefined })],
+    ["move under way", ofUnit({ movingTo: A })],
+    ["time of the last move", ofUnit({ movedAt: millis(9) })],
+    ["hold", ofUnit({ doNotMoveUntil: millis(9) })],
+    ["needs", ofUnit({ needs: { region: "us" } })],
+    ["lack of needs", ofUnit({ needs: undefined })],
+    ["clusters", ofUnit({ clusters: ["c"] })],
+    ["lack of clusters", ofUnit({ clusters: undefined })],
+    ["failures", ofUnit({ failed: { times: 2, at: NOON, to: B } })],
+    ["lack of failures", ofUnit({ failed: undefined })],
+  ])("is another with another %s", (_what, hash) => {
+    expect(hash).not.toBe(HASH);
+  });
+
+  it("tells what alone is said of a unit from nothing", () => {
+    const plain = { needs: undefined, clusters: undefined, failed: undefined };
+    const hashes = [{}, { needs: { region: "eu" } }, { clusters: ["c"] }, { failed: { times: 1, at: NOON, to: B } }].map((more) =>
+      ofUnit({ ...plain, ...more }),
+    );
+    expect(new Set(hashes).size).toBe(4);
+  });
+
+  it("does not take one row for another, or two for one", () => {
+    const of = (...units: readonly PlanUnit[]) => hashWith({ units });
+    expect(of(aUnit("u", "a", 1, { movedAt: millis(5) }))).not.toBe(of(aUnit("u", "a", 1, { doNotMoveUntil: millis(5) })));
+    expect(of(aUnit("u", "a", 1), aUnit("v", "a", 1))).not.toBe(of(aUnit("u", "a", 1)));
+    expect(hashWith({ seats: [] })).not.toBe(HASH);
+  });
+});
