@@ -20,6 +20,8 @@ const project = (suite: Suite) => ({
 
 export default defineConfig({
   test: {
+    // One fewer than there are cores is half of a small machine.
+    maxWorkers: "100%",
     projects: SUITES.map(project),
     coverage: {
       provider: "v8",
