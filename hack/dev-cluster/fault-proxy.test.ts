@@ -161,6 +161,32 @@ describe("the fault proxy", () => {
     await hears(one, "123");
   });
 
+  it("leads a party elsewhere and back, and knows whose a connection is", async () => {
+    const callers: (number | undefined)[] = [];
+    const other = createServer((socket) => {
+      callers.push(socket.on("error", () => undefined).remotePort);
+      socket.write("elsewhere");
+    });
+    other.listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const one = await talk("led");
+    await proxy.divert("led", (other.address() as AddressInfo).port);
+    await until(
+      "the reset",
+      () => one.failure(),
+      (code) => code === "ECONNRESET",
+    );
+    const led = await talk("led");
+    const port = led.socket.localPort;
+    await hears(led, "elsewhere");
+    expect(await proxy.originOf(callers[0] ?? 0)).toBe(port);
+    await proxy.divert("led", undefined);
+    const back = await talk("led");
+    back.socket.write("back");
+    await hears(back, "back");
+    other.close();
+  });
+
   it("remembers the parties' ports", async () => {
     const port = await proxy.portFor("g");
     expect(proxy.parties()).toContain("g");

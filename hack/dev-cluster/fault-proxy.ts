@@ -25,6 +25,10 @@ export interface FaultProxy {
   portFor(party: string): Promise<number>;
   disturb(party: string, fault: Fault): Promise<void>;
   restore(party: string): Promise<void>;
+  /** Leads the party to another port of this machine, or with `undefined` to the server again. Resets its connections, for it to make new ones. */
+  divert(party: string, port: number | undefined): Promise<void>;
+  /** The party's own port of the connection that leaves this proxy from `port`. */
+  originOf(port: number): Promise<number | undefined>;
   parties(): readonly string[];
   close(): Promise<void>;
 }
@@ -32,6 +36,8 @@ export interface FaultProxy {
 interface Party {
   readonly port: number;
   fault: Fault | undefined;
+  /** Where it is led to. */
+  target: FaultProxyOptions["target"];
   readonly links: Set<Link>;
   /** Connections on which nothing comes through any more. */
   readonly forgotten: Set<Link>;
@@ -60,8 +66,8 @@ export function createFaultProxy(options: FaultProxyOptions): FaultProxy {
   const open = async (name: string): Promise<Party> => {
     const kept = remembered[name];
     const port = kept !== undefined && (await isFree(kept)) ? kept : await freePort();
-    const party: Party = { port, fault: undefined, links: new Set(), forgotten: new Set(), server: undefined };
-    await listen(party, options.target);
+    const party: Party = { port, target: options.target, fault: undefined, links: new Set(), forgotten: new Set(), server: undefined };
+    await listen(party);
     remembered[name] = port;
     if (options.file !== undefined) writeFileSync(options.file, JSON.stringify(remembered));
     return party;
@@ -85,8 +91,17 @@ export function createFaultProxy(options: FaultProxyOptions): FaultProxy {
       const party = await partyOf(name);
       if (party.fault?.kind === "mute") resetAll(party);
       party.fault = undefined;
-      if (party.server === undefined) await listen(party, options.target);
+      if (party.server === undefined) await listen(party);
       for (const link of party.links) flow(link, true);
+    },
+    async divert(name, port) {
+      const party = await partyOf(name);
+      party.target = port === undefined ? options.target : { host: "127.0.0.1", port };
+      resetAll(party);
+    },
+    async originOf(port) {
+      const links = (await Promise.all(parties.values())).flatMap((party) => [...party.links]);
+      return links.find(({ far }) => far.localPort === port)?.near.remotePort;
     },
     parties: () => [...parties.keys()],
     async close() {
@@ -100,8 +115,8 @@ export function createFaultProxy(options: FaultProxyOptions): FaultProxy {
   };
 }
 
-async function listen(party: Party, target: FaultProxyOptions["target"]): Promise<void> {
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => accept(party, near, target));
+async function listen(party: Party): Promise<void> {
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => accept(party, near));
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => reject(new UnavailableError(`Listening on port ${party.port}`, { code: "dev.port-taken", cause })));
     server.listen({ host: "127.0.0.1", port: party.port, exclusive: true }, resolve);
@@ -109,12 +124,12 @@ async function listen(party: Party, target: FaultProxyOptions["target"]): Promis
   party.server = server;
 }
 
-function accept(party: Party, near: Socket, target: FaultProxyOptions["target"]): void {
+function accept(party: Party, near: Socket): void {
   if (party.fault?.kind === "cut") {
     near.resetAndDestroy();
     return;
   }
-  const link = { near, far: connect({ ...target, allowHalfOpen: true, noDelay: true }) };
+  const link = { near, far: connect({ ...party.target, allowHalfOpen: true, noDelay: true }) };
   party.links.add(link);
   join(party, link, [link.near, link.far]);
   join(party, link, [link.far, link.near]);

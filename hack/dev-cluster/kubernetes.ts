@@ -23,6 +23,8 @@ export interface KubernetesCluster {
   /** File for the administrator. */
   readonly kubeconfig: string;
   readonly admin: KeyPair;
+  /** What the API server proves itself by, for whoever stands in front of it. */
+  readonly serving: KeyPair;
   process(component: KubernetesComponent): DevProcess | undefined;
   /** Starts what does not run; resolves when the API answers. */
   start(signal: AbortSignal): Promise<void>;
@@ -84,6 +86,7 @@ function createCluster(parts: Parts): KubernetesCluster {
     ca: pki.ca,
     kubeconfig,
     admin: pki.admin,
+    serving: pki.server,
     process: (component) => running.get(component),
     async start(signal) {
       for (const component of components) {

@@ -8,6 +8,8 @@ export interface Pki {
   readonly admin: KeyPair;
   readonly controllerManager: KeyPair;
   readonly scheduler: KeyPair;
+  /** What the API server proves itself by. */
+  readonly server: KeyPair;
   path(file: PkiFile): string;
 }
 
@@ -32,6 +34,7 @@ export function preparePki(directory: string): Pki {
     admin: pair("admin"),
     controllerManager: pair("controller-manager"),
     scheduler: pair("scheduler"),
+    server: pair("server"),
     path: (file) => join(directory, file),
   };
 }

@@ -28,6 +28,7 @@ export interface ArgosyProcess {
   readonly url: string;
   readonly pid: number;
   readonly logFile: string;
+  readonly configFile: string;
   /** Resolves with the exit code, 128 + n after signal n. */
   readonly exited: Promise<number>;
   /** Waits until /readyz says so; throws with the end of the log when the process ends first, the signal's reason when that aborts. */
@@ -61,7 +62,7 @@ export async function startArgosy(facts: ArgosyFacts): Promise<ArgosyProcess> {
     log,
     endsWithUs: true,
   });
-  return supervise(started, { url: `http://127.0.0.1:${facts.port}`, logFile: log });
+  return supervise(started, { url: `http://127.0.0.1:${facts.port}`, logFile: log, configFile });
 }
 
 /** Ends control plane processes that were started in a directory by somebody who was killed. Returns how many that were. */
@@ -88,11 +89,11 @@ function configOf(facts: ArgosyFacts): Readonly<Record<string, unknown>> {
   };
 }
 
-function supervise(child: DevProcess, { url, logFile }: { readonly url: string; readonly logFile: string }): ArgosyProcess {
+function supervise(child: DevProcess, facts: Pick<ArgosyProcess, "url" | "logFile" | "configFile">): ArgosyProcess {
+  const { url, logFile } = facts;
   return {
-    url,
+    ...facts,
     pid: child.pid,
-    logFile,
     exited: child.ended,
     async ready(signal) {
       while (!(await answers(`${url}/readyz`))) {

@@ -115,7 +115,7 @@ async function sendOnce<T>(transport: Transport, exchange: Exchange & { readonly
   const doing = `Sending ${exchange.method} ${exchange.path}`;
   const visit = transport.reachability.enter(signal);
   const limit = limitTime({ clock: transport.clock, doing, timeoutMs: request.timeoutMs ?? defaultTimeoutMs }, visit.signal);
-  const stop = transport.meter.start(exchange.method);
+  const stop = transport.meter.start(exchange.method, exchange.path);
   try {
     const answer = await open(transport, exchange, limit.signal);
     visit.answered();
@@ -171,7 +171,7 @@ function dispatch(
 
 async function* readWatch(transport: Transport, exchange: Exchange, signal: AbortSignal): AsyncGenerator<string> {
   const doing = `Watching ${exchange.path}`;
-  const stop = transport.meter.start("WATCH");
+  const stop = transport.meter.start("WATCH", exchange.path);
   const limit = limitTime({ clock: transport.clock, doing, timeoutMs: defaultTimeoutMs }, signal);
   let answer: Dispatcher.ResponseData | undefined;
   try {

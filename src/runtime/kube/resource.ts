@@ -48,6 +48,13 @@ export function resourcePath(
   return `${base}/${segments.map(encodeURIComponent).join("/")}`;
 }
 
+const OBJECTS = /^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\/(?:namespaces\/[^/]+\/)?([a-z]+)/;
+
+/** The plural of what a path of `resourcePath` is about; empty for any other. */
+export function pluralOf(path: string): string {
+  return OBJECTS.exec(path)?.[1] ?? "";
+}
+
 export function apiVersionOf(type: ResourceType): string {
   return type.group === "" ? type.version : `${type.group}/${type.version}`;
 }
