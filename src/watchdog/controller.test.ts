@@ -18,6 +18,7 @@ describe("the watchdog", () => {
   let seated: Seated;
   let argoName: string;
   let stands: Map<string, readonly SeenApplication[] | undefined>;
+  let answers: boolean | undefined;
   let metrics: ReturnType<typeof createPromMetrics>;
   beforeEach(async () => {
     clock = createVirtualClock();
@@ -28,6 +29,7 @@ describe("the watchdog", () => {
     await store.statuses.recordStatuses([aStatus(seated)], soon());
     ({ argoName } = await world.application(seated.applicationId));
     stands = new Map();
+    answers = true;
   });
 
   const mine: Partition = { isMine: () => true, onChange: () => () => undefined };
@@ -35,6 +37,7 @@ describe("the watchdog", () => {
     createWatchdog({
       ...{ store, partition, clock, rng: createSeededRng("watchdog"), log: silentLog, metrics },
       applications: { list: async ({ namespace }) => stands.get(namespace) },
+      controllers: { on: async () => async () => answers },
     });
   const put = async (seen: readonly SeenApplication[] | undefined) => {
     const instance = await store.fleet.readInstance(seated.instanceId, soon());
@@ -82,6 +85,24 @@ describe("the watchdog", () => {
     expect(await second.look(soon())).toEqual({ requeueAfterMs: 5_000 });
     expect(await second.look(soon())).toEqual({ requeueAfterMs: 30_000 });
     expect(await journal()).toHaveLength(2);
+  });
+
+  it("reports a controller that says nothing when it is asked, within a minute, and not one that cannot be asked", async () => {
+    await put([standing()]);
+    const dog = watchdog();
+    answers = undefined;
+    for (let index = 0; index < 2; index += 1) await dog.look(soon());
+    expect(await journal()).toEqual([]);
+    answers = false;
+    expect(await dog.look(soon())).toEqual({ requeueAfterMs: 5_000 });
+    await dog.look(soon());
+    expect(await journal()).toEqual([["FROZEN", "WATCHDOG"]]);
+    answers = true;
+    for (let index = 0; index < 2; index += 1) await dog.look(soon());
+    expect(await journal()).toEqual([
+      ["CLEARED", "FROZEN"],
+      ["FROZEN", "WATCHDOG"],
+    ]);
   });
 
   it("leaves it to the process whose turn it is", async () => {

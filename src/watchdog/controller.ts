@@ -10,13 +10,14 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import { entriesOf } from "./decisions.ts";
 import { judge } from "./judge.ts";
 import { type Findings, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
-import type { ApplicationsSeen } from "./port.ts";
+import type { ApplicationsSeen, ControllersSeen } from "./port.ts";
 import { resyncOf } from "./resync.ts";
-import { readOwned, readSeen } from "./sightings/controller.ts";
+import { readOwned, readSeen, readSilent } from "./sightings/controller.ts";
 
 export interface WatchdogDeps {
   readonly store: Pick<Store, "ownership" | "moves" | "fleet" | "decisions">;
   readonly applications: ApplicationsSeen;
+  readonly controllers: ControllersSeen;
   /** By `watchdog`: one process looks. */
   readonly partition: Partition;
   readonly clock: Clock;
@@ -42,7 +43,7 @@ const MANY = 100_000;
 const STANDING: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
 export function createWatchdog(deps: WatchdogDeps): Watchdog {
-  const { store, applications, partition, clock, rng, log, metrics } = deps;
+  const { store, applications, controllers, partition, clock, rng, log, metrics } = deps;
   let findings: Findings | undefined;
   let waitingSince: ReadonlyMap<string, Millis> = new Map();
   const gauge = metrics.gauge("argosy_watchdog_findings", "What is wrong about who owns what, by rule, as reported and not cleared.", [
@@ -59,13 +60,13 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
   const look = async (signal: AbortSignal): Promise<WorkResult> => {
     findings ??= startFindings(openFindings(await store.decisions.list({ kind: "ownership" }, MANY, signal)));
     const instances = (await store.fleet.listInstances(signal)).filter(({ state }) => STANDING.includes(state));
-    const seen = await readSeen(applications, instances, signal);
+    const [seen, silent] = await Promise.all([readSeen(applications, instances, signal), readSilent(controllers, instances, signal)]);
     const [owned, moves] = [await readOwned(store.ownership, signal), await store.moves.list({ isLive: true }, MANY, signal)];
     const away = new Set<string>(instances.flatMap(({ id }) => (seen.has(id) ? [] : [id])));
     const now = clock.now();
     waitingSince = nextWaiting(waitingSince, [...seen.values()].flat(), now);
     const resyncMs = resyncOf((await store.fleet.readFleet(signal))?.spec);
-    const found = judge({ now, owned, seen, instances, moves, resyncMs, waitingSince });
+    const found = judge({ now, owned, seen, silent, instances, moves, resyncMs, waitingSince });
     const { next, opened, cleared, isUnsure } = nextFindings(findings, found, (each) => each.instances.some((id) => away.has(id)));
     await store.decisions.append(entriesOf({ opened, cleared }, now), signal);
     for (const { rule, subject, text } of opened) log.error({ rule, subject, finding: text }, "Found something wrong about who owns what");

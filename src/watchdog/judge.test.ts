@@ -44,6 +44,7 @@ describe("who owns what", () => {
     ],
     ["nobody wants it", { owned: [], onA: [], onB: [aSeen()] }, ["ORPHAN", B, "Application web stands on two: no row wants it"]],
     ["a paused copy stands elsewhere", { onB: [paused] }, ["ORPHAN", B, "Application web stands on two: its owner is one"]],
+    ["its controller says nothing", { silent: new Set([B]) }, ["FROZEN", B, "two does not answer: its controller stands still"]],
     [
       "a refresh is not taken up",
       { onA: [aSeen({ awaitsRefresh: true, reconciledAt: longAgo })], waitingSince: new Map([["uid-web", millis(NOW - 60_000)]]) },
@@ -60,6 +61,7 @@ describe("who owns what", () => {
     ["a new application that has not stood yet", { owned: [aRow({ hasStood: false })], onA: [] }],
     ["one that its user deletes", { owned: [aRow({ isLeaving: true })], onA: [], onB: [paused] }],
     ["an instance that cannot be reached", { seen: new Map([[B, []]]) }],
+    ["one whose controller says nothing either", { seen: new Map([[B, []]]), silent: new Set([A]) }],
     ["an Application that is going", { owned: [], onA: [], onB: [aSeen({ isDeleting: true })] }],
     ["a refresh that was asked for a moment ago", { onA: [aSeen({ awaitsRefresh: true })], waitingSince: new Map([["uid-web", NOW]]) }],
     [

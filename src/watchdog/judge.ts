@@ -11,6 +11,8 @@ export interface Sighting {
   readonly owned: readonly Owned[];
   /** Of each instance that could be reached what stands there. */
   readonly seen: ReadonlyMap<InstanceId, readonly SeenApplication[]>;
+  /** Instances whose controllers were asked and said nothing. */
+  readonly silent: ReadonlySet<InstanceId>;
   readonly instances: readonly Pick<Instance, "id" | "name">[];
   /** Those that have not ended. */
   readonly moves: readonly Pick<Move, "id" | "unitId" | "from" | "to" | "phase" | "marks">[];
@@ -52,7 +54,7 @@ export function judge(sighting: Sighting): readonly OwnershipFinding[] {
   const findings = [
     ...owned.flatMap((row) => ownerFinding(row, known) ?? []),
     ...[...places.values()].flat().flatMap((place) => orphanFinding(place, known) ?? []),
-    ...[...seen].flatMap(([instance, ones]) => frozenFinding(instance, ones, known) ?? []),
+    ...instances.flatMap(({ id }) => frozenFinding(id, known) ?? []),
   ];
   return findings.sort((a, b) => (a.key < b.key ? -1 : 1));
 }
@@ -112,12 +114,16 @@ function orphanFinding({ instance, one }: Place, { rows, moving, nameOf, places 
   });
 }
 
-function frozenFinding(instance: InstanceId, ones: readonly SeenApplication[], known: Known): OwnershipFinding | undefined {
-  const { rows, now, resyncMs, nameOf } = known;
+function frozenFinding(instance: InstanceId, known: Known): OwnershipFinding | undefined {
+  const { rows, now, resyncMs, nameOf, silent } = known;
+  const ones = known.seen.get(instance);
+  // Whose cluster cannot be reached either: that its controller says nothing proves nothing of it.
+  if (ones === undefined) return undefined;
   const own = ones.filter((one) => works(one) && rows.get(one.name)?.owner === instance);
   const stuck = own.filter((one) => isStuck(one, known));
   const tell = (text: string) =>
     finding("FROZEN", { subject: instance, about: "", instances: [instance], text: `${nameOf(instance)} ${text}` });
+  if (silent.has(instance)) return tell("does not answer: its controller stands still");
   if (stuck.length > 0) return tell(`has not looked at ${namesOf(stuck)} for a minute since it was asked to`);
   const looked = own.flatMap(({ reconciledAt }) => reconciledAt ?? []);
   const limit = 2 * resyncMs + RESYNC_SLACK_MS;

@@ -2,7 +2,7 @@ import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { SeenApplication } from "../../domain/seen-application.ts";
 import type { OwnedApplication, OwnershipStore } from "../../store/ownership/port.ts";
-import type { ApplicationsSeen } from "../port.ts";
+import type { ApplicationsSeen, ControllersSeen } from "../port.ts";
 
 const PAGE = 5_000;
 
@@ -33,4 +33,27 @@ export async function readSeen(
   };
   await Promise.all([...Map.groupBy(instances, ({ engineCluster }) => engineCluster).values()].map(readAll));
   return seen;
+}
+
+/** Asked at once of a cluster: each that stands still takes as long to show it as all of them. */
+const ASKED_AT_ONCE = 25;
+
+/** Instances whose controllers were asked and said nothing; clusters beside each other. */
+export async function readSilent(
+  controllers: ControllersSeen,
+  instances: readonly Instance[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<InstanceId>> {
+  const silent = new Set<InstanceId>();
+  const askAll = async ([cluster, some]: readonly [string, readonly Instance[]]): Promise<void> => {
+    const ask = await controllers.on(cluster, signal);
+    if (ask === undefined) return;
+    for (let from = 0; from < some.length; from += ASKED_AT_ONCE) {
+      const asked = some.slice(from, from + ASKED_AT_ONCE);
+      const answers = await Promise.all(asked.map(({ namespace }) => ask(namespace, signal)));
+      for (const [index, { id }] of asked.entries()) if (answers[index] === false) silent.add(id);
+    }
+  };
+  await Promise.all([...Map.groupBy(instances, ({ engineCluster }) => engineCluster)].map(askAll));
+  return silent;
 }

@@ -36,7 +36,7 @@ export const aSighting = (
       { id: A, name: "one" },
       { id: B, name: "two" },
     ],
-    waitingSince: new Map(),
+    ...{ silent: new Set(), waitingSince: new Map() },
     ...rest,
   };
 };
