@@ -1,7 +1,7 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import { DefectError } from "../domain/errors.ts";
-import type { Instance, InstanceState } from "../domain/instance.ts";
+import type { Halt, Instance, InstanceState } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { InstanceEvent } from "./life-cycle.ts";
 import { nextState } from "./life-cycle.ts";
@@ -17,6 +17,7 @@ export interface RowChange {
   readonly appliedHash?: string;
   readonly capacity?: LoadVector;
   readonly weight?: number;
+  readonly halt?: Halt;
   readonly decision: Decision;
 }
 
@@ -58,6 +59,7 @@ export interface Note {
   readonly appliedHash?: string;
   readonly capacity?: LoadVector;
   readonly weight?: number;
+  readonly halt?: Halt;
 }
 
 /** A change of the row without one of the state; `undefined` when it would change nothing. */
@@ -66,13 +68,18 @@ export function noteOf(instance: Instance, { now, ...note }: Note & { readonly n
   if (!isNews) return undefined;
   const { id, revision, state, reason, attempt } = instance;
   const what = note.reason === undefined ? { rule: "DECLARATION", reason: "fleet.yaml" } : { rule: "OBSERVED", reason: note.reason };
-  const verdict =
-    note.reason !== undefined ? "WAITING" : note.version !== undefined ? "UPGRADED" : note.capacity !== undefined ? "RESIZED" : "REAPPLIED";
   return {
     ...{ id, revision, state, reason, attempt },
     ...note,
-    decision: decisionOf(instance, { now, verdict, ...what, details: { ...note } }),
+    decision: decisionOf(instance, { now, verdict: verdictOf(note), ...what, details: { ...note } }),
   };
+}
+
+function verdictOf({ reason, version, capacity, halt }: Note): string {
+  if (reason !== undefined) return "WAITING";
+  if (version !== undefined) return "UPGRADED";
+  if (halt !== undefined) return "HALTED";
+  return capacity === undefined ? "REAPPLIED" : "RESIZED";
 }
 
 /** The journal's entry about a new instance. */

@@ -5,7 +5,7 @@ import type { Instance } from "../domain/instance.ts";
 import { SYSTEM_NAMESPACE } from "../domain/names.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
-import { createKeyedQueue } from "../runtime/keyed-queue.ts";
+import { createKeyedQueue, type WorkResult } from "../runtime/keyed-queue.ts";
 import { every } from "../runtime/timer/every.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -75,9 +75,9 @@ export function createProvisioner(deps: ProvisionerDeps): Provisioner {
     known = await fleet.listInstances(signal);
     for (const instance of known) if (instance.state !== "RETIRED") requestInstance(instance.id);
   };
-  const plan = async (key: string, signal: AbortSignal): Promise<void> => {
+  const plan = async (key: string, signal: AbortSignal): Promise<WorkResult | void> => {
     if (key === FLEET_KEY) return sweep(signal);
-    if (partition.isMine(key)) await pools.reconcile(key.slice(POOL_PREFIX.length), signal);
+    return partition.isMine(key) ? pools.reconcile(key.slice(POOL_PREFIX.length), signal) : undefined;
   };
   const toolkit = { clock, log, metrics: deps.metrics };
   const plans = createKeyedQueue({ ...toolkit, name: "pools", concurrency: 1, work: plan, rng: deps.rng.fork("pools") });

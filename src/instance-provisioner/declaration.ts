@@ -26,6 +26,7 @@ export function declarationOf(instance: Instance, fleet: FleetSpec | undefined, 
     apiServers: fleet.egress.apiServers ?? [],
     ...trustOf(fleet.egress),
     systemNamespace,
+    ...(instance.halt === "none" ? {} : { isHalted: true }),
   };
   // A failed creation is tried again when anything changes that it depends on, and not for the manifests alone.
   const access = fleet.engineClusters.find(({ name }) => name === instance.engineCluster)?.access;

@@ -170,8 +170,9 @@ describe.each(["ACTIVE", "CORDONED"] as const)("an instance that is %s", (state)
 
 describe("an instance on its way out", () => {
   const state = "DRAINING";
-  it("serves as before while it holds a unit", () => {
-    expect(nextStep(facts({ state }, ready, { units: 1 }))).toMatchObject({ kind: "apply" });
+  it("serves as before while it holds a unit, and looks again soon whether it does", () => {
+    expect(nextStep(facts({ state }, ready, { units: 1 }))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
+    expect(nextStep(facts({ state }, ready, { ...impossible, units: 1 }))).toMatchObject({ kind: "wait", afterMs: 5_000 });
   });
   it("loses its namespace when it holds nothing, and is retired when that is gone", () => {
     expect(nextStep(facts({ state }, ready))).toEqual({ kind: "deleteNamespace" });
@@ -230,5 +231,27 @@ describe("every step", () => {
     expect(nextStep(facts({ state: "RETIRED" }, foreign))).toEqual({ kind: "rest" });
     expect(nextStep(facts({ state: "RETIRED" }, ready))).toEqual({ kind: "deleteNamespace" });
     expect(nextStep(facts({ state: "RETIRED" }, ready, { units: 1 }))).toEqual({ kind: "rest" });
+  });
+});
+
+describe("an instance that is stopped before it is empty", () => {
+  const halting = { state: "DRAINING", halt: "wanted", appliedHash: "new" } as const;
+  const gone: ObservedInstance = { ...ready, isHalted: true };
+
+  it("is believed to be so once it is written so, all of that runs, and no pod of its controller is there", () => {
+    expect(nextStep(facts(halting, gone, { units: 1 }))).toEqual({ kind: "halted" });
+    expect(nextStep(facts({ ...halting, appliedHash: "old" }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
+    expect(nextStep(facts(halting, ready, { units: 1 }))).toMatchObject({ kind: "apply", againAfterMs: 2_000 });
+    expect(nextStep(facts(halting, { ...gone, isHalted: false }, { units: 1 }))).toMatchObject({ kind: "apply" });
+    expect(nextStep(facts(halting, away, { units: 1 }))).toMatchObject({ kind: "wait" });
+  });
+
+  it("stays as it is afterwards, until it is empty and goes", () => {
+    expect(nextStep(facts({ ...halting, halt: "seen" }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
+    expect(nextStep(facts({ ...halting, halt: "seen" }, gone))).toMatchObject({ kind: "deleteNamespace" });
+  });
+
+  it("is not what one is whose pod is missing by chance", () => {
+    expect(nextStep(facts({ ...halting, halt: "none" }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
   });
 });

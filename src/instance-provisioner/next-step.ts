@@ -31,6 +31,8 @@ export type Step =
   | { readonly kind: "apply"; readonly then: Change | undefined; readonly againAfterMs: number | undefined }
   /** All pods run the version that was asked for. */
   | { readonly kind: "upgraded"; readonly version: string }
+  /** Its controller's pod was seen to be gone, as was wanted. */
+  | { readonly kind: "halted" }
   /** Nothing to do but to say what it waits for. */
   | { readonly kind: "say"; readonly reason: string }
   | { readonly kind: "deleteNamespace" }
@@ -57,7 +59,8 @@ export function nextStep(facts: InstanceFacts): Step {
     case "CORDONED":
       return maintain(facts);
     case "DRAINING":
-      return facts.units > 0 ? maintain(facts) : stepOfLeaving(facts);
+      if (isStopped(facts)) return { kind: "halted" };
+      return facts.units > 0 ? soonAgain(maintain(facts)) : stepOfLeaving(facts);
     case "FAILED":
       return stepOfFailed(facts);
     case "RETIRED":
@@ -122,7 +125,20 @@ function maintain({ instance, observed, wanted }: InstanceFacts): Step {
   const isChanging = instance.version !== instance.desiredVersion;
   const runsWhatIsWritten = observed.namespace === "ours" && instance.appliedHash === wanted.hash && areReady(observed.components);
   if (isChanging && runsWhatIsWritten) return { kind: "upgraded", version: instance.desiredVersion };
-  return { kind: "apply", then: undefined, againAfterMs: isChanging ? WARMING_MS : undefined };
+  const againAfterMs = instance.halt === "wanted" ? SOON_MS : isChanging ? WARMING_MS : undefined;
+  return { kind: "apply", then: undefined, againAfterMs };
+}
+
+/** Only once it is written so, and what is written runs: a pod that is missing by chance is made anew. */
+function isStopped({ instance, observed, wanted }: InstanceFacts): boolean {
+  if (instance.halt !== "wanted" || observed.namespace !== "ours" || observed.isHalted !== true) return false;
+  return wanted.kind === "renderable" && instance.appliedHash === wanted.hash;
+}
+
+/** Nobody tells that the last unit has left. */
+function soonAgain(step: Step): Step {
+  if (step.kind === "rest") return { kind: "wait", afterMs: WARMING_MS, reason: "it holds units" };
+  return step.kind === "apply" ? { ...step, againAfterMs: step.againAfterMs ?? WARMING_MS } : step;
 }
 
 function stepOfLeaving(facts: InstanceFacts): Step {

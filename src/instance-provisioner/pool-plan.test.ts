@@ -130,7 +130,15 @@ describe("a pool", () => {
     const { drain, cordon, ...rest } = planRemoval({ name: "standard", instances, units: new Map([[idOf(1), 2]]) });
     expect([sent(drain), sent(cordon)]).toEqual([["standard-3", "standard-2"], ["standard-1"]]);
     expect(drain[0]?.reason).toBe("its pool was removed from fleet.yaml");
-    expect(rest).toEqual({ request: [], uncordon: [], resize: [] });
+    expect(rest).toEqual({ request: [], isWaiting: true, uncordon: [], resize: [] });
+  });
+
+  it("says whether something that is to go holds units still", () => {
+    const instances = [standard(1), standard(2)];
+    const waits = (units: number): boolean => planRemoval({ name: "standard", instances, units: new Map([[idOf(1), units]]) }).isWaiting;
+    expect([waits(1), waits(0)]).toEqual([true, false]);
+    expect(plan(instances, { min: 1, max: 1, units: { 1: 1, 2: 2 } }).isWaiting).toBe(true);
+    expect(plan(instances, { min: 1, max: 2, units: { 1: 1, 2: 2 } }).isWaiting).toBe(false);
   });
 
   it("fills its new class and empties the old one when its class changes", () => {

@@ -30,6 +30,8 @@ export interface PoolPlan {
   readonly drain: readonly Sent[];
   /** Surplus that holds units: it gets no new ones and goes when it holds nothing. */
   readonly cordon: readonly Sent[];
+  /** Whether something that is to go holds units still. */
+  readonly isWaiting: boolean;
   /** Instances that waited to go and are asked for again. */
   readonly uncordon: readonly Sent[];
   readonly resize: readonly { readonly instance: Instance; readonly capacity: LoadVector; readonly weight: number }[];
@@ -73,13 +75,17 @@ interface Leaving {
   readonly waiting: string;
 }
 
-function planLeaving(present: readonly Instance[], leaving: readonly Leaving[]): Pick<PoolPlan, "drain" | "cordon" | "uncordon"> {
+function planLeaving(
+  present: readonly Instance[],
+  leaving: readonly Leaving[],
+): Pick<PoolPlan, "drain" | "cordon" | "isWaiting" | "uncordon"> {
   const going = new Set(leaving.flatMap(({ surplus }) => [...surplus.empty, ...surplus.held]));
   return {
     drain: leaving.flatMap(({ surplus, reason }) => surplus.empty.map((instance) => ({ instance, reason }))),
     cordon: leaving.flatMap(({ surplus, waiting }) =>
       surplus.held.filter(({ state }) => state === "ACTIVE").map((instance) => ({ instance, reason: waiting })),
     ),
+    isWaiting: leaving.some(({ surplus }) => surplus.held.length > 0),
     uncordon: present
       .filter((instance) => isWaitingToLeave(instance) && !going.has(instance))
       .map((instance) => ({ instance, reason: "its pool asks for it again" })),
@@ -127,7 +133,7 @@ function requestOf({
       reason: `pool ${pool.name} asks for ${pool.instances.min} instances`,
       attempt: 0,
     },
-    ...{ capacity: pool.capacity, weight: weightOf(pool, fleet), appliedHash: "" },
+    ...{ capacity: pool.capacity, weight: weightOf(pool, fleet), appliedHash: "", halt: "none" },
   };
 }
 

@@ -87,6 +87,8 @@ export function createInstanceController(deps: InstanceControllerDeps): Instance
           return apply(scene, step, signal);
         case "upgraded":
           return note(instance, { now, version: step.version }, signal);
+        case "halted":
+          return note(instance, { now, halt: "seen" }, signal);
         case "say":
           return note(instance, { now, reason: step.reason }, signal);
         case "deleteNamespace":

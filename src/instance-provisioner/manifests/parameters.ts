@@ -24,5 +24,7 @@ export interface ManifestParameters {
   readonly trust?: Pick<EgressSpec, "certificateAuthorities" | "sshKnownHosts">;
   /** Namespace from which metrics may be read. */
   readonly systemNamespace: string;
+  /** Its controller is to have no pod any more. */
+  readonly isHalted?: boolean;
   readonly secrets: InstanceSecrets;
 }

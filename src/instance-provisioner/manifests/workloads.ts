@@ -161,7 +161,8 @@ function controller(parameters: ManifestParameters, settingsHash: string): Engin
   });
   // Exactly one: there is no leader election in it, and a StatefulSet never runs two pods of one name.
   // Not in order: an ordered one waits for its pod to be ready before it replaces it, and one whose image is wrong never is.
-  const spec = { replicas: 1, serviceName: CONTROLLER, podManagementPolicy: "Parallel", selector: selectorOf(CONTROLLER), template };
+  const replicas = parameters.isHalted === true ? 0 : 1;
+  const spec = { replicas, serviceName: CONTROLLER, podManagementPolicy: "Parallel", selector: selectorOf(CONTROLLER), template };
   return objectOf(instance, { apiVersion: "apps/v1", kind: "StatefulSet", name: CONTROLLER, component: "application-controller", spec });
 }
 

@@ -1,11 +1,14 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Ids } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
+import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { FleetStore } from "../../store/fleet/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { birthOf, changeOf, noteOf } from "../change.ts";
 import type { InstanceRequest } from "../pool-plan.ts";
 import { type PoolPlan, planPool, planRemoval, type Sent } from "../pool-plan.ts";
+
+const LEAVING_MS = 5_000;
 
 export interface PoolControllerDeps {
   readonly fleet: FleetStore;
@@ -17,9 +20,10 @@ export interface PoolControllerDeps {
 export interface PoolController {
   /**
    * Makes the pool's rows as many and as large as its declaration asks for. A pool that is not declared is left alone until it
-   * was removed on purpose.
+   * was removed on purpose. While something that is to go holds units still it is looked at again soon: that it holds none any more
+   * is told by nobody.
    */
-  reconcile(pool: string, signal: AbortSignal): Promise<void>;
+  reconcile(pool: string, signal: AbortSignal): Promise<WorkResult | void>;
 }
 
 export function createPoolController({ fleet, clock, ids, log }: PoolControllerDeps): PoolController {
@@ -42,18 +46,22 @@ export function createPoolController({ fleet, clock, ids, log }: PoolControllerD
     const facts = { instances: await fleet.listInstances(signal), units: await fleet.countUnits(signal) };
     return pool === undefined ? planRemoval({ name, ...facts }) : planPool({ pool, fleet: declared.spec, ...facts });
   };
+  const carryOut = async (plan: PoolPlan, signal: AbortSignal): Promise<void> => {
+    for (const request of plan.request) await add(request, signal);
+    for (const sent of plan.uncordon) await send("uncordon", sent, signal);
+    for (const { instance, ...size } of plan.resize) {
+      const note = noteOf(instance, { now: clock.now(), ...size });
+      if (note !== undefined) await fleet.changeInstance(note, signal);
+    }
+    for (const sent of plan.drain) await send("drain", sent, signal);
+    for (const sent of plan.cordon) await send("cordon", sent, signal);
+  };
   return {
     async reconcile(name, signal) {
       const plan = await read(name, signal);
       if (plan === undefined) return;
-      for (const request of plan.request) await add(request, signal);
-      for (const sent of plan.uncordon) await send("uncordon", sent, signal);
-      for (const { instance, ...size } of plan.resize) {
-        const note = noteOf(instance, { now: clock.now(), ...size });
-        if (note !== undefined) await fleet.changeInstance(note, signal);
-      }
-      for (const sent of plan.drain) await send("drain", sent, signal);
-      for (const sent of plan.cordon) await send("cordon", sent, signal);
+      await carryOut(plan, signal);
+      return plan.isWaiting ? { requeueAfterMs: LEAVING_MS } : undefined;
     },
   };
 }

@@ -90,7 +90,10 @@ async function observe(
     const seen = watched.get(type.kind, { namespace, name });
     return seen === undefined ? [] : [{ name, ...seen.readiness }];
   });
-  if (components.every(({ isReady }) => isReady)) return { namespace: "ours", components };
+  if (components.every(({ isReady }) => isReady)) {
+    const stopped = watched.get(STATEFUL_SETS.kind, { namespace, name: CONTROLLER })?.isStopped === true;
+    return { namespace: "ours", components, ...(stopped && { isHalted: await hasNoPod(client, namespace, signal) }) };
+  }
   const pods = await client.listPage<SeenPod>(PODS, { namespace, limit: MOST_PODS }, signal);
   const troubles = podTroubles(pods.items);
   return { namespace: "ours", components: components.map((one) => withTrouble(one, troubles.get(one.name))) };
@@ -98,6 +101,12 @@ async function observe(
 
 /** More than an instance's quota allows. */
 const MOST_PODS = 50;
+
+/** Asked of the API server itself: a pod that somebody else made of its name, or one on its way out, still is a controller. */
+async function hasNoPod(client: KubeClient, namespace: string, signal: AbortSignal): Promise<boolean> {
+  const labelSelector = `app.kubernetes.io/name=${CONTROLLER}`;
+  return (await client.listPage<SeenPod>(PODS, { namespace, labelSelector, limit: 1 }, signal)).items.length === 0;
+}
 
 function withTrouble(component: ObservedComponent, trouble: string | undefined): ObservedComponent {
   return component.isReady || trouble === undefined ? component : { ...component, trouble };

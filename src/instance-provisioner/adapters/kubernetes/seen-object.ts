@@ -9,6 +9,8 @@ export interface SeenObject {
   readonly fingerprint: string;
   readonly isDeleting: boolean;
   readonly readiness: Readiness;
+  /** A workload that is to have no pods. */
+  readonly isStopped: boolean;
 }
 
 export interface Readiness {
@@ -22,6 +24,7 @@ export function seenObject(object: KubeObject): SeenObject {
     fingerprint: fingerprintOf(object),
     isDeleting: object.metadata.deletionTimestamp !== undefined,
     readiness: readinessOf(object),
+    isStopped: (object as { readonly spec?: { readonly replicas?: number } }).spec?.replicas === 0,
   };
 }
 
