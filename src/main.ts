@@ -7,6 +7,7 @@ import { connectClusters } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
 import { insideAddressesOf } from "./main/inside-addresses-of.ts";
 import { openStore } from "./main/open-store.ts";
+import { refuseOldDatabase } from "./main/recovery.ts";
 import { startRoles } from "./main/roles.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
 import { createMoveDesk } from "./mover/desk/controller.ts";
@@ -31,6 +32,7 @@ export async function serve(context: Context): Promise<void> {
   shutdown.add("store", () => store.close());
   const clusters = connectClusters(context, store);
   shutdown.add("clusters", () => clusters.close());
+  await refuseOldDatabase({ store, api: clusters.api, log }, shutdown.signal);
 
   const membership = createMembership({
     store: store.members,
@@ -83,7 +85,7 @@ async function startApi(
       review: reviewPlan,
     },
     moving,
-    draining: { ...createDrainingDesk({ store, planning, clock, log }), budget: config.moves.drain },
+    draining: { ...createDrainingDesk({ store, planning, moving, clock, log }), budget: config.moves.drain },
     explainInstance,
     review: reviewDecision,
     isSchedule: (text) => parseSchedule(text) !== undefined,

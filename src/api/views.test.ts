@@ -22,6 +22,7 @@ const instance: Instance = {
   capacity: { ...ZERO_LOAD, applications: 1_000_000, clusterEntries: 60 },
   weight: 1,
   appliedHash: "",
+  halt: "none",
   revision: 1,
 };
 

@@ -13,6 +13,12 @@ const program = createProgram({
   setExitCode: (code) => {
     process.exitCode = code;
   },
+  interrupted() {
+    const ending = new AbortController();
+    for (const name of ["SIGINT", "SIGTERM"] as const)
+      process.once(name, () => ending.abort(new Error(`${name}: what is done stays done; the same command goes on from there`)));
+    return ending.signal;
+  },
 });
 
 // A reader that goes away (`argosy get … | head`) is no failure.

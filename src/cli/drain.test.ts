@@ -119,6 +119,7 @@ describe("emptying an instance from the command line", () => {
       write: () => undefined,
       note: (line: string) => void told.push(line),
       setExitCode: () => undefined,
+      interrupted: () => new AbortController().signal,
     };
     const { text, isDone } = await drainInstance({ post: take, get: take } as unknown as RestClient, "a", { output: "table" }, terminal);
     expect(isDone).toBe(false);

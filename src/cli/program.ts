@@ -4,6 +4,7 @@ import { addDirectingCommands } from "./directing-commands.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addLookingCommands } from "./looking-commands.ts";
 import { addMovingCommands } from "./moving-commands.ts";
+import { addRecoveryCommands } from "./recovery-commands.ts";
 import { addRunningCommands } from "./running-commands.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -21,6 +22,7 @@ export function createProgram(terminal: Terminal): Command {
   addDirectingCommands(program, terminal);
   addKeyCommands(program, terminal);
   addMovingCommands(program, terminal);
+  addRecoveryCommands(program, terminal);
   addRunningCommands(program, terminal);
   return program;
 }

@@ -3,7 +3,9 @@ import type { Command, Option } from "commander";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "./program.ts";
 
-const program = createProgram({ env: {}, version: "0.0.0", write: () => {}, note: () => {}, setExitCode: () => {} });
+const { signal } = new AbortController();
+const silent = { write: () => {}, note: () => {}, setExitCode: () => {}, interrupted: () => signal };
+const program = createProgram({ env: {}, version: "0.0.0", ...silent });
 const file = new URL("../../docs/cli.md", import.meta.url);
 const START = "<!-- made from the program's own help -->";
 const END = "<!-- end -->";

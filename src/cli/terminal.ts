@@ -7,4 +7,6 @@ export interface Terminal {
   /** What a person should know beside it, on standard error. */
   note(text: string): void;
   setExitCode(code: number): void;
+  /** Aborts when somebody asks the process to end: whoever calls this ends it in order, where it would have ended at once. */
+  interrupted(): AbortSignal;
 }

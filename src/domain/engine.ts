@@ -29,7 +29,12 @@ export type ObservedInstance =
   /** The namespace is there and was not made for this instance; `owner` is the instance its label names. */
   | { readonly namespace: "foreign"; readonly owner: InstanceId | undefined }
   | { readonly namespace: "terminating" }
-  | { readonly namespace: "ours"; readonly components: readonly ObservedComponent[] }
+  | {
+      readonly namespace: "ours";
+      readonly components: readonly ObservedComponent[];
+      /** Its controller is to have no pod, and has none. */
+      readonly isHalted?: boolean;
+    }
   /** The engine cluster did not answer, or is not known; `reason` says which, for people. */
   | { readonly namespace: "unknown"; readonly reason: string };
 

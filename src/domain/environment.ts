@@ -1,5 +1,6 @@
+import type { Millis } from "./clock.ts";
 import type { EngineObject } from "./engine.ts";
-import type { CredentialId, EnvironmentId, WorkspaceId } from "./ids.ts";
+import type { CredentialId, EnvironmentId, InstanceId, UnitId, WorkspaceId } from "./ids.ts";
 
 /**
  * `connected`: its credential was seen to work, and applications may use it. `withdrawn`: its user has to mend something
@@ -28,27 +29,73 @@ export interface Environment {
   readonly createsAccount: boolean;
   /** Whether there may be an account of ours on the cluster. */
   readonly hasAccount: boolean;
-  /** Of the credential: another one means another credential. */
+  /** Of the credentials: another one means another credential. */
   readonly fingerprint: string;
+  /** Since when nobody got an answer from its cluster; absent: the last one who asked did. */
+  readonly unreachableSince: Millis | undefined;
+}
+
+/** Whose account on a user's cluster it is: of one unit on one instance. Accounts and their tokens are never shared. */
+export interface AccountOwner {
+  readonly unitId: UnitId;
+  readonly instanceId: InstanceId;
+}
+
+/** The same as of one placement: what is written for it carries the epoch, and gives way to what a newer one wrote. */
+export interface AccountHolder extends AccountOwner {
+  readonly epoch: number;
 }
 
 /** What a stored credential of an environment is for; its id is the environment's. */
 export const ENVIRONMENT_PURPOSE = "environment";
 
-/** The same for the user's own credential, by which an account of ours is made and removed; see {@link ownerCredentialId}. */
+/** The same for the user's own credential, by which accounts of ours are made and removed; see {@link ownerCredentialId}. */
 export const OWNER_PURPOSE = "environment-owner";
+
+/** The same for the token of an account of ours. */
+export const ACCOUNT_PURPOSE = "environment-account";
+
+/** Which of an environment's credentials. */
+export type CredentialUse =
+  | { readonly purpose: typeof ENVIRONMENT_PURPOSE | typeof OWNER_PURPOSE }
+  | { readonly purpose: typeof ACCOUNT_PURPOSE; readonly account: AccountOwner };
 
 export function ownerCredentialId(id: EnvironmentId): CredentialId {
   return `${id}.owner` as CredentialId;
+}
+
+/** How ids of accounts' credentials of an environment begin. */
+export function accountCredentialPrefix(id: EnvironmentId): string {
+  return `${id}.account.`;
 }
 
 /** Where a credential of an environment is stored. */
 export function environmentCredentialKey(
   id: EnvironmentId,
   owner: WorkspaceId,
-  purpose: typeof ENVIRONMENT_PURPOSE | typeof OWNER_PURPOSE,
+  use: CredentialUse,
 ): { readonly id: CredentialId; readonly owner: WorkspaceId; readonly purpose: string } {
-  return { id: purpose === OWNER_PURPOSE ? ownerCredentialId(id) : (id as string as CredentialId), owner, purpose };
+  return { id: credentialIdOf(id, use), owner, purpose: use.purpose };
+}
+
+function credentialIdOf(id: EnvironmentId, use: CredentialUse): CredentialId {
+  switch (use.purpose) {
+    case ENVIRONMENT_PURPOSE:
+      return id as string as CredentialId;
+    case OWNER_PURPOSE:
+      return ownerCredentialId(id);
+    case ACCOUNT_PURPOSE:
+      return `${accountCredentialPrefix(id)}${use.account.unitId}.${use.account.instanceId}` as CredentialId;
+  }
+}
+
+/** What an instance enters an environment with for a unit: an account of its own where these are made, else what its user gave. */
+export function entryCredentialKey({ id, workspaceId, createsAccount }: Environment, account: AccountOwner) {
+  return environmentCredentialKey(
+    id,
+    workspaceId,
+    createsAccount ? { purpose: ACCOUNT_PURPOSE, account } : { purpose: ENVIRONMENT_PURPOSE },
+  );
 }
 
 /** A credential of an environment as it is stored. */
@@ -69,10 +116,26 @@ export function allowsClusterResources({ namespaces, clusterResources }: Pick<En
   return namespaces.length === 0 || clusterResources;
 }
 
-/** An account of ours on a user's cluster. */
+/** An account of ours on a user's cluster, which by itself may only read. */
 export interface ClusterAccount {
   /** In the order in which they are made. */
   readonly objects: readonly EngineObject[];
   /** The Secret among them that the cluster fills with the token. */
   readonly token: { readonly namespace: string; readonly name: string };
+  /** Under which epoch it was made: what a newer one wrote is not touched. */
+  readonly epoch: number;
+}
+
+/** The bindings in an environment by which alone a unit's objects may be written there: one, or one in each of its namespaces. */
+export interface ClusterRegister {
+  /** What they bind, made before them. */
+  readonly roles: readonly EngineObject[];
+  /** With the epoch, and nobody or the owner's account. */
+  readonly bindings: readonly RegisterBinding[];
+  readonly epoch: number;
+}
+
+export interface RegisterBinding extends EngineObject {
+  readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string };
+  readonly subjects: readonly { readonly kind: string; readonly name: string; readonly namespace: string }[];
 }

@@ -5,6 +5,13 @@ import type { LoadVector } from "./load.ts";
 export const INSTANCE_STATES = ["REQUESTED", "CREATING", "WARMING", "ACTIVE", "CORDONED", "DRAINING", "RETIRED", "FAILED"] as const;
 export type InstanceState = (typeof INSTANCE_STATES)[number];
 
+/**
+ * Whether an instance's controller is stopped for good, so that nothing it could do needs to be forbidden any more. `wanted`: it is being
+ * stopped. `seen`: its pod was seen to be gone; no other one is made.
+ */
+export const HALTS = ["none", "wanted", "seen"] as const;
+export type Halt = (typeof HALTS)[number];
+
 /** One Argo CD installation in a namespace of an engine cluster. */
 export interface Instance {
   readonly id: InstanceId;
@@ -18,6 +25,7 @@ export interface Instance {
   readonly desiredVersion: string;
   readonly state: InstanceState;
   readonly stateSince: Millis;
+  readonly halt: Halt;
   /** Why it is in this state, for people. */
   readonly reason: string;
   /** Attempts in the present state; a failed creation is retried with its reason and given up visibly. */

@@ -34,12 +34,14 @@ import { createWorkspaceDoor } from "../workspace/controller.ts";
 import { createClusterAccounts } from "../workspace/environment/adapters/kubernetes/cluster-accounts.ts";
 import { createClusterProbe } from "../workspace/environment/adapters/kubernetes/cluster-probe.ts";
 import { createEnvironmentDoor } from "../workspace/environment/controller.ts";
+import { createEnvironmentRegisters } from "../workspace/environment/registers/controller.ts";
 import { createUserEvents } from "../workspace/events/controller.ts";
 import type { UserKindResources } from "../workspace/port.ts";
 import { createCredentialDoor } from "../workspace/repository-credential/controller.ts";
 import { createSyncRunDoor } from "../workspace/sync-run/controller.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Context } from "./context.ts";
+import { createControllersSeen } from "./controllers-answer.ts";
 import { instancePages } from "./instance-metrics.ts";
 import { reservedServers } from "./reserved-servers.ts";
 
@@ -127,15 +129,19 @@ function together(parts: readonly Running[]): Running {
 
 function makeScheduler({ context, store, clusters, membership }: RoleParts): Running {
   const parts = { ...context, store, partition: membership.partition("scheduler") };
-  const planning = createPlanningDesk({ ...parts, moving: createMoveDesk(parts) });
+  const moving = createMoveDesk(parts);
+  const planning = createPlanningDesk({ ...parts, moving });
   return together([
     createScheduler(parts),
     createSampler({
       ...{ ...parts, ...context.config.sampling },
       ...{ readPages: instancePages({ store, clusters }), projectOf: projectName, environmentOf: environmentOfServer },
     }),
-    createWatchdog({ ...parts, applications: createApplicationsSeen(clusters.engine) }),
-    createPlanCycle({ ...parts, draining: createDrainingDesk({ ...parts, planning }) }),
+    createWatchdog({
+      ...{ ...parts, applications: createApplicationsSeen(clusters.engine) },
+      controllers: createControllersSeen({ store, clusters }),
+    }),
+    createPlanCycle({ ...parts, draining: createDrainingDesk({ ...parts, planning, moving }) }),
   ]);
 }
 
@@ -172,6 +178,10 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
     },
     managed: createManagedCluster(clusters.api),
     grounds: reconciler.grounds,
+    registers: createEnvironmentRegisters({
+      store,
+      accounts: createClusterAccounts({ ...context, reserved: (signal) => reservedServers({ store, clusters }, signal) }),
+    }),
     partition: membership.partition("reconciler"),
     destination: clusters.destination,
     namespaces: { accounts: ACCOUNTS_NAMESPACE },

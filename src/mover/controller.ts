@@ -10,10 +10,12 @@ import type { Destination, OwnNamespaces } from "../shard/seat.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { EnvironmentRegisters } from "../workspace/environment/port.ts";
 import { createLook } from "./look/controller.ts";
 import { createMoveMeter } from "./meter/controller.ts";
 import { type Budgets, DEFAULT_BUDGETS, mostAtOnce, nextStarts } from "./next-starts.ts";
 import type { nextStep } from "./next-step.ts";
+import { createOutside } from "./outside/controller.ts";
 import type { ManagedCluster, SightSource } from "./port.ts";
 import { createProbe } from "./probe/controller.ts";
 import { fenceTimeMs } from "./proof.ts";
@@ -24,6 +26,7 @@ export interface MoverDeps {
   readonly sights: SightSource;
   readonly managed: ManagedCluster;
   readonly grounds: Grounds;
+  readonly registers: EnvironmentRegisters;
   /** By move. */
   readonly partition: Partition;
   readonly destination: Destination;
@@ -56,9 +59,10 @@ const unitsOf = (moves: readonly Move[]): readonly UnitId[] => moves.map(({ unit
 export function createMover(deps: MoverDeps): Mover {
   const { store, partition, clock, rng, log, budgets = DEFAULT_BUDGETS } = deps;
   const ending = new AbortController();
-  const probe = createProbe({ ...deps, fenceMs: fenceTimeMs(deps.isSingleServer) });
+  const outside = createOutside(deps.registers);
+  const probe = createProbe({ ...deps, outside, fenceMs: fenceTimeMs(deps.isSingleServer) });
   const meter = createMoveMeter(deps);
-  const steps = createSteps({ ...deps, probe, meter, look: createLook(deps) });
+  const steps = createSteps({ ...deps, probe, outside, meter, look: createLook(deps) });
   const ended: (() => void)[] = [];
 
   /** Whoever looks may begin one: several that look at once begin each once, and a few too many at worst. */

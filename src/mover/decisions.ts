@@ -34,6 +34,13 @@ export function givingUp(move: Move, why: Refusal, at: Millis): { readonly messa
   return { message: why.text, decision: abortDecision(move, at, why) };
 }
 
+const LONGEST_REASON = 300;
+
+/** What a move waits for whose write an API server refuses, in that server's words. */
+export function refusalText({ message, cause }: Pick<Error, "message" | "cause">): string {
+  return `for a write that is refused: ${(cause instanceof Error ? cause.message : message).slice(0, LONGEST_REASON)}`;
+}
+
 interface Saying {
   readonly verdict: string;
   readonly rule: string;

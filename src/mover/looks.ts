@@ -26,3 +26,8 @@ export function lookAgainMs(phase: MovePhase, elapsedMs: number): number {
   const quick = phase === "PREPARE" || phase === "CLEANUP" || phase === "ABORT" ? 250 : 100;
   return elapsedMs < 15_000 ? quick : 1_000;
 }
+
+/** How soon API servers are asked again whether an account may write, in ms. Abroad each question takes a connection of its own, and is to be answered for longer. */
+export function askAgainMs(isAbroad: boolean): number {
+  return isAbroad ? 750 : 250;
+}

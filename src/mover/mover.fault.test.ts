@@ -1,15 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RefusedError } from "../domain/errors.ts";
 import type { Instance } from "../domain/instance.ts";
+
+import { ANNOTATION_EPOCH } from "../domain/names.ts";
+import { ROLE_BINDINGS } from "../reconciler/adapters/kubernetes/types.ts";
+import { PROD } from "../reconciler/testing/environments.ts";
+
 import { createFaultPoints, FAULT_MODES } from "../reconciler/testing/faults.ts";
 import { eventually } from "../reconciler/testing/until.ts";
 import { startWorld, type World } from "../reconciler/testing/world.ts";
 import { accountName } from "../shard/names.ts";
-import { type HandOver, startHandOver } from "./testing/hand-over.ts";
+import type { ManagedCluster } from "./port.ts";
+import { type Elsewhere, type HandOver, startHandOver } from "./testing/hand-over.ts";
 
 const CALLS = new Set([
   ...["read", "advance", "commit", "listApplications", "readUnit", "readApplications", "readInstance"],
   ...["list", "create", "patch", "delete", "ask", "raise", "clear"],
 ]);
+
+const CALLS_ABROAD = ["install", "writeRegister", "ask", "removeAccount"];
 
 let world: World;
 let over: HandOver;
@@ -73,6 +82,71 @@ describe("a hand-over", () => {
     expect(broke.size).toBeGreaterThan(CALLS.size / 3);
   });
 
+  it.each(["REVOKE", "GRANT"] as const)(
+    "ends though another register with a forged epoch takes the place of the real one in %s, and tells of it (I4)",
+    async (phase) => {
+      const { id, from, to } = await over.begin();
+      const at = { namespace: "team-a", name: "argosy-deployer" };
+      const forge = async (): Promise<void> => {
+        await world.hands.api.delete(ROLE_BINDINGS, at, {}, world.signal);
+        const metadata = { ...at, annotations: { [ANNOTATION_EPOCH]: "99999999999" } };
+        const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" };
+        const forged = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata, roleRef, subjects: [] };
+        await world.hands.api.create(ROLE_BINDINGS, forged, world.signal);
+      };
+      let forgeries = 0;
+      // The moment the row is in the phase, in the middle of a run.
+      const entering = async (isEntered: Promise<boolean>): Promise<boolean> => {
+        const outcome = await isEntered;
+        const row = await world.rows.memory.moves.read(id, world.signal);
+        if (row?.phase !== phase || forgeries > 0) return outcome;
+        forgeries += 1;
+        await forge();
+        return outcome;
+      };
+      const { moves } = world.rows.memory;
+      const watched: typeof moves = {
+        ...moves,
+        advance: (...call) => entering(moves.advance(...call)),
+        commit: (...call) => entering(moves.commit(...call)),
+      };
+      const worker = over.worker((port) => ((port as unknown) === moves ? (watched as unknown as typeof port) : port));
+      await over.workUntilEnd(id, () => worker);
+      expect(forgeries).toBe(1);
+      expect(await world.rows.memory.moves.read(id, world.signal)).toMatchObject({ phase: "DONE", message: "" });
+      await expectMoved(from, to);
+      await eventually("it is told of", async () => {
+        const told = await world.rows.store.decisions.list({ subject: over.unitId, kind: "register" }, 10, world.signal);
+        return told.length > 0;
+      });
+    },
+  );
+
+  it("says what an API server refuses, and goes on when it does not any more (I4)", async () => {
+    const { id, from, to } = await over.begin();
+    let isQuotaFull = true;
+    const quota = new Error('rolebindings "argosy-deployer" is forbidden: exceeded quota');
+    const refusing = <T extends object>(port: T): T => {
+      if (!("ask" in port) || !("patch" in port)) return port;
+      const real = port as unknown as ManagedCluster;
+      const patch: ManagedCluster["patch"] = async (...call) => {
+        if (isQuotaFull) throw new RefusedError("changing an object", { code: "kube.refused", cause: quota });
+        return real.patch(...call);
+      };
+      return { ...port, patch };
+    };
+    const worker = over.worker(refusing);
+    for (let round = 0; round < 10; round += 1) {
+      await worker.carryOn(id, world.signal).catch(() => undefined);
+      await over.look();
+    }
+    const { message } = (await world.rows.memory.moves.read(id, world.signal)) ?? {};
+    expect(message).toBe('for a write that is refused: rolebindings "argosy-deployer" is forbidden: exceeded quota');
+    isQuotaFull = false;
+    await over.workUntilEnd(id, () => worker);
+    await expectMoved(from, to);
+  });
+
   it("is carried out by two workers at once as by one (I5)", async () => {
     const { id, from, to } = await over.begin();
     const [one, two] = [over.worker(), over.worker()];
@@ -84,5 +158,109 @@ describe("a hand-over", () => {
       },
     }));
     await expectMoved(from, to);
+  });
+});
+
+describe("a hand-over of a unit that deploys to an environment too", () => {
+  let elsewhere: Elsewhere;
+  beforeAll(async () => {
+    await world.close();
+    world = await startWorld();
+    over = await startHandOver(world, { isElsewhere: true });
+    elsewhere = over.elsewhere as Elsewhere;
+  });
+
+  /** The account of the one instance is the only one there, and it alone may write. */
+  async function expectMovedThere(from: Instance, to: Instance): Promise<void> {
+    await expectMoved(from, to);
+    const account = elsewhere.account(to);
+    expect([elsewhere.clusters.accountsAt(PROD), elsewhere.clusters.holdersAt()]).toEqual([[account], [account]]);
+    expect([await elsewhere.tokenOn(to), await elsewhere.tokenOn(from)]).toEqual([`token-of-${account}`, undefined]);
+  }
+
+  it("takes its account along there and back, each instance with one of its own (I4, I8)", async () => {
+    for (let round = 0; round < 2; round += 1) {
+      const { id, from, to } = await over.begin();
+      const worker = over.worker();
+      await over.workUntilEnd(id, () => worker);
+      expect(await world.rows.memory.moves.read(id, world.signal)).toMatchObject({ phase: "DONE", message: "" });
+      await expectMovedThere(from, to);
+    }
+  });
+
+  it("is given up where the old owner may write in the environment by another binding, and names it (I1)", async () => {
+    const { id, from, to } = await over.begin();
+    elsewhere.clusters.bypass(elsewhere.account(from));
+    over.late(61_000);
+    const worker = over.worker();
+    await over.workUntilEnd(id, () => worker);
+    over.late(0);
+    elsewhere.clusters.bypass(undefined);
+    const move = await world.rows.memory.moves.read(id, world.signal);
+    expect(move).toMatchObject({ phase: "ABORTED", message: expect.stringMatching(/RegisterBypassed.*in environment prod/) });
+    await expectMovedThere(to, from);
+  });
+
+  it("is given up before anything changes where the environment's cluster does not answer, and names it", async () => {
+    const { id, from, to } = await over.begin();
+    elsewhere.clusters.serve(PROD, "away");
+    over.late(11_000);
+    const worker = over.worker();
+    await over.workUntilEnd(id, () => worker);
+    over.late(0);
+    const move = await world.rows.memory.moves.read(id, world.signal);
+    expect(move).toMatchObject({ phase: "ABORTED", message: expect.stringContaining("environment prod: no answer from its cluster") });
+    expect(move?.marks.map(({ phase }) => phase)).not.toContain("FENCE");
+    expect((await world.rows.memory.shards.readUnit(over.unitId, world.signal))?.environments[0]?.unreachableSince).toBeDefined();
+    elsewhere.clusters.serve(PROD, "the user's");
+    await expectMoved(to, from);
+    expect(elsewhere.clusters.holdersAt()).toEqual([elsewhere.account(from)]);
+  });
+
+  it("leaves a stopped source although the environment's cluster is away, and what deploys there waits for an account", async () => {
+    const { rows, signal } = world;
+    const { id, from, to } = await over.begin();
+    const { revision, state, reason, attempt } = (await rows.memory.fleet.readInstance(from.id, signal)) as Instance;
+    const change = { id: from.id, revision, state, reason, attempt, decision: undefined };
+    await rows.memory.fleet.changeInstance({ ...change, halt: "seen" }, signal);
+    elsewhere.clusters.serve(PROD, "away");
+    const worker = over.worker();
+    await over.workUntilEnd(id, () => worker);
+    expect(await rows.memory.moves.read(id, signal)).toMatchObject({ phase: "DONE", message: "" });
+    expect(await rows.unit(over.unitId)).toMatchObject({ owner: to.id, phase: "IDLE" });
+    expect(await over.sights(from)).toEqual([]);
+    const [own, abroad] = over.applications;
+    expect((await over.sights(to)).map(({ at }) => at.name)).toEqual([own?.argoName]);
+    expect([await over.holders(), await elsewhere.tokenOn(from), await elsewhere.tokenOn(to)]).toEqual([
+      [accountName(over.unitId, to.id)],
+      undefined,
+      undefined,
+    ]);
+    expect(await rows.memory.environments.listWithoutAccount("api", signal)).toMatchObject([{ id: elsewhere.id }]);
+
+    elsewhere.clusters.serve(PROD, "the user's");
+    await elsewhere.install();
+    await eventually("what deploys there stands", async () => (await over.sights(to)).some(({ at }) => at.name === abroad?.argoName));
+    await expectMovedThere(from, to);
+    const { revision: now } = (await rows.memory.fleet.readInstance(from.id, signal)) as Instance;
+    await rows.memory.fleet.changeInstance({ ...change, revision: now, halt: "none" }, signal);
+  });
+
+  it.each(FAULT_MODES)("is completed by another worker when any call of the first %s, and the worker dies of it (I5)", async (mode) => {
+    const broke = new Set<string>();
+    for (let index = FAULT_MODES.indexOf(mode); ; index += 8) {
+      const points = createFaultPoints(new Set([...CALLS, ...CALLS_ABROAD]));
+      const { id, from, to } = await over.begin();
+      points.arm(index, mode);
+      const [first, second] = [over.worker(points.wrap), over.worker()];
+      await over.workUntilEnd(id, () => (points.broke() === undefined ? first : second));
+      await expectMovedThere(from, to).catch((error: unknown) => {
+        throw new Error(`call ${index}, ${points.broke()}`, { cause: error });
+      });
+      const name = points.broke();
+      if (name === undefined) break;
+      broke.add(name);
+    }
+    expect(CALLS_ABROAD.filter((call) => broke.has(call)).length).toBeGreaterThan(1);
   });
 });

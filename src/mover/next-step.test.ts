@@ -2,11 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { ApplicationId } from "../domain/ids.ts";
-import { MOVE_PHASES, type Move } from "../domain/move.ts";
+import { MOVE_PHASES, type Move, type MovePhase } from "../domain/move.ts";
 import { PHASES } from "../domain/move-phases.ts";
 import { anApplication, deleted } from "../shard/testing/builders.ts";
-import { nextStep, type Step } from "./next-step.ts";
+import { type MoveWorld, nextStep, type Step } from "./next-step.ts";
+import type { Answer } from "./proof.ts";
 import { aMove, createModel, EPOCH, holderOf, inPhase, MOVE_EPOCH, type Model, sightOf } from "./testing/model.ts";
+import type { Visited } from "./visits.ts";
 
 const named = (name: string) => anApplication({ id: `id-${name}` as ApplicationId, argoName: name, name });
 const WEB = named("web");
@@ -63,6 +65,7 @@ function carryOut(model: Model, move: Move, step: Step, isDeletable = true): Mov
     case "clear":
       return inPhase(move, step.side === "source" ? "DONE" : "ABORTED", model.now);
     case "raise":
+    case "visit":
     case "probe":
     case "wait":
     case "late":
@@ -224,6 +227,19 @@ describe("quieting the source", () => {
   });
 });
 
+it("pauses what stands on a source that was stopped without waiting for it to look, and lets nothing of it loose", () => {
+  const model = createModel([WEB]);
+  const fencing = aMove({ phase: "FENCE" });
+  for (const write of stepWrites(nextStep(fencing, model.look(fencing)))) model.carry(write);
+  const move = inPhase(fencing, "QUIESCE", model.now);
+  const stopped = () => model.look(move, { isSourceStopped: true });
+  for (const write of stepWrites(nextStep(move, stopped()))) model.carry(write);
+  const web = model.objects.source.get("web") as never as Record<string, unknown>;
+  expect(sightOf(web as never)).toMatchObject({ isPaused: true, isAutomated: false, epoch: MOVE_EPOCH });
+  web["operation"] = { sync: {} };
+  expect(stepWrites(nextStep(move, stopped())).filter(({ side }) => side === "source")).toEqual([]);
+});
+
 describe("revoking and granting", () => {
   it("takes the right before it commits and gives it after, and asks until the refusal is proven", () => {
     const model = createModel([WEB]);
@@ -245,6 +261,36 @@ describe("revoking and granting", () => {
     expect([holderOf(model), sightOf(model.register as never).epoch]).toEqual(["nobody", MOVE_EPOCH]);
   });
 
+  it.each(["REVOKE", "GRANT"] as const)(
+    "does not wait in %s for a register that somebody deletes and holds with a finalizer (I4)",
+    (phase) => {
+      const model = createModel([WEB]);
+      const register = model.register as { metadata: Record<string, unknown> };
+      register.metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+      register.metadata["finalizers"] = ["example.com/held"];
+      const move = aMove({ phase });
+      for (let round = 0; round < 2; round += 1) for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+      expect(holderOf(model)).toBe(phase === "GRANT" ? "target" : "nobody");
+    },
+  );
+
+  it("takes a register of another role away instead of changing it, which nobody may who has not its rights", () => {
+    const model = createModel([WEB]);
+    (model.register as unknown as { roleRef: object }).roleRef = { kind: "ClusterRole", name: "view" };
+    const move = aMove({ phase: "REVOKE" });
+    expect(stepWrites(nextStep(move, model.look(move)))).toMatchObject([{ side: "register", write: { kind: "delete" } }]);
+    for (let round = 0; round < 2; round += 1) for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+    expect([holderOf(model), sightOf(model.register as never).epoch]).toEqual(["nobody", MOVE_EPOCH]);
+  });
+
+  it("gives up where the register cannot be emptied for five minutes (I4)", () => {
+    const model = createModel([WEB]);
+    const move = aMove({ phase: "REVOKE" });
+    const stepAt = (ms: number) => nextStep(move, model.look(move, { now: millis(move.phaseSince + ms) }));
+    expect(stepAt(299_000)).toMatchObject({ kind: "write" });
+    expect(stepAt(301_000)).toMatchObject({ kind: "abort", why: { code: "NO_REFUSAL" } });
+  });
+
   it("never takes time for a refusal: it gives up where another binding lets the old owner write, or nobody answers", () => {
     const model = createModel([WEB]);
     const move = aMove({ phase: "REVOKE" });
@@ -254,6 +300,81 @@ describe("revoking and granting", () => {
     expect(nextStep(move, model.look(move, { answer: "allowed", ...late(61_000) }))).toMatchObject({ why: { code: "REGISTER_BYPASSED" } });
     expect(nextStep(move, model.look(move, { answer: "silent", ...late(301_000) }))).toMatchObject({ why: { code: "NO_REFUSAL" } });
     expect(nextStep(move, model.look(move, { answer: "refused", ...late(3_600_000) }))).toMatchObject({ kind: "probe" });
+  });
+});
+
+describe("environments with registers of the unit's", () => {
+  const DONE: Visited = { environment: "prod", outcome: { kind: "done" } };
+  const AWAY: Visited = { environment: "stage", outcome: { kind: "away", why: "no answer" } };
+  const FENCED: Visited = { environment: "prod", outcome: { kind: "fenced" } };
+  const WAITING: Visited = { environment: "prod", outcome: { kind: "waiting" } };
+  const decided = (phase: MovePhase, visits: readonly Visited[] | undefined, ms = 0, over: Partial<MoveWorld> = {}) => {
+    const model = createModel([WEB]);
+    const move = aMove({ phase });
+    if (phase === "REVOKE" || phase === "GRANT") for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+    const world = model.look(move, { visits, now: millis(move.phaseSince + ms), ...over });
+    return nextStep(move, { ...world, onSource: phase === "CLEANUP" ? [] : world.onSource });
+  };
+
+  it.each(["PREPARE", "REVOKE", "GRANT", "CLEANUP", "ABORT"] as const)("are gone to in %s before anything follows from it", (phase) => {
+    expect(decided(phase, undefined, 0, { isRefusalProven: true })).toEqual({ kind: "visit" });
+    expect(decided(phase, [FENCED])).toEqual({ kind: "late" });
+    expect(decided(phase, [WAITING])).toMatchObject({ kind: "wait", why: expect.stringContaining("environment prod") });
+    expect(decided(phase, [DONE, AWAY], 5_000)).toEqual({ kind: "wait", why: "for environment stage: no answer" });
+  });
+
+  it("commits nothing while one of them is not revoked, however well the refusal is proven elsewhere (I1)", () => {
+    expect(decided("REVOKE", [DONE, AWAY], 5_000, { isRefusalProven: true })).toMatchObject({ kind: "wait" });
+    expect(decided("REVOKE", [DONE, DONE], 5_000, { isRefusalProven: true })).toMatchObject({ kind: "advance", to: "COMMIT" });
+  });
+
+  it("gives a move up before COMMIT where one cannot be reached, and names it", () => {
+    for (const [phase, ms] of [
+      ["PREPARE", 11_000],
+      ["REVOKE", 61_000],
+    ] as const) {
+      const step = decided(phase, [DONE, AWAY], ms, { isRefusalProven: true });
+      const text = expect.stringContaining("environment stage");
+      expect(step).toMatchObject({ kind: "abort", why: { code: "ENVIRONMENT_UNREACHABLE", text } });
+    }
+  });
+
+  it("goes forward after COMMIT without one that stays away", () => {
+    expect(decided("GRANT", [DONE, AWAY], 61_000)).toMatchObject({ kind: "advance", to: "ACTIVATE" });
+    expect(decided("CLEANUP", [DONE, AWAY], 11_000)).toMatchObject({ kind: "clear", side: "source" });
+    expect(decided("ABORT", [DONE, AWAY], 11_000)).toMatchObject({ kind: "clear", side: "target" });
+  });
+
+  it("needs no refusal where nobody gets to of a source that was stopped, and all the others as ever", () => {
+    const stopped = { isSourceStopped: true };
+    expect(decided("PREPARE", [DONE, AWAY], 11_000, stopped)).toMatchObject({ kind: "write" });
+    expect(decided("REVOKE", [DONE, AWAY], 61_000, stopped)).toMatchObject({ kind: "probe", whom: "source" });
+    expect(decided("REVOKE", [DONE, AWAY], 0, { ...stopped, isRefusalProven: true })).toMatchObject({ kind: "advance", to: "COMMIT" });
+    expect(decided("REVOKE", [FENCED], 0, { ...stopped, isRefusalProven: true })).toEqual({ kind: "late" });
+    expect(decided("GRANT", [AWAY], 0, stopped)).toMatchObject({ kind: "advance", to: "ACTIVATE" });
+    expect(decided("CLEANUP", [AWAY], 0, stopped)).toMatchObject({ kind: "clear" });
+  });
+
+  it("names the one where the old owner may still write, or where nobody says that it may not", () => {
+    const at = (answer: Answer, ms: number) => decided("REVOKE", [DONE], ms, { answer, askedAt: "prod" });
+    const text = expect.stringContaining("in environment prod");
+    expect(at("allowed", 61_000)).toMatchObject({ why: { code: "REGISTER_BYPASSED", text } });
+    expect(at("silent", 301_000)).toMatchObject({ why: { code: "NO_REFUSAL", text } });
+    expect(at("silent", 1_000)).toMatchObject({ kind: "probe", why: "for the old owner to be refused in environment prod" });
+  });
+
+  it("does not wait for ever for the new owner to look at what it deploys to a cluster that went", () => {
+    const elsewhere = anApplication({ argoName: "web", spec: { ...WEB.spec, destination: { environment: "prod", namespace: "web" } } });
+    for (const [application, kind] of [
+      [WEB, "wait"],
+      [elsewhere, "advance"],
+    ] as const) {
+      const model = createModel([application]);
+      for (const write of stepWrites(nextStep(aMove(), model.look(aMove())))) model.carry(write);
+      const move = aMove({ phase: "ACTIVATE" });
+      for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+      expect(nextStep(move, model.look(move, { now: millis(move.phaseSince + 181_000) }))).toMatchObject({ kind });
+    }
   });
 });
 

@@ -8,7 +8,8 @@ import { arrive, baselineOf } from "./prepare.ts";
 import type { Answer } from "./proof.ts";
 import { fence, hand, quiet } from "./quiesce.ts";
 import { grant, revoke } from "./register.ts";
-import { type Refusal, remove, type SidedWrite, together } from "./verdict.ts";
+import { DONE, type Refusal, remove, type SidedWrite, together } from "./verdict.ts";
+import { awayOf, judgeVisits, type Visited } from "./visits.ts";
 
 /** What a step is decided from, read a moment ago. */
 export interface MoveWorld {
@@ -26,6 +27,12 @@ export interface MoveWorld {
   readonly isRefusalProven: boolean;
   /** What the account that is asked in this phase was answered last; absent: it was not asked yet. */
   readonly answer: Answer | undefined;
+  /** The environment that answer is of, where others say what is hoped for; absent: it is of the own namespace, or of all. */
+  readonly askedAt: string | undefined;
+  /** The source's controller was seen to be gone for good: nothing it could do has to be waited for, or forbidden where nobody can. */
+  readonly isSourceStopped: boolean;
+  /** What came of going to environments with registers of the unit's in this phase; absent: nobody went. */
+  readonly visits: readonly Visited[] | undefined;
 }
 
 /** What to do next. */
@@ -33,6 +40,8 @@ export type Step =
   | { readonly kind: "write"; readonly writes: readonly SidedWrite[] }
   /** Make what Applications need on the target. */
   | { readonly kind: "raise" }
+  /** Do in each environment what the phase asks: make the target's account, write the register, or remove an account. */
+  | { readonly kind: "visit" }
   /** Ask the API servers whether an account may write: the source's, that it may not, or the target's, that it may. */
   | { readonly kind: "probe"; readonly whom: "source" | "target"; readonly why: string }
   | { readonly kind: "advance"; readonly to: MovePhase; readonly baseline?: readonly MoveBaseline[]; readonly message: string }
@@ -50,6 +59,11 @@ const PREPARE_CAP_MS = 5 * 60_000;
 const REVOKE_CAP_MS = 60_000;
 /** A silent API server is no refusal, and a move is no reason to leave users without an owner for longer. In ms. */
 const SILENCE_CAP_MS = 5 * 60_000;
+/** Environments that cannot be reached for this long hold up nothing that can be given up, nor what can be done without them. In ms. */
+const AWAY_CAP_MS = 10_000;
+const GRANT_AWAY_CAP_MS = 60_000;
+/** After this long the new owner need not have looked at what it deploys to a cluster that does not answer. In ms. */
+const ACTIVATE_ABROAD_CAP_MS = 3 * 60_000;
 /** What is worse for this long after a move is worse because of it. In ms. */
 const VERIFY_CAP_MS = 3 * 60_000;
 
@@ -64,7 +78,9 @@ export function nextStep(move: Move, world: MoveWorld): Step {
     case "FENCE":
       return after(together(world.onSource.map((sight) => fence(sight, epoch))), { kind: "advance", to: "QUIESCE", message: "" });
     case "QUIESCE": {
-      const calm = together(world.onSource.map((sight) => quiet(sight, epoch, { now, since: move.phaseSince })));
+      const calm = together(
+        world.onSource.map((sight) => quiet(sight, epoch, { now, since: move.phaseSince, isStopped: world.isSourceStopped })),
+      );
       if (calm.kind !== "done") return after(calm, DEAD_END);
       return after(together(pairs.map((pair) => hand(pair, epoch))), { kind: "advance", to: "REVOKE", message: "" });
     }
@@ -72,24 +88,26 @@ export function nextStep(move: Move, world: MoveWorld): Step {
       return revocation(world, epoch, elapsedMs);
     case "COMMIT":
       return { kind: "commit" };
-    case "GRANT": {
-      const granted = grant(world.register, world.granted);
-      if (granted.kind !== "done") return after(together([granted]), DEAD_END);
-      if (world.answer === "allowed") return { kind: "advance", to: "ACTIVATE", message: "" };
-      return { kind: "probe", whom: "target", why: "for the new owner to be allowed to write" };
+    case "GRANT":
+      return granting(world, elapsedMs);
+    case "ACTIVATE": {
+      const awaited = elapsedMs > ACTIVATE_ABROAD_CAP_MS ? pairs.filter(({ isAbroad }) => !isAbroad) : pairs;
+      const verdict = together(pairs.map((pair) => activate(pair, epoch, move.phaseSince)));
+      const isDone = verdict.kind === "wait" && together(awaited.map((pair) => activate(pair, epoch, move.phaseSince))).kind === "done";
+      return after(isDone ? DONE : verdict, { kind: "advance", to: "VERIFY", message: "" });
     }
-    case "ACTIVATE":
-      return after(together(pairs.map((pair) => activate(pair, epoch, move.phaseSince))), { kind: "advance", to: "VERIFY", message: "" });
     case "VERIFY": {
       const verdict = together(pairs.map((pair) => verify(pair, move.baseline)));
       const isTooLate = verdict.kind === "wait" && elapsedMs > VERIFY_CAP_MS;
       const message = verdict.kind === "wait" ? `${WORSE}${verdict.why}` : "";
       return isTooLate ? { kind: "advance", to: "CLEANUP", message } : after(verdict, { kind: "advance", to: "CLEANUP", message: "" });
     }
-    case "CLEANUP":
-      return empty(world.onSource, "source", epoch);
+    case "CLEANUP": {
+      const emptied = empty(world.onSource, "source", epoch);
+      return emptied.kind === "clear" ? outside(world, elapsedMs > AWAY_CAP_MS, emptied) : emptied;
+    }
     case "ABORT":
-      return empty(world.onTarget, "target", epoch);
+      return outside(world, elapsedMs > AWAY_CAP_MS, empty(world.onTarget, "target", epoch));
     case "WAITING":
     case "DONE":
     case "ABORTED":
@@ -99,10 +117,16 @@ export function nextStep(move: Move, world: MoveWorld): Step {
 
 /** Begins the message of a move that ended with something worse than before, and that is to be taken back. */
 const WORSE = "VERIFY failed, waiting ";
+/** Its API server refuses to change the register, or somebody puts it back each time. */
+const NOT_TAKEN = "the right to write could not be taken from the old owner in five minutes";
 const DEAD_END: Step = { kind: "wait", why: "" };
 
-function prepare({ pairs, groundWaits }: MoveWorld, epoch: number, elapsedMs: number): Step {
-  if (groundWaits === undefined) return { kind: "raise" };
+function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
+  const { pairs, groundWaits, visits } = world;
+  const away = awayOf(visits ?? []);
+  if (away !== undefined && elapsedMs > AWAY_CAP_MS && !world.isSourceStopped) return unreachable(away);
+  const prepared = outside(world, false, { kind: "raise" });
+  if (groundWaits === undefined || prepared.kind !== "raise") return prepared;
   const [waits] = groundWaits;
   const verdict = waits === undefined ? together(pairs.map((pair) => arrive(pair, epoch))) : ({ kind: "wait", why: waits } as const);
   if (verdict.kind === "wait" && elapsedMs > PREPARE_CAP_MS) {
@@ -114,18 +138,48 @@ function prepare({ pairs, groundWaits }: MoveWorld, epoch: number, elapsedMs: nu
   return after(verdict, { kind: "advance", to: "FENCE", baseline: baselineOf(pairs), message: "" });
 }
 
-function revocation({ register, granted, answer, isRefusalProven }: MoveWorld, epoch: number, elapsedMs: number): Step {
+/** Goes to the environments of the unit first, where it has any. A source that was stopped needs no refusal where nobody gets to. */
+function outside({ visits, isSourceStopped }: MoveWorld, mayBeAway: boolean, then: Step): Step {
+  return visits === undefined ? { kind: "visit" } : after(judgeVisits(visits, mayBeAway || isSourceStopped), then);
+}
+
+function unreachable(away: string): Step {
+  const text = `${away}, so that nobody can take the right to write there from the old owner`;
+  return { kind: "abort", why: { code: "ENVIRONMENT_UNREACHABLE", text } };
+}
+
+function revocation(world: MoveWorld, epoch: number, elapsedMs: number): Step {
+  const { register, granted, answer, isRefusalProven, visits } = world;
   const revoked = revoke(register, granted, epoch);
+  const isStuck = elapsedMs > SILENCE_CAP_MS && (revoked.kind === "write" || revoked.kind === "wait");
+  if (isStuck) return { kind: "abort", why: { code: "NO_REFUSAL", text: NOT_TAKEN } };
   if (revoked.kind !== "done") return after(together([revoked]), DEAD_END);
+  const away = awayOf(visits ?? []);
+  if (away !== undefined && elapsedMs > REVOKE_CAP_MS && !world.isSourceStopped) return unreachable(away);
+  const probe = { kind: "probe", whom: "source", why: "for the old owner to be refused" } as const;
+  const revokedOutside = outside(world, false, probe);
+  if (revokedOutside.kind !== "probe") return revokedOutside;
   if (isRefusalProven) return { kind: "advance", to: "COMMIT", message: "" };
+  const where = world.askedAt === undefined ? "" : ` in environment ${world.askedAt}`;
   if (answer === "allowed" && elapsedMs > REVOKE_CAP_MS) {
-    const text = "RegisterBypassed: the old owner may still write, by another binding than the register";
+    const text = `RegisterBypassed: the old owner may still write${where}, by another binding than the register`;
     return { kind: "abort", why: { code: "REGISTER_BYPASSED", text } };
   }
   if (answer !== "refused" && elapsedMs > SILENCE_CAP_MS) {
-    return { kind: "abort", why: { code: "NO_REFUSAL", text: "no API server said for five minutes that the old owner may not write" } };
+    const text = `no API server said for five minutes that the old owner may not write${where}`;
+    return { kind: "abort", why: { code: "NO_REFUSAL", text } };
   }
-  return { kind: "probe", whom: "source", why: "for the old owner to be refused" };
+  return { ...probe, why: `${probe.why}${where}` };
+}
+
+/** After the point of no return an environment that cannot be reached is left to whoever looks after environments. */
+function granting(world: MoveWorld, elapsedMs: number): Step {
+  const granted = grant(world.register, world.granted);
+  if (granted.kind !== "done") return after(together([granted]), DEAD_END);
+  const probe = { kind: "probe", whom: "target", why: "for the new owner to be allowed to write" } as const;
+  const grantedOutside = outside(world, elapsedMs > GRANT_AWAY_CAP_MS, probe);
+  if (grantedOutside.kind !== "probe") return grantedOutside;
+  return world.answer === "allowed" ? { kind: "advance", to: "ACTIVATE", message: "" } : probe;
 }
 
 /** Applications that newer rows wrote are not ours to take. */

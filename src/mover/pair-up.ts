@@ -1,4 +1,5 @@
 import type { Environment } from "../domain/environment.ts";
+import type { EnvironmentId } from "../domain/ids.ts";
 import type { Application } from "../domain/workspace.ts";
 import type { Sight } from "../shard/parse-sight.ts";
 import { renderApplication, targetOf } from "../shard/render-application.ts";
@@ -14,18 +15,22 @@ interface Sides {
   readonly rows: readonly Row[];
   readonly onSource: readonly Sight[];
   readonly onTarget: readonly Sight[];
+  /** Environments that the target does without: what deploys there stands nowhere for now. */
+  readonly unknown: readonly EnvironmentId[];
   readonly own: Destination;
 }
 
 /** Each application of the unit with what stands of it on either side, in the order of the rows. */
-export function pairUp(seat: Seat, { rows, onSource, onTarget, own }: Sides): readonly Pair[] {
+export function pairUp(seat: Seat, { rows, onSource, onTarget, unknown, own }: Sides): readonly Pair[] {
   const named = (sights: readonly Sight[]) => new Map(sights.map((sight) => [sight.at.name, sight]));
   const [source, target] = [named(onSource), named(onTarget)];
   return rows.map(({ application, environment }) => {
-    const to = targetOf(seat, application, { own, environment });
+    const isUnknown = environment !== undefined && unknown.includes(environment.id);
+    const to = isUnknown ? undefined : targetOf(seat, application, { own, environment });
     return {
       name: application.argoName,
       desired: to === undefined ? undefined : renderApplication(seat, application, to),
+      isAbroad: environment !== undefined,
       isLeaving: application.deletedAt !== undefined,
       source: source.get(application.argoName),
       target: target.get(application.argoName),

@@ -6,6 +6,8 @@ export interface Pair {
   readonly name: string;
   /** What it is to be on the target under the move's epoch, as its row says now; absent where it cannot be deployed to anywhere. */
   readonly desired: DesiredObject | undefined;
+  /** It deploys to an environment, whose cluster may be away. */
+  readonly isAbroad: boolean;
   /** Its user deletes it: that waits for the end of the move. */
   readonly isLeaving: boolean;
   readonly source: Sight | undefined;

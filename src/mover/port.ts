@@ -1,3 +1,4 @@
+import type { AccessAnswer } from "../domain/access.ts";
 import type { InstanceId, MoveId, PlanId, UnitId } from "../domain/ids.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { MoveKind } from "../domain/move.ts";
@@ -10,22 +11,14 @@ import type { RegisterSight, Sight } from "../shard/parse-sight.ts";
 interface Writes {
   create(manifest: Manifest, signal: AbortSignal): Promise<void>;
   patch(at: ObjectAt, patch: readonly PatchOperation[], signal: AbortSignal): Promise<void>;
+  /** Resolves also when it is not there. */
+  delete(at: ObjectAt, preconditions: Preconditions, signal: AbortSignal): Promise<void>;
 }
 
 /** Applications on one engine cluster, as the cluster has them now. */
 export interface Sights extends Writes {
   /** Every one that says that it was made for the unit. Sorted by name. */
   list(where: { readonly namespace: string; readonly unitId: UnitId }, signal: AbortSignal): Promise<readonly Sight[]>;
-  /** Resolves also when it is not there. */
-  delete(at: ObjectAt, preconditions: Preconditions, signal: AbortSignal): Promise<void>;
-}
-
-/** What one API server said when it was asked whether an account may write in a namespace, and of a write that was only tried. */
-export interface AccessAnswer {
-  readonly endpoint: string;
-  /** Absent: no answer. */
-  readonly isAllowed: boolean | undefined;
-  readonly trial: { readonly status: number | undefined; readonly message: string };
 }
 
 /** The cluster that units deploy to, with their registers. */
@@ -61,4 +54,6 @@ export interface LiveMoves {
     wish: PlannedLiveMove,
     signal: AbortSignal,
   ): Promise<{ readonly kind: "asked"; readonly id: MoveId } | { readonly kind: "refused"; readonly why: string }>;
+  /** Whether all that speaks against moving it there is that the right to write cannot be taken from the instance it is on. */
+  isHeldBySource(unitId: UnitId, to: InstanceId, signal: AbortSignal): Promise<boolean>;
 }

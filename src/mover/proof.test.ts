@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
-import { type Answer, isProven, judgeAnswer, NO_PROOF, nextProof, type TrialAnswer } from "./proof.ts";
+import { type Answer, isProven, judgeAnswer, NO_PROOF, nextProof, summary, type TrialAnswer } from "./proof.ts";
 
 const FENCE_MS = 2_000;
+const BOTH = [
+  { endpoint: "a", fenceMs: FENCE_MS },
+  { endpoint: "b", fenceMs: FENCE_MS },
+];
 type Round = readonly [ms: number, a: Answer, b: Answer];
 /** Answers of the endpoints `a` and `b` at moments. */
 const after = (...rounds: readonly Round[]) =>
@@ -17,7 +21,7 @@ const after = (...rounds: readonly Round[]) =>
       ),
     NO_PROOF,
   );
-const proven = (...rounds: readonly Round[]) => isProven(after(...rounds), ["a", "b"], FENCE_MS);
+const proven = (...rounds: readonly Round[]) => isProven(after(...rounds), BOTH);
 
 it("takes three refusals of every endpoint over the fence time for proof, and no fewer", () => {
   expect(proven([0, "refused", "refused"], [1000, "refused", "refused"], [2000, "refused", "refused"])).toBe(true);
@@ -30,7 +34,7 @@ it("does not take silence for a refusal, and counts an endpoint anew after it an
   expect(proven([0, "refused", "refused"], [1000, "refused", "silent"], [2000, "refused", "refused"], [3000, "refused", "refused"])).toBe(
     false,
   );
-  expect(isProven(NO_PROOF, [], FENCE_MS)).toBe(false);
+  expect(isProven(NO_PROOF, [])).toBe(false);
 });
 
 it("forgets all refusals of an endpoint that allows once", () => {
@@ -58,4 +62,31 @@ it.each<[string, boolean | undefined, TrialAnswer, Answer]>([
   ["no answer to the trial", false, { status: undefined, message: "" }, "silent"],
 ])("reads %s", (_what, isAllowed, trial, answer) => {
   expect(judgeAnswer(isAllowed, trial, USER)).toBe(answer);
+});
+
+it("watches each endpoint for its own fence time", () => {
+  const rounds = [0, 1000, 2000].map((ms): Round => [ms, "refused", "refused"]);
+  const longer = [
+    { endpoint: "a", fenceMs: FENCE_MS },
+    { endpoint: "b", fenceMs: 15_000 },
+  ];
+  expect(isProven(after(...rounds), longer)).toBe(false);
+  expect(isProven(after(...rounds, [15_000, "refused", "refused"]), longer)).toBe(true);
+});
+
+const at = (environment: string | undefined, ...answers: readonly Answer[]) =>
+  answers.map((answer, index) => ({ endpoint: `${environment} ${index}`, answer, environment, fenceMs: FENCE_MS }));
+
+it.each([
+  ["source", [at(undefined, "refused"), at("prod", "refused", "refused")], "refused", undefined],
+  ["source", [at(undefined, "refused"), at("prod", "refused"), at("stage", "allowed")], "allowed", "stage"],
+  ["source", [at("prod", "silent"), at("stage", "allowed")], "allowed", "stage"],
+  ["source", [at(undefined, "refused"), at("prod", "silent")], "silent", "prod"],
+  ["source", [at("prod", "refused", "allowed")], "silent", "prod"],
+  ["target", [at(undefined, "allowed"), at("prod", "allowed")], "allowed", undefined],
+  ["target", [at(undefined, "allowed"), at("prod", "refused")], "refused", "prod"],
+  ["target", [at(undefined, "allowed"), at("prod", "silent")], "silent", "prod"],
+  ["source", [], "silent", undefined],
+] as const)("says of the %s what stands in its way, and where: %j", (whom, answers, answer, askedAt) => {
+  expect(summary(whom, answers.flat())).toEqual({ answer, askedAt });
 });

@@ -11,6 +11,13 @@ export interface EndpointAnswer {
   readonly answer: Answer;
 }
 
+/** The same with where it is, and how long its refusals are watched. */
+export interface PlacedAnswer extends EndpointAnswer {
+  /** The environment it belongs to; absent: the cluster of the own namespace. */
+  readonly environment: string | undefined;
+  readonly fenceMs: number;
+}
+
 /** A row of refusals of one endpoint without anything else between them, on a clock that only grows, in ms. */
 export interface Streak {
   readonly firstMs: number;
@@ -37,21 +44,33 @@ export function nextProof(proof: Proof, answers: readonly EndpointAnswer[], nowM
 }
 
 /** Whether each endpoint has refused often enough, over the fence time: a request admitted before has ended by then. */
-export function isProven(proof: Proof, endpoints: readonly string[], fenceMs: number): boolean {
+export function isProven(proof: Proof, endpoints: readonly Pick<PlacedAnswer, "endpoint" | "fenceMs">[]): boolean {
   return (
     endpoints.length > 0 &&
-    endpoints.every((endpoint) => {
+    endpoints.every(({ endpoint, fenceMs }) => {
       const streak = proof.get(endpoint);
       return streak !== undefined && streak.count >= REFUSALS && streak.lastMs - streak.firstMs >= fenceMs;
     })
   );
 }
 
-/** What all endpoints say; where they differ, or none is known, nothing. */
-export function summary(answers: readonly EndpointAnswer[]): Answer {
-  const said = new Set(answers.map(({ answer }) => answer));
-  const [only] = said;
-  return said.size === 1 && only !== undefined ? only : "silent";
+/**
+ * What all endpoints say, and where the one is that says something else than is hoped for: of the old owner that it is refused, of the new
+ * one that it is allowed. One cluster's endpoints that differ say nothing.
+ */
+export function summary(
+  whom: "source" | "target",
+  answers: readonly PlacedAnswer[],
+): { readonly answer: Answer; readonly askedAt: string | undefined } {
+  const hoped = whom === "source" ? "refused" : "allowed";
+  const places = [...new Set(answers.map(({ environment }) => environment))].map((environment) => {
+    const said = new Set(answers.filter((each) => each.environment === environment).map(({ answer }) => answer));
+    const [only] = said;
+    return { environment, answer: said.size === 1 && only !== undefined ? only : ("silent" as const) };
+  });
+  const worst = places.find(({ answer }) => answer !== hoped && answer !== "silent") ?? places.find(({ answer }) => answer !== hoped);
+  if (worst !== undefined) return { answer: worst.answer, askedAt: worst.environment };
+  return { answer: places.length === 0 ? "silent" : hoped, askedAt: undefined };
 }
 
 /** What a trial write was answered with. */
@@ -80,3 +99,6 @@ export function judgeAnswer(isAllowed: boolean | undefined, trial: TrialAnswer, 
 export function fenceTimeMs(isSingleServer: boolean): number {
   return isSingleServer ? 2_000 : 15_000;
 }
+
+/** The same in environments: what answers at the address of a user's cluster nobody tells, and each answer is asked over a connection of its own. */
+export const ENVIRONMENT_FENCE_MS = 15_000;

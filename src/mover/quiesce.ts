@@ -37,17 +37,19 @@ export interface QuietTimes {
   readonly now: Millis;
   /** When the phase began. */
   readonly since: Millis;
+  /** Its controller is gone for good: it looks at nothing any more, and nothing is under way. */
+  readonly isStopped: boolean;
 }
 
 /**
  * The next step that brings an application on the source to rest: Argo CD has looked, no sync is asked for or under way, and then it is
  * paused. What was paused while something began is let loose again, for a paused sync never ends.
  */
-export function quiet(source: Sight | undefined, epoch: number, { now, since }: QuietTimes): Verdict {
+export function quiet(source: Sight | undefined, epoch: number, { now, since, isStopped }: QuietTimes): Verdict {
   const fenced = fence(source, epoch);
   if (source === undefined || fenced.kind !== "done") return fenced;
   const elapsedMs = now - since;
-  const isCapped = elapsedMs > QUIET_CAP_MS;
+  const isCapped = isStopped || elapsedMs > QUIET_CAP_MS;
   if (source.isPaused && isUnderWay(source) && !isCapped)
     return change("source", source, [{ op: "remove", path: annotation(ANNOTATION_PAUSE) }]);
   if (source.isPaused) return source.finalizers.length > 0 ? change("source", source, strip(source)) : DONE;

@@ -1,5 +1,5 @@
 import { ANNOTATION_EPOCH } from "../domain/names.ts";
-import { diffObject, escapePointer } from "../shard/diff-object.ts";
+import { diffObject, escapePointer, type Preconditions } from "../shard/diff-object.ts";
 import { type DesiredObject, desire, manifestOf } from "../shard/managed-object.ts";
 import type { RegisterSight } from "../shard/parse-sight.ts";
 import { carry, change, DONE, FENCED, type Verdict, wait, write } from "./verdict.ts";
@@ -11,7 +11,10 @@ import { carry, change, DONE, FENCED, type Verdict, wait, write } from "./verdic
 export function revoke(register: RegisterSight | undefined, granted: DesiredObject, epoch: number): Verdict {
   if (register === undefined) return write("register", { kind: "create", manifest: manifestOf(withoutSubjects(granted)) });
   if ((register.epoch ?? 0) > epoch) return FENCED;
-  if (register.isDeleting) return wait("for the former register to end");
+  if (register.isDeleting) return letGo(register);
+  // Of another role it is none of ours, and API servers let nobody change a binding of rights he has not himself.
+  if (register.fixedHash !== granted.fixedHash)
+    return write("register", { kind: "delete", at: register.at, preconditions: versionOf(register) });
   if (register.epoch === epoch && register.subjects.length === 0) return DONE;
   return change("register", register, [
     { op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_EPOCH)}`, value: String(epoch) },
@@ -21,7 +24,21 @@ export function revoke(register: RegisterSight | undefined, granted: DesiredObje
 
 /** The next step that gives the right to write to the target's account. */
 export function grant(register: RegisterSight | undefined, granted: DesiredObject): Verdict {
-  return carry("register", diffObject(granted, register), "register");
+  const action = diffObject(granted, register);
+  return action.kind === "await-end" ? letGo(action.observed) : carry("register", action, "register");
+}
+
+/**
+ * A register that is being deleted gives its right for as long as somebody's finalizer holds it, and whoever may delete it may set one:
+ * a move would neither end nor say whose it is to be.
+ */
+function letGo(register: RegisterSight): Verdict {
+  if (register.finalizers.length === 0) return wait("for the former register to end");
+  return change("register", register, [{ op: "add", path: "/metadata/finalizers", value: [] }]);
+}
+
+function versionOf({ uid, resourceVersion }: RegisterSight): Preconditions {
+  return { uid, resourceVersion };
 }
 
 function withoutSubjects(granted: DesiredObject): DesiredObject {

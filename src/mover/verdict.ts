@@ -31,7 +31,7 @@ export type Verdict =
 
 /** Why a move is given up, in a word and for people. */
 export interface Refusal {
-  readonly code: "FOREIGN_FINALIZER" | "REGISTER_BYPASSED" | "TARGET_CANNOT_COMPARE" | "NO_REFUSAL";
+  readonly code: "FOREIGN_FINALIZER" | "REGISTER_BYPASSED" | "TARGET_CANNOT_COMPARE" | "NO_REFUSAL" | "ENVIRONMENT_UNREACHABLE";
   readonly text: string;
 }
 

@@ -1,3 +1,4 @@
+import { rfc3339 } from "../domain/clock.ts";
 import type { Environment } from "../domain/environment.ts";
 import type { Instance } from "../domain/instance.ts";
 import { type LoadVector, loadVector } from "../domain/load.ts";
@@ -6,7 +7,7 @@ import type { PlacementUnit } from "../domain/workspace.ts";
 export interface MoveWish {
   readonly unit: PlacementUnit;
   /** Where its applications deploy beside the own namespace. */
-  readonly environments: readonly Pick<Environment, "name">[];
+  readonly environments: readonly Pick<Environment, "name" | "createsAccount" | "unreachableSince">[];
   /** Absent: the row of its instance is not there. */
   readonly source: Instance | undefined;
   readonly target: Instance;
@@ -14,7 +15,14 @@ export interface MoveWish {
 
 /** Why a unit cannot be handed over now, in a word and for people. */
 export interface MoveRefusal {
-  readonly code: "UNPLACED" | "THERE_ALREADY" | "TARGET_TAKES_NOTHING" | "OTHER_CLASS" | "OLDER_VERSION" | "SOFT_PROFILE";
+  readonly code:
+    | "UNPLACED"
+    | "THERE_ALREADY"
+    | "TARGET_TAKES_NOTHING"
+    | "OTHER_CLASS"
+    | "OLDER_VERSION"
+    | "SOFT_PROFILE"
+    | "ENVIRONMENT_UNREACHABLE";
   readonly text: string;
 }
 
@@ -30,10 +38,29 @@ export function whyNotMove({ unit, environments, source, target }: MoveWish): Mo
     const text = `${name} runs Argo CD ${target.version}, older than ${source.version} on ${source.name}: it would drop what it does not know`;
     return { code: "OLDER_VERSION", text };
   }
-  const [environment] = environments;
-  if (environment === undefined) return undefined;
-  const text = `applications deploy to environment ${environment.name}: its credential is the user's own and cannot be taken from ${source.name}`;
-  return { code: "SOFT_PROFILE", text };
+  return source.halt === "seen" ? undefined : whyNotTaken(environments, source);
+}
+
+/** Refusals that end where the source is stopped: then nothing has to be taken from it. */
+const ENDS_WITH_SOURCE: readonly MoveRefusal["code"][] = ["SOFT_PROFILE", "ENVIRONMENT_UNREACHABLE"];
+
+/** Whether a unit that cannot be handed over now could be if its source's controller were gone for good. */
+export function endsWithSource(refusal: Pick<MoveRefusal, "code"> | undefined): boolean {
+  return refusal !== undefined && ENDS_WITH_SOURCE.includes(refusal.code);
+}
+
+/** What keeps the right to write in an environment from being taken from the source. */
+function whyNotTaken(environments: MoveWish["environments"], { name }: Instance): MoveRefusal | undefined {
+  const soft = environments.find(({ createsAccount }) => !createsAccount);
+  if (soft !== undefined) {
+    const text = `applications deploy to environment ${soft.name}: its credential is the user's own and cannot be taken from ${name}`;
+    return { code: "SOFT_PROFILE", text };
+  }
+  const away = environments.find(({ unreachableSince }) => unreachableSince !== undefined);
+  if (away?.unreachableSince === undefined) return undefined;
+  const since = rfc3339(away.unreachableSince);
+  const text = `environment ${away.name} has given no answer since ${since}: nobody can take the right to write there from ${name}`;
+  return { code: "ENVIRONMENT_UNREACHABLE", text };
 }
 
 /** Whether one version is older than another in its numbers. A suffix does not count. */

@@ -87,7 +87,8 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const progress = createProgress({ ...base, blockages: createBlockageWatch({ ...deps, held: apiCluster.held }) });
   const repositories = createRepositoriesController(base);
   const register = createRegisterKeeper(base);
-  const parts = { ...base, progress, repositories, register, impersonation: createImpersonationController(base) };
+  const impersonation = createImpersonationController(base);
+  const parts = { ...base, progress, repositories, register, impersonation, entries: createEnvironmentEntries(base) };
   const watched = new Map<string, EngineShard>();
   const events = createEvents({ requests: queues, partition });
   const applications = createApplicationController({ ...parts, onApplied: requestSync });
@@ -95,7 +96,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const sweep = createSweepController({ ...parts, intake, queues, leftovers: createLeftoverSweep(base) });
   const onStanding: UnitControllerDeps["onStanding"] = (id, ...standing) =>
     applications.release(id, ...standing).forEach((application) => requestApplication(application, id));
-  const units = createUnitController({ ...parts, entries: createEnvironmentEntries(base), onStanding });
+  const units = createUnitController({ ...parts, onStanding });
   const instances = createInstanceController({ ...parts, sweep });
   const statuses = createStatusController({ ...parts, engines: watched });
   const syncs = createSyncController(parts);

@@ -1,12 +1,14 @@
 import type { HeldObject } from "../domain/blockage.ts";
-import type { UnitId } from "../domain/ids.ts";
+import type { EnvironmentId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { ResourceStatus } from "../domain/status.ts";
+import type { PlacementUnit, Workspace } from "../domain/workspace.ts";
 import type { Discovery, PolicyRule } from "../shard/deployer-rules.ts";
 import type { PatchOperation, Preconditions } from "../shard/diff-object.ts";
 import type { Manifest, ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-object.ts";
 import type { ObservedApplication } from "../shard/parse-application.ts";
 import type { ObservedBinding, ObservedRole, ObservedToken } from "../shard/parse-rights.ts";
+import type { Tampering } from "../shard/tampering.ts";
 
 /**
  * The objects of one kind that carry our label, kept by a watch, and conditional writes to them. Errors are those of the
@@ -91,6 +93,8 @@ export interface Ground {
   readonly unitId: UnitId;
   readonly instance: Instance;
   readonly epoch: number;
+  /** Environments whose entries it does without while their credentials are not there. */
+  readonly withoutEnvironments?: readonly EnvironmentId[];
 }
 
 /** What Applications of a unit need on an instance before they stand: account, project, repository Secrets, the right to impersonate. */
@@ -99,4 +103,9 @@ export interface Grounds {
   raise(ground: Ground, signal: AbortSignal): Promise<readonly string[]>;
   /** Takes them away, but for what a newer epoch wrote. The right to impersonate goes with the next look at the instance. */
   clear(ground: Ground, signal: AbortSignal): Promise<void>;
+  /** Counts a register that somebody changed while it was handed over and that was put back, and tells of it. */
+  tellRepair(
+    whose: { readonly unit: Pick<PlacementUnit, "id">; readonly workspace: Pick<Workspace, "namespace"> },
+    tampering: Tampering,
+  ): void;
 }

@@ -68,6 +68,7 @@ async function addInstance(name: string, applications: number, state: Instance["
     capacity: { ...ZERO_LOAD, applications: applications * 1000 },
     weight: 1,
     appliedHash: "",
+    halt: "none",
     revision: 1,
   };
   await store.fleet.insertInstance(instance, aDecision(name), never);

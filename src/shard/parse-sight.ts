@@ -1,7 +1,7 @@
-import type { ObservedObject } from "./managed-object.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "./names.ts";
 import { type ObservedApplication, parseApplication } from "./parse-application.ts";
-import { asArray, asObject, asString, type Json, parseObject } from "./parse-object.ts";
+import { asArray, asObject, asString, type Json } from "./parse-object.ts";
+import { type ObservedBinding, parseBinding } from "./parse-rights.ts";
 
 /** How far an Application is that a move has put on its target: made, being compared with what is live, compared and paused again. */
 export const ARRIVALS = ["created", "comparing", "compared"] as const;
@@ -38,13 +38,16 @@ export function parseSight(raw: unknown): Sight | undefined {
 }
 
 /** A register, with whom it names. */
-export interface RegisterSight extends ObservedObject {
+export interface RegisterSight extends ObservedBinding {
   /** Names of the accounts, or whatever else, that it gives the right to write. */
   readonly subjects: readonly string[];
+  /** Somebody else's: none of ours has any. */
+  readonly finalizers: readonly string[];
 }
 
 export function parseRegister(raw: unknown): RegisterSight | undefined {
-  const object = parseObject("binding", raw);
+  const object = parseBinding(raw);
   if (object === undefined) return undefined;
-  return { ...object, subjects: asArray(asObject(raw)["subjects"]).map((subject) => asString(asObject(subject)["name"])) };
+  const subjects = asArray(asObject(raw)["subjects"]).map((subject) => asString(asObject(subject)["name"]));
+  return { ...object, subjects, finalizers: asArray(asObject(asObject(raw)["metadata"])["finalizers"]).map(asString) };
 }

@@ -1,5 +1,6 @@
 import { LABEL_MANAGED_BY, LABEL_UNIT } from "../domain/names.ts";
 import type { ShardObject } from "../domain/shard-object.ts";
+import type { PlacementUnit, Workspace } from "../domain/workspace.ts";
 import type { ObjectAction } from "./diff-object.ts";
 import type { DesiredObject, ObservedObject } from "./managed-object.ts";
 import type { LastWrite, ObservedBinding } from "./parse-rights.ts";
@@ -40,6 +41,17 @@ function isForeign({ observed, step }: Look, desired: DesiredObject, known: Shar
   if (observed === undefined || step === "settled" || step === "await-end") return false;
   if (step === "fenced" || ![known.hash, desired.contentHash].includes(observed.contentHash)) return true;
   return [LABEL_MANAGED_BY, LABEL_UNIT].some((label) => observed.labels[label] !== desired.labels[label]);
+}
+
+/**
+ * Whether the rows of `other`, the unit that a register with a newer fence claims to be of, bear that fence out: a namespace that was made
+ * anew is another workspace, and its unit's register has the name that the former one's had.
+ */
+export function isBorneOutBy(
+  other: { readonly unit: Pick<PlacementUnit, "epoch">; readonly workspace: Pick<Workspace, "namespace"> } | undefined,
+  seen: Pick<ObservedObject, "at" | "epoch">,
+): boolean {
+  return other !== undefined && other.workspace.namespace === seen.at.namespace && other.unit.epoch >= (seen.epoch ?? 0);
 }
 
 /** Tampering with one register that was not told of yet. */

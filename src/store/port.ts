@@ -12,6 +12,7 @@ import type { OperationStore } from "./operation/port.ts";
 import type { OwnershipStore } from "./ownership/port.ts";
 import type { PlacementStore } from "./placement/port.ts";
 import type { PlanStore } from "./plan/port.ts";
+import type { RecoveryStore } from "./recovery/port.ts";
 import type { RepositoryCredentialStore } from "./repository-credential/port.ts";
 import type { RetentionStore } from "./retention/port.ts";
 import type { ShardStore } from "./shard/port.ts";
@@ -44,6 +45,7 @@ export interface Store {
   readonly splits: SplitStore;
   readonly moves: MoveStore;
   readonly ownership: OwnershipStore;
+  readonly recovery: RecoveryStore;
   readonly retention: RetentionStore;
   readonly tokens: TokenStore;
   readonly changes: ChangeFeed;

@@ -34,6 +34,7 @@ const anInstance = (state: InstanceState, version: string, reason = ""): Instanc
   capacity: ZERO_LOAD,
   weight: 1,
   appliedHash: "",
+  halt: "none",
   revision: 1,
 });
 

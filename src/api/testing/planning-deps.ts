@@ -21,7 +21,7 @@ export function planningDeps(store: MemoryStore): ApiDeps {
     ...idleDeps(store),
     planning: { ...planning, describe: describePlan, names: planNames, review: reviewPlan },
     moving,
-    draining: { ...createDrainingDesk({ ...parts, planning }), budget: 8 },
+    draining: { ...createDrainingDesk({ ...parts, planning, moving }), budget: 8 },
     review: reviewDecision,
     explainInstance,
   };

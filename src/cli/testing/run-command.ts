@@ -9,13 +9,18 @@ export interface Seen {
 }
 
 /** Runs a command as the entry does and returns what a person and a script would see. */
-export async function runCommand(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Seen> {
+export async function runCommand(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  interrupted = new AbortController().signal,
+): Promise<Seen> {
   const seen = { out: "", err: "", code: 0 };
   const program = createProgram({
     ...{ env, version: "0.9.0" },
     write: (text) => (seen.out += text),
     note: (text) => (seen.err += text),
     setExitCode: (code) => (seen.code = code),
+    interrupted: () => interrupted,
   });
   for (const command of [program, ...program.commands]) command.configureOutput({ writeErr: (text) => (seen.err += text) });
   await program.parseAsync(args, { from: "user" }).catch((error: unknown) => {

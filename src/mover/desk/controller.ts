@@ -10,7 +10,7 @@ import type { MoveWish } from "../../store/move/port.ts";
 import type { Store } from "../../store/port.ts";
 import { abortDecision, requestDecision } from "../decisions.ts";
 import type { LiveMoves } from "../port.ts";
-import { type MoveRefusal, roomOf, whyNotMove } from "../why-not-move.ts";
+import { endsWithSource, type MoveRefusal, roomOf, whyNotMove } from "../why-not-move.ts";
 
 export interface MoveDeskDeps {
   readonly store: Pick<Store, "moves" | "shards" | "fleet">;
@@ -54,7 +54,6 @@ export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
     const environments = (await shards.readUnit(unit.id, signal))?.environments ?? [];
     return whyNotMove({ unit, environments, source, target });
   };
-
   const request = async (wish: Omit<MoveWish, "id" | "decision">, { name }: Instance, signal: AbortSignal): Promise<Requested> => {
     const id = ids.next<MoveId>();
     const decision = requestDecision({ ...wish, id }, clock.now());
@@ -78,6 +77,10 @@ export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
   return {
     whyNot,
     ask,
+    async isHeldBySource(unitId, to, signal) {
+      const [target, row] = [await fleet.readInstance(to, signal), await shards.readUnit(unitId, signal)];
+      return target !== undefined && row !== undefined && endsWithSource(await whyNot(row.unit, target, signal));
+    },
     async askFor(wish, signal) {
       const target = await fleet.readInstance(wish.to, signal);
       const unit = (await shards.readUnit(wish.unitId, signal))?.unit;

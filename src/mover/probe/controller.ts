@@ -3,40 +3,57 @@ import type { MoveId } from "../../domain/ids.ts";
 import { accountName } from "../../shard/names.ts";
 import type { OwnNamespaces } from "../../shard/seat.ts";
 import type { View } from "../look/controller.ts";
+import type { Outside } from "../outside/controller.ts";
 import type { ManagedCluster } from "../port.ts";
-import { type Answer, type EndpointAnswer, isProven, judgeAnswer, NO_PROOF, nextProof, type Proof, summary } from "../proof.ts";
+import { type Answer, isProven, judgeAnswer, NO_PROOF, nextProof, type PlacedAnswer, type Proof, summary } from "../proof.ts";
 
 export interface ProbeDeps {
   readonly managed: Pick<ManagedCluster, "ask">;
+  readonly outside: Pick<Outside, "ask">;
   readonly namespaces: OwnNamespaces;
   readonly fenceMs: number;
   readonly clock: Clock;
 }
 
+type Whom = "source" | "target";
+
+interface Known {
+  readonly isRefusalProven: boolean;
+  readonly answer: Answer | undefined;
+  readonly askedAt: string | undefined;
+}
+
 /** Asks API servers whether accounts may write, and remembers for how long they were refused. A new process begins anew. */
 export interface Probe {
-  ask(view: View, whom: "source" | "target", signal: AbortSignal): Promise<void>;
-  known(id: MoveId): { readonly isRefusalProven: boolean; readonly answer: Answer | undefined };
+  ask(view: View, whom: Whom, signal: AbortSignal): Promise<void>;
+  known(id: MoveId): Known;
   /** The register was written, or another account is asked: what was answered before says nothing any more. */
   forget(id: MoveId): void;
 }
 
-export function createProbe({ managed, namespaces, fenceMs, clock }: ProbeDeps): Probe {
-  const rounds = new Map<MoveId, { readonly proof: Proof; readonly answers: readonly EndpointAnswer[] }>();
+export function createProbe({ managed, outside, namespaces, fenceMs, clock }: ProbeDeps): Probe {
+  const rounds = new Map<MoveId, { readonly whom: Whom; readonly proof: Proof; readonly answers: readonly PlacedAnswer[] }>();
+
+  const askHome = async ({ move, seat }: View, whom: Whom, signal: AbortSignal): Promise<readonly PlacedAnswer[]> => {
+    const account = accountName(move.unitId, whom === "source" ? move.from : move.to);
+    const user = `system:serviceaccount:${namespaces.accounts}:${account}`;
+    const said = await managed.ask(user, seat.workspace.namespace, signal);
+    return said.map(({ endpoint, isAllowed, trial }) => {
+      return { endpoint, answer: judgeAnswer(isAllowed, trial, user), environment: undefined, fenceMs };
+    });
+  };
+
   return {
-    async ask({ move, seat }, whom, signal) {
-      const account = accountName(move.unitId, whom === "source" ? move.from : move.to);
-      const user = `system:serviceaccount:${namespaces.accounts}:${account}`;
-      const said = await managed.ask(user, seat.workspace.namespace, signal);
-      const answers = said.map(({ endpoint, isAllowed, trial }) => ({ endpoint, answer: judgeAnswer(isAllowed, trial, user) }));
-      const proof = nextProof(rounds.get(move.id)?.proof ?? NO_PROOF, answers, clock.monotonicMs());
-      rounds.set(move.id, { proof, answers });
+    async ask(view, whom, signal) {
+      const { id } = view.move;
+      const answers = (await Promise.all([askHome(view, whom, signal), outside.ask(view, whom, signal)])).flat();
+      const proof = nextProof(rounds.get(id)?.proof ?? NO_PROOF, answers, clock.monotonicMs());
+      rounds.set(id, { whom, proof, answers });
     },
     known(id) {
       const round = rounds.get(id);
-      if (round === undefined) return { isRefusalProven: false, answer: undefined };
-      const endpoints = round.answers.map(({ endpoint }) => endpoint);
-      return { isRefusalProven: isProven(round.proof, endpoints, fenceMs), answer: summary(round.answers) };
+      if (round === undefined) return { isRefusalProven: false, answer: undefined, askedAt: undefined };
+      return { isRefusalProven: isProven(round.proof, round.answers), ...summary(round.whom, round.answers) };
     },
     forget: (id) => void rounds.delete(id),
   };

@@ -7,12 +7,15 @@ import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { commitDecision, givingUp } from "../decisions.ts";
+import { createGroundwork } from "../groundwork/controller.ts";
 import type { Look, View } from "../look/controller.ts";
-import { lookAgainMs } from "../looks.ts";
+import { askAgainMs, lookAgainMs } from "../looks.ts";
 import type { MoveMeter } from "../meter/controller.ts";
 import { nextStep, type Step } from "../next-step.ts";
+import type { Outside } from "../outside/controller.ts";
 import type { ManagedCluster } from "../port.ts";
 import type { Probe } from "../probe/controller.ts";
+import type { RunMemory } from "../run-memory.ts";
 import { createWrites } from "../writes/controller.ts";
 
 export interface StepsDeps {
@@ -20,8 +23,9 @@ export interface StepsDeps {
   readonly look: Look;
   readonly probe: Probe;
   readonly meter: Pick<MoveMeter, "entered">;
-  readonly managed: Pick<ManagedCluster, "create" | "patch">;
+  readonly managed: Pick<ManagedCluster, "create" | "patch" | "delete">;
   readonly grounds: Grounds;
+  readonly outside: Pick<Outside, "visit">;
   readonly decide?: typeof nextStep;
   readonly clock: Clock;
   readonly log: Log;
@@ -34,23 +38,15 @@ export interface Steps {
 
 /** More steps in one run than a move has: whoever contests an object all the time is met again after a pause. */
 const STEP_LIMIT = 60;
-const PROBE_AGAIN_MS = 250;
-
-/** What one run remembers from step to step: it looks for the target's objects once. */
-interface Run {
-  groundWaits: readonly string[] | undefined;
-}
 
 /** What a step comes to: look again at once, or after a while. */
 type Onward = "again" | { readonly requeueAfterMs: number };
 
 export function createSteps(deps: StepsDeps): Steps {
-  const { store, look, probe, meter, managed, grounds, clock, log, decide = nextStep } = deps;
+  const { store, look, probe, meter, managed, outside, clock, log, decide = nextStep } = deps;
   const { moves } = store;
-  const putAll = createWrites({ managed, probe, log });
-  const ground = ({ move, source, target }: View, side: "source" | "target") => {
-    return { unitId: move.unitId, instance: side === "source" ? source : target, epoch: move.toEpoch };
-  };
+  const groundwork = createGroundwork(deps.grounds);
+  const putAll = createWrites({ moves, managed, probe, grounds: deps.grounds, log });
 
   const waitFor = async ({ move, world }: View, why: string, signal: AbortSignal): Promise<Exclude<Onward, string>> => {
     if (why !== move.message) await moves.note(move.id, move.phase, why, signal);
@@ -63,7 +59,7 @@ export function createSteps(deps: StepsDeps): Steps {
     return "again";
   };
 
-  const carryOut = async (view: View, step: Exclude<Step, { kind: "raise" }>, signal: AbortSignal): Promise<Onward> => {
+  const carryOut = async (view: View, step: Exclude<Step, { kind: "raise" | "visit" }>, signal: AbortSignal): Promise<Onward> => {
     const { move } = view;
     switch (step.kind) {
       case "write":
@@ -78,14 +74,14 @@ export function createSteps(deps: StepsDeps): Steps {
         log.warn({ move: move.id, unit: move.unitId, phase: move.phase, why: step.why.text }, "Giving a move up");
         return measured(move, "ABORT", moves.abort(move.id, givingUp(move, step.why, clock.now()), signal));
       case "clear": {
-        await grounds.clear(ground(view, step.side), signal);
+        await groundwork.clear(view, step.side, signal);
         const to = step.side === "source" ? "DONE" : "ABORTED";
         return measured(move, to, moves.advance(move.id, { from: move.phase, to, message: move.message }, signal));
       }
       case "probe":
         await probe.ask(view, step.whom, signal);
         if (step.whom === "target" && probe.known(move.id).answer === "allowed") return "again";
-        return { ...(await waitFor(view, step.why, signal)), requeueAfterMs: PROBE_AGAIN_MS };
+        return { ...(await waitFor(view, step.why, signal)), requeueAfterMs: askAgainMs(view.abroad.length > 0) };
       case "wait":
         return waitFor(view, step.why, signal);
       case "late":
@@ -94,25 +90,28 @@ export function createSteps(deps: StepsDeps): Steps {
   };
 
   /** `undefined`: there is nothing to do for the move. */
-  const takeStep = async (id: MoveId, run: Run, signal: AbortSignal): Promise<Onward | undefined> => {
+  const takeStep = async (id: MoveId, run: RunMemory, signal: AbortSignal): Promise<Onward | undefined> => {
     const move = await moves.read(id, signal);
     const isOver = move === undefined || move.endedAt !== undefined || move.phase === "WAITING";
-    const view = isOver ? undefined : await look.at(move, signal);
-    if (view === undefined) return void probe.forget(id);
-    const step = decide(view.move, { ...view.world, groundWaits: run.groundWaits, ...probe.known(id) });
-    if (step.kind !== "raise") return carryOut(view, step, signal);
-    run.groundWaits = await grounds.raise(ground(view, "target"), signal);
+    const seen = isOver ? undefined : await look.at(move, signal);
+    if (seen === undefined) return void probe.forget(id);
+    const visits = run.visits?.phase === seen.move.phase ? run.visits.ends : seen.visits;
+    const view: View = { ...seen, visits };
+    const step = decide(view.move, { ...view.world, visits, groundWaits: run.groundWaits, ...probe.known(id) });
+    if (step.kind === "visit") run.visits = { phase: view.move.phase, ends: await outside.visit(view, signal) };
+    else if (step.kind === "raise") run.groundWaits = await groundwork.raise(view, signal);
+    else return carryOut(view, step, signal);
     return "again";
   };
 
   return {
     async carryOn(id, signal) {
-      const run: Run = { groundWaits: undefined };
+      const run: RunMemory = { groundWaits: undefined };
       for (let count = 0; count < STEP_LIMIT; count += 1) {
         const onward = await takeStep(id, run, signal);
         if (onward !== "again") return onward;
       }
-      return { requeueAfterMs: PROBE_AGAIN_MS };
+      return { requeueAfterMs: askAgainMs(false) };
     },
   };
 }

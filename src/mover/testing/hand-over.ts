@@ -1,19 +1,27 @@
 import { millis } from "../../domain/clock.ts";
-import type { InstanceId, MoveId, UnitId } from "../../domain/ids.ts";
+import type { EnvironmentId, InstanceId, MoveId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { Application } from "../../domain/workspace.ts";
 import { APPLICATIONS, ROLE_BINDINGS } from "../../reconciler/adapters/kubernetes/types.ts";
 import type { Reconciler } from "../../reconciler/controller.ts";
 import type { Grounds } from "../../reconciler/port.ts";
+import { addEnvironment, PROD } from "../../reconciler/testing/environments.ts";
 import { eventually } from "../../reconciler/testing/until.ts";
 import { DESTINATION, NAMESPACES, type World } from "../../reconciler/testing/world.ts";
 import type { KubeObject } from "../../runtime/kube/resource.ts";
 import { parseRegister, parseSight, type Sight } from "../../shard/parse-sight.ts";
 import { aDecision, WIDE } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
+import { createAccountController } from "../../workspace/environment/account/controller.ts";
+import { clusterAccountName } from "../../workspace/environment/account-objects.ts";
+import type { ClusterAccounts } from "../../workspace/environment/port.ts";
+import { createEnvironmentRegisters } from "../../workspace/environment/registers/controller.ts";
+import { createTargetClusters, type TargetClusters } from "../../workspace/environment/testing/target-clusters.ts";
 import { createManagedCluster } from "../adapters/kubernetes/managed-cluster.ts";
 import { createSights } from "../adapters/kubernetes/sights.ts";
 import { createLook } from "../look/controller.ts";
+import { nextStep } from "../next-step.ts";
+import { createOutside } from "../outside/controller.ts";
 import type { ManagedCluster } from "../port.ts";
 import { createProbe } from "../probe/controller.ts";
 import { createSteps, type Steps } from "../steps/controller.ts";
@@ -24,11 +32,14 @@ export interface HandOver {
   readonly applications: readonly Application[];
   readonly unitId: UnitId;
   readonly reconciler: Reconciler;
+  readonly elsewhere: Elsewhere | undefined;
   owner(): Promise<InstanceId | undefined>;
   /** Asks for a move to the other instance, and begins it. */
   begin(): Promise<{ readonly id: MoveId; readonly to: Instance; readonly from: Instance }>;
   /** A worker with a memory of its own, whose every call goes through `wrap`. */
   worker(wrap?: <T extends object>(port: T) => T): Steps;
+  /** From now on each phase began this much longer ago, in ms. */
+  late(ms: number): void;
   /** Works, and lets both Argo CDs look, until the move has ended; what a run throws is met again by the next. */
   workUntilEnd(id: MoveId, worker: () => Steps): Promise<void>;
   sights(instance: Instance): Promise<readonly Sight[]>;
@@ -49,21 +60,68 @@ function createStepClock() {
   };
 }
 
+const ELSEWHERE = { destination: { environment: "prod", namespace: "web" } };
 const STATUS = { sync: { status: "Synced", revision: "0123" }, health: { status: "Healthy" } };
 let count = 0;
 
-export async function startHandOver(world: World): Promise<HandOver> {
+/** Everything of ours in an environment that one of the unit's applications deploys to. */
+export interface Elsewhere {
+  readonly id: EnvironmentId;
+  readonly clusters: TargetClusters;
+  /** What the users' door does with a look at it: the owner gets an account. */
+  install(): Promise<void>;
+  /** The name an instance's account has there. */
+  account(instance: Instance): string;
+  /** The token an instance enters it with; `undefined`: it has no entry. */
+  tokenOn(instance: Instance): Promise<string | undefined>;
+}
+
+/** The environment `prod` with accounts of its own, and the account of the unit's owner. */
+async function addElsewhere(world: World, unitId: UnitId): Promise<Elsewhere> {
+  const { rows, signal } = world;
+  const environment = await addEnvironment(world);
+  const clusters = createTargetClusters();
+  clusters.serve(PROD, "the user's");
+  const scope = { apiUrl: PROD, namespaces: ["web"], clusterResources: false, isInsecure: false, createsAccount: true };
+  const accounts = createAccountController({ ...rows.memory, accounts: clusters, log: silentLog });
+  const known = await rows.memory.shards.readUnit(unitId, signal);
+  const ask = { id: environment.id, workspaceId: known?.workspace.id as WorkspaceId, wish: { ...scope, secretName: "creds" } };
+  const install = async (): Promise<void> => {
+    const credential = { server: PROD, token: "the user's" };
+    const done = await accounts.install({ ...ask, credential, egress: { allow: [], http: [] } }, signal);
+    if (done.kind !== "installed") throw new Error(`making an account: ${done.kind}`);
+    await rows.memory.environments.connect({ id: environment.id, generation: 1, fingerprint: done.fingerprint, ...scope }, signal);
+  };
+  await install();
+  return {
+    id: environment.id,
+    clusters,
+    install,
+    account: ({ id: instanceId }) => clusterAccountName(environment.id, { unitId, instanceId }),
+    async tokenOn(instance) {
+      const config = (await environment.entry(instance.namespace))?.["config"];
+      return config === undefined ? undefined : (JSON.parse(config) as { readonly bearerToken?: string }).bearerToken;
+    },
+  };
+}
+
+export async function startHandOver(world: World, { isElsewhere = false } = {}): Promise<HandOver> {
   const { rows, hands, signal } = world;
   const { memory } = rows;
   const [one, two] = [await rows.addInstance("one"), await rows.addInstance("two")];
-  const applications = [await rows.addApplication("team-a", "web"), await rows.addApplication("team-a", "api")];
+  const applications = [
+    await rows.addApplication("team-a", "web"),
+    await rows.addApplication("team-a", "api", isElsewhere ? ELSEWHERE : {}),
+  ];
   const { unitId } = applications[0] as Application;
   await rows.place(applications[0] as Application, one.id);
+  const elsewhere = isElsewhere ? await addElsewhere(world, unitId) : undefined;
   const reconciler = await world.startReconciler();
   await eventually("both applications stand", async () => {
     const known = await Promise.all(applications.map(({ id }) => rows.acknowledged("application", id)));
     return known.every((each) => each !== undefined);
   });
+  let lateMs = 0;
   const time = createStepClock();
   const real = createManagedCluster(hands.api);
 
@@ -84,7 +142,7 @@ export async function startHandOver(world: World): Promise<HandOver> {
     (await hands.engine.listPage<KubeObject>(APPLICATIONS, { namespace: instance.namespace }, signal)).items;
 
   const over: HandOver = {
-    ...{ instances: [one, two], applications, unitId, reconciler, holders },
+    ...{ instances: [one, two], applications, unitId, reconciler, holders, elsewhere },
     owner: async () => (await rows.unit(unitId))?.owner,
     async begin() {
       const unit = await rows.unit(unitId);
@@ -104,16 +162,24 @@ export async function startHandOver(world: World): Promise<HandOver> {
       const store = { moves: wrap(memory.moves), shards: wrap(memory.shards), fleet: wrap(memory.fleet) };
       const own = { clock: time.clock, destination: DESTINATION, namespaces: NAMESPACES, log: silentLog, managed: wrap(managed) };
       const sights = wrap(createSights(hands.engine));
+      const clusters = elsewhere?.clusters ?? createTargetClusters();
+      const registers = createEnvironmentRegisters({ store: memory, accounts: wrap<ClusterAccounts>(clusters) });
+      const outside = createOutside(registers);
       return createSteps({
         ...{
           ...own,
           store,
           meter: { entered() {} },
           grounds: wrap<Grounds>(reconciler.grounds),
-          probe: createProbe({ ...own, fenceMs: 2_000 }),
+          probe: createProbe({ ...own, outside, fenceMs: 2_000 }),
+          outside,
+          decide: (move, seen) => nextStep(move, { ...seen, now: millis(seen.now + lateMs) }),
         },
-        look: createLook({ ...own, store, sights: { of: async () => sights } }),
+        look: createLook({ ...own, store, registers, sights: { of: async () => sights } }),
       });
+    },
+    late(ms) {
+      lateMs = ms;
     },
     async workUntilEnd(id, worker) {
       for (let round = 0; round < 200; round += 1) {

@@ -92,6 +92,7 @@ export function createModel(applications: readonly Application[]): Model {
         (each): Pair => ({
           name: each.argoName,
           desired: desiredOn("target", each),
+          isAbroad: each.spec.destination.environment !== undefined,
           isLeaving: each.deletedAt !== undefined,
           source: list("source").find(({ at }) => at.name === each.argoName),
           target: list("target").find(({ at }) => at.name === each.argoName),
@@ -100,7 +101,7 @@ export function createModel(applications: readonly Application[]): Model {
       return {
         ...{ now: model.now, pairs, onSource: list("source"), onTarget: list("target") },
         ...{ register: model.register && parseRegister(model.register), granted: GRANTED, groundWaits: [] },
-        ...{ isRefusalProven: false, answer: undefined },
+        ...{ isRefusalProven: false, answer: undefined, askedAt: undefined, visits: [], isSourceStopped: false },
         ...over,
         ...(move.phase === "GRANT" && over.answer === undefined ? { answer: holderOf(model) === "target" ? "allowed" : "refused" } : {}),
       };

@@ -1,33 +1,48 @@
-import { GoneError, StaleError } from "../../domain/errors.ts";
+import { GoneError, RefusedError, StaleError } from "../../domain/errors.ts";
+import type { Grounds } from "../../reconciler/port.ts";
+import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { refusalText } from "../decisions.ts";
 import type { View } from "../look/controller.ts";
 import type { ManagedCluster } from "../port.ts";
 import type { Probe } from "../probe/controller.ts";
+import { tamperingOf } from "../tampering.ts";
 import type { SidedWrite } from "../verdict.ts";
 
 export interface WritesDeps {
-  readonly managed: Pick<ManagedCluster, "create" | "patch">;
+  readonly moves: Pick<Store["moves"], "note">;
+  readonly managed: Pick<ManagedCluster, "create" | "patch" | "delete">;
   readonly probe: Pick<Probe, "forget">;
+  readonly grounds: Pick<Grounds, "tellRepair">;
   readonly log: Log;
 }
 
 /** Carries conditional writes out, together. What has changed meanwhile is left for the next look; each write is tried, whatever becomes of the others. */
 export type Writes = (view: View, writes: readonly SidedWrite[], signal: AbortSignal) => Promise<void>;
 
-export function createWrites({ managed, probe, log }: WritesDeps): Writes {
-  const put = async ({ sourceSights, targetSights, move }: View, { side, write }: SidedWrite, signal: AbortSignal): Promise<void> => {
+export function createWrites({ moves, managed, probe, grounds, log }: WritesDeps): Writes {
+  /** How long refusals were seen says nothing of another register. */
+  const minding = ({ move, seat, world }: View, { write }: SidedWrite): void => {
+    probe.forget(move.id);
+    const tampering = tamperingOf(world.register, write);
+    if (tampering !== undefined) grounds.tellRepair(seat, tampering);
+  };
+  const put = async (view: View, sided: SidedWrite, signal: AbortSignal): Promise<void> => {
+    const { sourceSights, targetSights, move } = view;
+    const { side, write } = sided;
     const objects = { source: sourceSights, target: targetSights, register: managed }[side];
     log.debug({ move: move.id, phase: move.phase, side, step: write.kind }, "Writing for a move");
-    if (side === "register") probe.forget(move.id);
+    if (side === "register") minding(view, sided);
     if (write.kind === "create") return objects.create(write.manifest, signal);
     if (write.kind === "change") return objects.patch(write.at, write.patch, signal);
-    const sights = side === "source" ? sourceSights : targetSights;
-    return sights.delete(write.at, write.preconditions, signal);
+    return objects.delete(write.at, write.preconditions, signal);
   };
   return async (view, writes, signal) => {
     const ends = await Promise.allSettled(writes.map((each) => put(view, each, signal)));
     const failed = ends.flatMap((end) => (end.status === "rejected" ? [end.reason as Error] : []));
     const grave = failed.find((error) => !(error instanceof StaleError || error instanceof GoneError));
+    // What an API server will not have it will not have the next time: whoever looks at the move reads why it does not go on.
+    if (grave instanceof RefusedError) await moves.note(view.move.id, view.move.phase, refusalText(grave), signal);
     if (grave !== undefined) throw grave;
   };
 }

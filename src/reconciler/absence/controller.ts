@@ -4,6 +4,7 @@ import { deletionOf, planAbsence } from "../../shard/plan-application.ts";
 import { applicationFence } from "../../shard/seat.ts";
 import type { DesiredApplication } from "../../store/shard/port.ts";
 import type { Carrier } from "../object/controller.ts";
+import { UNSURE_AGAIN_MS } from "../object/unanswered.ts";
 import type { Progress } from "../progress/controller.ts";
 import { waits } from "../progress/reasons.ts";
 import type { Rows } from "../rows/controller.ts";
@@ -29,6 +30,7 @@ export async function takeOff(
   const plan = (observed: ObservedApplication | undefined) => planAbsence(fence, deletion, observed);
   const end = await carrier.carryOut({ objects: host.engine.applications, at, plan, name: "application" }, signal);
   if (end.kind === "await-end") return progress.ends(row, end.observed, signal);
+  if (end.kind === "unsure") return { ...(await progress.waits(application, waits.unanswered, signal)), requeueAfterMs: UNSURE_AGAIN_MS };
   const environment = application.spec.destination.environment ?? "";
   if (deletion === "none") return progress.waits(application, waits.environment(environment), signal);
   progress.done(application.id);

@@ -9,6 +9,7 @@ import type { DesiredApplication } from "../../store/shard/port.ts";
 import { awaitHost, takeOff } from "../absence/controller.ts";
 import { acknowledgeApplication } from "../acknowledgement/controller.ts";
 import type { Carrier } from "../object/controller.ts";
+import { UNSURE_AGAIN_MS } from "../object/unanswered.ts";
 import type { Pacing } from "../pacing/controller.ts";
 import type { Progress } from "../progress/controller.ts";
 import { waits } from "../progress/reasons.ts";
@@ -59,6 +60,7 @@ export function createApplicationController(deps: ApplicationControllerDeps): Ap
     if (wish.deletion === "none" && !hasTurn(deps.pacing, { row, host, plan })) return progress.waits(application, waits.turn, signal);
     const end = await deps.carrier.carryOut({ objects: host.engine.applications, at: desired.at, plan, name: "application" }, signal);
     if (end.kind === "await-rest") return { ...(await progress.waits(application, waits.rest, signal)), requeueAfterMs: RETRY_MS };
+    if (end.kind === "unsure") return { ...(await progress.waits(application, waits.unanswered, signal)), requeueAfterMs: UNSURE_AGAIN_MS };
     wishes.forget(application.id);
     if (end.kind === "await-end") return progress.ends(row, end.observed, signal);
     progress.done(application.id);

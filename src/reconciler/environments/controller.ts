@@ -1,5 +1,5 @@
-import { ENVIRONMENT_PURPOSE, type Environment } from "../../domain/environment.ts";
-import type { CredentialId, EnvironmentId } from "../../domain/ids.ts";
+import { type Environment, entryCredentialKey } from "../../domain/environment.ts";
+import type { EnvironmentId } from "../../domain/ids.ts";
 import type { ShardObject } from "../../domain/shard-object.ts";
 import { acknowledgementOf } from "../../shard/acknowledge.ts";
 import { diffObject, planRemoval } from "../../shard/diff-object.ts";
@@ -44,7 +44,7 @@ export function createEnvironmentEntries(deps: EnvironmentEntriesDeps): Environm
   const reader = createCredentialReader(deps);
 
   const render = async (seat: Seat, environment: Environment, signal: AbortSignal): Promise<readonly Entry[]> => {
-    const key = { id: environment.id as string as CredentialId, owner: environment.workspaceId, purpose: ENVIRONMENT_PURPOSE };
+    const key = entryCredentialKey(environment, { unitId: seat.unit.id, instanceId: seat.instance.id });
     const credential = await reader.read(key, (text) => parseCredential(text, environment.apiUrl), signal);
     return credential === undefined ? [] : [{ environment, desired: renderEnvironmentEntry(seat, environment, credential) }];
   };

@@ -10,6 +10,7 @@ export const waits = {
   entry: "for its instance's entry for the API cluster, which is not there yet",
   unit: "for the workspace's account, register and project, which do not stand yet",
   rest: "for the sync under way, which is being stopped",
+  unanswered: "for its creation, which nobody answered and which may be carried out still",
   turn: "for other applications of the workspace, which are worked on first",
   going: (what: string) => `for ${what}, which is on its way out`,
   environmentEntry: (environment: string) => `the former entry of environment ${named(environment)}`,

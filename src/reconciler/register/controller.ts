@@ -4,14 +4,14 @@ import { diffObject } from "../../shard/diff-object.ts";
 import type { DesiredObject } from "../../shard/managed-object.ts";
 import { unitOf } from "../../shard/parse-application.ts";
 import type { ObservedBinding } from "../../shard/parse-rights.ts";
-import { judgeTampering, type Look } from "../../shard/tampering.ts";
+import { isBorneOutBy, judgeTampering, type Look } from "../../shard/tampering.ts";
 import type { DesiredUnit, ShardStore } from "../../store/shard/port.ts";
 import type { Carrier, Settlement } from "../object/controller.ts";
 import type { ApiCluster } from "../port.ts";
 import { createRepairJournal, type RepairJournal, type RepairJournalDeps } from "../repairs/controller.ts";
 
 /** Keeps registers as they should be. Unlike all else that is ours they stand where others may write. */
-export interface RegisterKeeper extends Pick<RepairJournal, "waitMs" | "start" | "stop" | "idle"> {
+export interface RegisterKeeper extends Pick<RepairJournal, "tell" | "waitMs" | "start" | "stop" | "idle"> {
   /** Makes the unit's register equal to `desired`; what somebody else did to it is told of. */
   put(row: DesiredUnit, desired: DesiredObject, signal: AbortSignal): Promise<Settlement<ObservedBinding>>;
 }
@@ -32,10 +32,9 @@ export function createRegisterKeeper(deps: RegisterDeps): RegisterKeeper {
   const areWeLate = async ({ id, epoch, desiredRevision }: PlacementUnit, seen: ObservedBinding, signal: AbortSignal): Promise<boolean> => {
     const now = (await shards.readUnit(id, signal))?.unit;
     if (now === undefined || now.epoch > epoch || now.desiredRevision > desiredRevision) return true;
-    // A namespace that was made anew is another workspace, and its unit's register has the name that ours had.
     const claimed = unitOf(seen);
     const other = claimed === undefined || claimed === id ? undefined : await shards.readUnit(claimed, signal);
-    return other !== undefined && other.workspace.namespace === seen.at.namespace && other.unit.epoch >= (seen.epoch ?? 0);
+    return isBorneOutBy(other, seen);
   };
 
   return {

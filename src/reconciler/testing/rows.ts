@@ -143,7 +143,16 @@ export function createTestRows(): TestRows {
     async addInstance(name, over = {}) {
       const place = { engineCluster: "engine", namespace: `argocd-${name}`, pool: "standard", class: "eu/shared/public" };
       const version = { version: "3.5.7", desiredVersion: "3.5.7" };
-      const life = { state: "ACTIVE", stateSince: millis(0), reason: "", attempt: 0, weight: 1, appliedHash: "", revision: 1 } as const;
+      const life = {
+        state: "ACTIVE",
+        stateSince: millis(0),
+        reason: "",
+        attempt: 0,
+        weight: 1,
+        appliedHash: "",
+        halt: "none",
+        revision: 1,
+      } as const;
       const instance: Instance = { id: next("instance") as InstanceId, name, ...place, ...version, ...life, capacity: ROOM, ...over };
       await memory.fleet.insertInstance(instance, DECISION, never);
       return need(await memory.fleet.readInstance(instance.id, never));

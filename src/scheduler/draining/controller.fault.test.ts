@@ -45,8 +45,8 @@ describe("emptying an instance", () => {
       ids,
       log: silentLog,
     };
-    const planning = createPlanningDesk({ ...parts, moving: createMoveDesk(parts) });
-    return createDrainingDesk({ ...parts, planning });
+    const moving = createMoveDesk(parts);
+    return createDrainingDesk({ ...parts, moving, planning: createPlanningDesk({ ...parts, moving }) });
   };
   const row = async (): Promise<Instance> => (await store.fleet.readInstance(fleet.full.id, never))!;
 

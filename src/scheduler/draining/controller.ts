@@ -3,16 +3,18 @@ import { RefusedError } from "../../domain/errors.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { CarriedStep, StoredPlan } from "../../domain/plan.ts";
+import type { LiveMoves } from "../../mover/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { homelessSteps, leaving } from "../plan/carried.ts";
-import { drainDecision, drainReason, whyNotDrain } from "../plan/drain.ts";
+import { drainDecision, drainReason, haltDecision, haltReason, mayHalt, whyNotDrain } from "../plan/drain.ts";
 import { interruptedOf, proposalOf, standingOf } from "../plan/stored-plan.ts";
 import type { PlanningDesk } from "../planning/controller.ts";
 
 export interface DrainingDeps {
   readonly store: Pick<Store, "plans" | "fleet">;
   readonly planning: Pick<PlanningDesk, "draft" | "apply">;
+  readonly moving: Pick<LiveMoves, "isHeldBySource">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -32,7 +34,7 @@ export interface DrainingDesk {
 
 const PLANS_LOOKED_AT = 50;
 
-export function createDrainingDesk({ store: { plans, fleet }, planning, clock, log }: DrainingDeps): DrainingDesk {
+export function createDrainingDesk({ store: { plans, fleet }, planning, moving, clock, log }: DrainingDeps): DrainingDesk {
   const draft: DrainingDesk["draft"] = (instance, actor, signal) =>
     planning.draft(instance.class, { kind: "drain", instance, subject: instance.name, actor }, signal);
 
@@ -40,6 +42,21 @@ export function createDrainingDesk({ store: { plans, fleet }, planning, clock, l
     ...leaving(plan.moves, id),
     ...leaving(homelessSteps(plan), id),
   ];
+
+  /** Ends what no move can end while its controller runs. */
+  const haltIfHeld = async (instance: Instance, plan: StoredPlan, actor: string, signal: AbortSignal): Promise<void> => {
+    const { id, revision, state, attempt } = instance;
+    if (instance.halt !== "none") return;
+    const units = (await fleet.countUnits(signal)).get(id) ?? 0;
+    const seated = leaving(plan.moves, id);
+    if (seated.length !== units) return;
+    const heldBySource: boolean[] = [];
+    for (const { unit, to } of seated) heldBySource.push(await moving.isHeldBySource(unit, to, signal));
+    if (!mayHalt(instance, { units, heldBySource })) return;
+    const decision = haltDecision(instance, clock.now(), actor, units);
+    await fleet.changeInstance({ id, revision, state, reason: haltReason(instance), attempt, halt: "wanted", decision }, signal);
+    log.warn({ instance: instance.name, units }, "Stopping an instance whose last units nothing else can fence");
+  };
 
   const carryOn: DrainingDesk["carryOn"] = async (instance, actor, signal) => {
     const known = await plans.list({ class: instance.class }, PLANS_LOOKED_AT, signal);
@@ -51,6 +68,7 @@ export function createDrainingDesk({ store: { plans, fleet }, planning, clock, l
     const { id } = standing ?? fresh;
     const steps = await planning.apply(id, { actor, only: instance.id }, signal);
     log.info({ instance: instance.name, plan: id, steps: steps.length }, "Carrying on with emptying an instance");
+    await haltIfHeld(instance, fresh, actor, signal);
   };
 
   return {

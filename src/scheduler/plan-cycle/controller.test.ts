@@ -31,9 +31,10 @@ describe("planning again and again", () => {
 
   const start = async (partition = EVERYTHING): Promise<void> => {
     const parts = { store, clock, ids: createCountingIds(), log: silentLog };
-    const planning = createPlanningDesk({ ...parts, moving: createMoveDesk(parts) });
+    const moving = createMoveDesk(parts);
+    const planning = createPlanningDesk({ ...parts, moving });
     cycle = createPlanCycle({
-      draining: createDrainingDesk({ ...parts, planning }),
+      draining: createDrainingDesk({ ...parts, planning, moving }),
       ...{ store, partition, clock, rng: createSeededRng("plans"), ids: createCountingIds(), log: silentLog, metrics: noMetrics },
     });
     cycle.start(never);

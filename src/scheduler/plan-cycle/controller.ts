@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import { millis } from "../../domain/clock.ts";
-import type { Ids } from "../../domain/ids.ts";
+import type { Ids, InstanceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
 import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
@@ -17,7 +17,7 @@ import { createRingMemo } from "../ring-memo.ts";
 import { splitLarge } from "../split/controller.ts";
 
 export interface PlanCycleDeps {
-  readonly store: Pick<Store, "plans" | "loads" | "splits">;
+  readonly store: Pick<Store, "plans" | "loads" | "splits" | "fleet" | "changes">;
   readonly draining: Pick<DrainingDesk, "carryOn">;
   /** By `plan/<class>`. */
   readonly partition: Partition;
@@ -75,9 +75,18 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
   const classes = queueOf("plan-classes", plan);
   const surveys = queueOf("plan-survey", (_key, signal) => survey(signal));
   const surveySoon = (): void => surveys.add("classes");
+  /** Units of an instance that was stopped have nobody who works for them: these do not wait for the next cycle. */
+  const carryOnStopped = async (id: string, signal: AbortSignal): Promise<void> => {
+    const instance = await store.fleet.readInstance(id as InstanceId, signal);
+    if (instance?.state !== "DRAINING" || instance.halt !== "seen" || !partition.isMine(`plan/${instance.class}`)) return;
+    await draining.carryOn(instance, SCHEDULER, signal);
+  };
+  const stopped = queueOf("stopped-instances", carryOnStopped);
+  let unfollow = (): void => undefined;
   const stop = async (): Promise<void> => {
     ending.abort(new Error("planning stops"));
-    await Promise.all([surveys.stop(), classes.stop()]);
+    unfollow();
+    await Promise.all([surveys.stop(), classes.stop(), stopped.stop()]);
   };
   return {
     start(signal) {
@@ -85,6 +94,10 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
       every({ clock, rng, log, ms: CYCLE_MS, jitter: 0.1, run: surveySoon }, ending.signal);
       surveys.start();
       classes.start();
+      stopped.start();
+      unfollow = store.changes.subscribe((hints) => {
+        if (hints !== "missed") for (const { kind, id } of hints) if (kind === "instance") stopped.add(id);
+      });
       surveySoon();
     },
     stop,

@@ -55,6 +55,7 @@ export function anEnvironment(over: Partial<Environment> = {}): Environment {
     createsAccount: false,
     hasAccount: false,
     fingerprint: "fingerprint-1",
+    unreachableSince: undefined,
     ...over,
   };
 }

@@ -1,4 +1,4 @@
-import type { ENVIRONMENT_PURPOSE, Environment, OWNER_PURPOSE } from "../../domain/environment.ts";
+import type { CredentialUse, Environment } from "../../domain/environment.ts";
 import type { EnvironmentId, WorkspaceId } from "../../domain/ids.ts";
 import type { Workspace } from "../../domain/workspace.ts";
 
@@ -11,12 +11,12 @@ export interface EnvironmentClaim {
 }
 
 /** An environment as it was just seen to work; its credential is stored already. */
-export type Connection = Omit<Environment, "workspaceId" | "name" | "uid" | "state" | "hasAccount">;
+export type Connection = Omit<Environment, "workspaceId" | "name" | "uid" | "state" | "hasAccount" | "unreachableSince">;
 
-/** What an environment is reached with, or the user's own credential for it. */
+/** What an environment is reached with: by whom, the use says. */
 export interface EnvironmentSecret {
   readonly id: EnvironmentId;
-  readonly purpose: typeof ENVIRONMENT_PURPOSE | typeof OWNER_PURPOSE;
+  readonly use: CredentialUse;
   readonly plaintext: string;
 }
 
@@ -58,7 +58,11 @@ export interface EnvironmentStore {
    * workspace that is being deleted may have waited: that notifies its units.
    */
   noteAccount(id: EnvironmentId, hasAccount: boolean, signal: AbortSignal): Promise<void>;
+  /** Whoever asked its cluster got an answer, be it what it may, or none. Since when there is none stays the first time. */
+  noteReach(uid: string, isReached: boolean, signal: AbortSignal): Promise<void>;
   read(uid: string, signal: AbortSignal): Promise<Environment | undefined>;
+  /** Connected ones with accounts of their own in whose workspace a unit's owner has none, sorted by id. Units that are moved are the move's. */
+  listWithoutAccount(apiCluster: string, signal: AbortSignal): Promise<readonly KnownEnvironment[]>;
   /** Every environment of one API cluster, sorted by id, for the sweep that compares them with the resources that exist. */
   listKnown(apiCluster: string, signal: AbortSignal): Promise<readonly KnownEnvironment[]>;
 }

@@ -1,7 +1,7 @@
 import type { Decision } from "../../domain/decision.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { InstanceId } from "../../domain/ids.ts";
-import type { Instance, InstanceState } from "../../domain/instance.ts";
+import type { Halt, Instance, InstanceState } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
 
 export interface StoredFleet {
@@ -24,6 +24,7 @@ export interface InstanceChange {
   readonly appliedHash?: string;
   readonly capacity?: LoadVector;
   readonly weight?: number;
+  readonly halt?: Halt;
   /** Only while it holds no unit and no live move is to it or from it, whoever may be placing one at this moment. */
   readonly onlyIfEmpty?: true;
   readonly decision: Decision | undefined;

@@ -76,6 +76,7 @@ export function anInstance(over: Partial<Instance> = {}): Instance {
     capacity: WIDE,
     weight: 1,
     appliedHash: "",
+    halt: "none",
     revision: 1,
   } as const;
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
-import { accountMark, clusterAccount } from "./account-objects.ts";
+import { accountMark, clusterAccount, clusterRegister } from "./account-objects.ts";
 
 const HOLDER = { unitId: "unit-1" as UnitId, instanceId: "instance-1" as InstanceId, epoch: 7 };
 const environment = (over: { readonly namespaces?: readonly string[]; readonly clusterResources?: boolean } = {}) => ({
@@ -13,7 +13,7 @@ const kindsOf = (over = {}) =>
   clusterAccount(environment(over), HOLDER).objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? "-"}`);
 
 describe("an account on a user's cluster", () => {
-  it("may do everything everywhere when no namespaces are listed, and its binding carries the epoch", () => {
+  it("may do everything everywhere when no namespaces are listed, by a register that carries the epoch", () => {
     expect(kindsOf()).toEqual([
       "Namespace -",
       "ServiceAccount argosy-accounts",
@@ -21,11 +21,24 @@ describe("an account on a user's cluster", () => {
       "ClusterRole -",
       "ClusterRoleBinding -",
     ]);
-    const { objects, token } = clusterAccount(environment(), HOLDER);
-    expect(objects.at(-1)).toMatchObject({
-      metadata: { annotations: { "argosy.dev/epoch": "7" } },
-      subjects: [{ kind: "ServiceAccount", name: token.name, namespace: "argosy-accounts" }],
-    });
+    const { token } = clusterAccount(environment(), HOLDER);
+    const { roles, bindings } = clusterRegister(environment(), HOLDER, HOLDER.instanceId);
+    expect(roles).toMatchObject([{ kind: "ClusterRole", rules: [{ verbs: ["*"] }] }]);
+    expect(bindings).toMatchObject([
+      {
+        metadata: { annotations: { "argosy.dev/epoch": "7" } },
+        subjects: [{ kind: "ServiceAccount", name: token.name, namespace: "argosy-accounts" }],
+      },
+    ]);
+  });
+
+  it("may only read by itself: whether it writes is the register's, which has one name whoever the owner is", () => {
+    const { objects } = clusterAccount(environment(), HOLDER);
+    const rules = objects.filter(({ kind }) => kind === "ClusterRole").map((role) => role["rules"]);
+    expect(rules).toEqual([[{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch"] }]]);
+    const registers = [HOLDER.instanceId, "instance-2" as InstanceId, undefined].map((to) => clusterRegister(environment(), HOLDER, to));
+    expect(new Set(registers.map(({ bindings }) => bindings[0]?.metadata.name)).size).toBe(1);
+    expect(registers.map(({ bindings }) => bindings[0]?.subjects.length)).toEqual([1, 1, 0]);
   });
 
   it("is bound in the listed namespaces only, unless objects outside them are allowed", () => {

@@ -1,59 +1,94 @@
 import type { EngineObject } from "../../domain/engine.ts";
-import { allowsClusterResources, type ClusterAccount, type Environment } from "../../domain/environment.ts";
+import {
+  type AccountHolder,
+  type AccountOwner,
+  allowsClusterResources,
+  type ClusterAccount,
+  type ClusterRegister,
+  type Environment,
+} from "../../domain/environment.ts";
 import { canonicalJson, sha256 } from "../../domain/hash.ts";
 import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
 import { ACCOUNTS_NAMESPACE, ANNOTATION_EPOCH, LABEL_ENVIRONMENT, LABEL_MANAGED_BY, MANAGED_BY } from "../../domain/names.ts";
 
-/** Whose account it is: the unit's owner's, under this epoch. Never shared between units, environments or instances. */
-export interface AccountHolder {
-  readonly unitId: UnitId;
-  readonly instanceId: InstanceId;
-  readonly epoch: number;
-}
+type Place = Pick<Environment, "id" | "namespaces" | "clusterResources">;
 
 /** What marks everything of ours for one environment on its cluster; opaque, because its users see it there. */
 export function accountMark(id: EnvironmentId): string {
   return sha256(id).slice(0, 20);
 }
 
+/** The name an instance's account has there for a unit, and what lets it read. Never shared between units, environments or instances. */
+export function clusterAccountName(id: EnvironmentId, { unitId, instanceId }: AccountOwner): string {
+  return `u-${sha256([unitId, instanceId, id].join("|")).slice(0, 20)}`;
+}
+
+/** The account's name as the cluster's authoriser has it. */
+export function clusterUser(id: EnvironmentId, owner: AccountOwner): string {
+  return `system:serviceaccount:${ACCOUNTS_NAMESPACE}:${clusterAccountName(id, owner)}`;
+}
+
 /**
- * The account an instance deploys with on a user's cluster, in a namespace of our own, with a token and the register: the
- * binding whose only subject it is. It may do everything, in the environment's namespaces where these are listed and outside
- * namespaces is not allowed, else everywhere, as users know it.
+ * The account an instance deploys with on a user's cluster, in a namespace of our own, with a token. By itself it may only read, which
+ * is what an instance needs to get to know a cluster before it owns anything there: writing is the register's to give.
  */
-export function clusterAccount(
-  environment: Pick<Environment, "id" | "namespaces" | "clusterResources">,
-  { unitId, instanceId, epoch }: AccountHolder,
-): ClusterAccount {
-  const name = `u-${sha256([unitId, instanceId, environment.id].join("|")).slice(0, 20)}`;
-  const labels = { [LABEL_MANAGED_BY]: MANAGED_BY, [LABEL_ENVIRONMENT]: accountMark(environment.id) };
+export function clusterAccount(environment: Place, { epoch, ...owner }: AccountHolder): ClusterAccount {
+  const name = clusterAccountName(environment.id, owner);
+  const labels = labelsOf(environment.id);
+  const annotations = { [ANNOTATION_EPOCH]: String(epoch) };
   const at = { namespace: ACCOUNTS_NAMESPACE, name };
-  const subjects = [{ kind: "ServiceAccount", name, namespace: ACCOUNTS_NAMESPACE }];
-  const rights = (scope: "Cluster" | "", metadata: { readonly namespace?: string }): readonly EngineObject[] => [
-    { ...RBAC, kind: `${scope}Role`, metadata: { ...metadata, name, labels }, rules: EVERYTHING },
+  const reading = scopesOf(environment).flatMap((scope): readonly EngineObject[] => [
+    { ...RBAC, kind: `${scope.kind}Role`, metadata: { ...scope.at, name, labels }, rules: READING },
     {
       ...RBAC,
-      kind: `${scope}RoleBinding`,
-      metadata: { ...metadata, name, labels, annotations: { [ANNOTATION_EPOCH]: String(epoch) } },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: `${scope}Role`, name },
-      subjects,
+      kind: `${scope.kind}RoleBinding`,
+      metadata: { ...scope.at, name, labels },
+      roleRef: roleRefOf(scope, name),
+      subjects: [subjectOf(name)],
     },
-  ];
+  ]);
   return {
     token: at,
+    epoch,
     objects: [
       { apiVersion: "v1", kind: "Namespace", metadata: { name: ACCOUNTS_NAMESPACE, labels: { [LABEL_MANAGED_BY]: MANAGED_BY } } },
-      { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...at, labels }, automountServiceAccountToken: false },
+      { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...at, labels, annotations }, automountServiceAccountToken: false },
       {
         apiVersion: "v1",
         kind: "Secret",
         metadata: { ...at, labels, annotations: { "kubernetes.io/service-account.name": name } },
         type: "kubernetes.io/service-account-token",
       },
-      ...(allowsClusterResources(environment)
-        ? rights("Cluster", {})
-        : environment.namespaces.flatMap((namespace) => rights("", { namespace }))),
+      ...reading,
     ],
+  };
+}
+
+/**
+ * The register of a unit in an environment: the binding whose only subject is the account of the instance that owns the unit, or nobody.
+ * Whoever is bound may do everything, in the environment's namespaces where these are listed and outside namespaces is not allowed, else
+ * everywhere, as users know it.
+ */
+export function clusterRegister(
+  environment: Place,
+  { unitId, epoch }: { readonly unitId: UnitId; readonly epoch: number },
+  instanceId: InstanceId | undefined,
+): ClusterRegister {
+  const name = `r-${sha256([unitId, environment.id].join("|")).slice(0, 20)}`;
+  const labels = labelsOf(environment.id);
+  const annotations = { [ANNOTATION_EPOCH]: String(epoch) };
+  const scopes = scopesOf(environment);
+  const subjects = instanceId === undefined ? [] : [subjectOf(clusterAccountName(environment.id, { unitId, instanceId }))];
+  return {
+    epoch,
+    roles: scopes.map((scope) => ({ ...RBAC, kind: `${scope.kind}Role`, metadata: { ...scope.at, name, labels }, rules: EVERYTHING })),
+    bindings: scopes.map((scope) => ({
+      ...RBAC,
+      kind: `${scope.kind}RoleBinding`,
+      metadata: { ...scope.at, name, labels, annotations },
+      roleRef: roleRefOf(scope, name),
+      subjects,
+    })),
   };
 }
 
@@ -66,5 +101,28 @@ export function hasOtherScope(
   return before.apiUrl !== "" && scope(before) !== scope(wish);
 }
 
+interface Scope {
+  readonly kind: "Cluster" | "";
+  readonly at: { readonly namespace?: string };
+}
+
+function scopesOf(environment: Place): readonly Scope[] {
+  if (allowsClusterResources(environment)) return [{ kind: "Cluster", at: {} }];
+  return environment.namespaces.map((namespace) => ({ kind: "", at: { namespace } }));
+}
+
+function labelsOf(id: EnvironmentId): Readonly<Record<string, string>> {
+  return { [LABEL_MANAGED_BY]: MANAGED_BY, [LABEL_ENVIRONMENT]: accountMark(id) };
+}
+
+function roleRefOf({ kind }: Scope, name: string) {
+  return { apiGroup: "rbac.authorization.k8s.io", kind: `${kind}Role`, name };
+}
+
+function subjectOf(name: string) {
+  return { kind: "ServiceAccount", name, namespace: ACCOUNTS_NAMESPACE };
+}
+
 const RBAC = { apiVersion: "rbac.authorization.k8s.io/v1" } as const;
+const READING = [{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch"] }] as const;
 const EVERYTHING = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] as const;

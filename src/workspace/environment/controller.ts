@@ -9,12 +9,14 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { deploymentKey, parseKey, shareOf } from "../keys.ts";
 import type { ResourceAt, UserSecrets, WatchedResources } from "../port.ts";
+import { createEnvironmentAccess } from "./access/controller.ts";
 import { createAccountController } from "./account/controller.ts";
 import { createAttention } from "./attention/controller.ts";
 import { createAwaitedOwners } from "./awaited-owners.ts";
 import { createEnds, type EndsDeps } from "./ends/controller.ts";
 import { secretNameOf } from "./parse-environment.ts";
 import type { ClusterAccounts, ClusterProbe } from "./port.ts";
+import { createAccountRemoval } from "./removal/controller.ts";
 import { createEnvironmentUpkeep } from "./upkeep/controller.ts";
 import { createVisitPace } from "./visit-pace.ts";
 
@@ -50,14 +52,15 @@ export function createEnvironmentDoor(deps: EnvironmentDoorDeps): { start(signal
   const pace = createVisitPace();
   const parts = { ...deps, pace, environments, credentials: store.credentials, placements: store.placements };
   const accounts = createAccountController(parts);
+  const removal = createAccountRemoval(parts);
   const removeAccount: EndsDeps["removeAccount"] = async (environment, signal) => {
     const policy = upkeep.policy();
-    return policy !== undefined && accounts.remove(environment, { egress: policy.egress }, signal);
+    return policy !== undefined && removal.remove(environment, { egress: policy.egress }, signal);
   };
   const isNamespaceGoing = (name: string): boolean => namespaces.namespace(name)?.isDeleting ?? true;
   const ends = createEnds({ environments, resources, isNamespaceGoing, removeAccount, pace });
   const awaitOwner = (at: ResourceAt, workspaceId: WorkspaceId): void => awaited.await(deploymentKey(apiCluster, at), workspaceId);
-  const attend = createAttention({ ...parts, accounts, awaitOwner });
+  const attend = createAttention({ ...parts, access: createEnvironmentAccess({ ...parts, accounts, removal }), awaitOwner });
   const review = (keys: readonly string[]): void => {
     for (const { key, group } of shareOf(keys, partition)) queue.add(key, { group });
   };

@@ -87,5 +87,13 @@ export function findingOf(answer: ProbeAnswer): Finding {
   }
 }
 
+/** The reason with which nobody got an answer. */
+export const NO_ANSWER: Reason = "UnableToCreateClient";
+
+/** Whether the finding is of a visit, and not of what the resource or its Secret says. */
+export function wasVisited({ kind, keepsLast }: Finding): boolean {
+  return kind === "ready" || keepsLast;
+}
+
 const INSIDE = "the API URL leads to an address that may not be reached from here; ask your administrator if it should be";
 const RESERVED = "the API URL leads to a cluster that may not be deployed to";

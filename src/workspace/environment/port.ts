@@ -1,5 +1,7 @@
-import type { ClusterAccount } from "../../domain/environment.ts";
+import type { AccessAnswer } from "../../domain/access.ts";
+import type { AccountHolder, AccountOwner, ClusterAccount, ClusterRegister, Environment } from "../../domain/environment.ts";
 import type { EgressSpec } from "../../domain/fleet.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
 
 /** Whom to ask, as whom, and for what. */
 export interface ProbeTarget {
@@ -30,17 +32,72 @@ export interface AccountTraces {
   readonly mark: string;
   /** Where bindings stand; empty: outside namespaces. */
   readonly namespaces: readonly string[];
+  /** What a newer epoch wrote stays; absent: nothing does. */
+  readonly epoch?: number;
+}
+
+/** Accounts of an environment that are to stay; others with its mark go, but for what a newer epoch wrote. */
+export interface AccountsKept extends AccountTraces {
+  readonly epoch: number;
+  readonly names: readonly string[];
 }
 
 export type InstallResult =
   | { readonly kind: "installed"; readonly token: string }
-  /** The cluster has not made the token yet. */
+  /** The cluster has not made the token yet, or a former binding is on its way out. */
   | { readonly kind: "waiting" }
+  /** The register was written under a newer epoch. */
+  | { readonly kind: "fenced" }
   | { readonly kind: "failed"; readonly why: ProbeResult };
+
+export type RegisterResult = { readonly kind: "written" } | Exclude<InstallResult, { readonly kind: "installed" }>;
 
 /** Accounts of ours on users' clusters, made and removed with the users' own credentials; the bounds of {@link ClusterProbe} hold. */
 export interface ClusterAccounts {
-  install(target: ProbeTarget, account: ClusterAccount, signal: AbortSignal): Promise<InstallResult>;
+  /** Makes the account, and writes its register where one is given. */
+  install(
+    target: ProbeTarget,
+    wanted: { readonly account: ClusterAccount; readonly register?: ClusterRegister },
+    signal: AbortSignal,
+  ): Promise<InstallResult>;
+  writeRegister(target: ProbeTarget, register: ClusterRegister, signal: AbortSignal): Promise<RegisterResult>;
+  /** Asks as whoever the target's token belongs to, in each namespace. One that gives no answer is silent; never rejects for it. */
+  ask(target: ProbeTarget, namespaces: readonly string[], signal: AbortSignal): Promise<readonly AccessAnswer[]>;
+  /** Removes one account with what lets it read. `undefined`: nothing of it is left there, or a newer epoch made it anew. */
+  removeAccount(target: ProbeTarget, account: ClusterAccount, signal: AbortSignal): Promise<ProbeResult | undefined>;
+  /** Removes accounts that nobody holds any more. `undefined`: none is left there. */
+  removeOthers(target: ProbeTarget, kept: AccountsKept, signal: AbortSignal): Promise<ProbeResult | undefined>;
   /** `undefined`: nothing of ours is left there. */
   remove(target: ProbeTarget, traces: AccountTraces, signal: AbortSignal): Promise<ProbeResult | undefined>;
+}
+
+/** How a visit to an environment for a unit's register ended. `away`: nothing could be done there, and why, for people. */
+export type VisitEnd = { readonly kind: "done" | "waiting" | "fenced" } | { readonly kind: "away"; readonly why: string };
+
+/** The registers and accounts of units in environments where accounts are made: what live moves do there. */
+export interface EnvironmentRegisters {
+  /** Makes an account that may read only, and stores its token. */
+  prepare(environment: Environment, holder: AccountHolder, signal: AbortSignal): Promise<VisitEnd>;
+  /** Makes the unit's register name this instance's account, or nobody, under an epoch. */
+  hand(
+    environment: Environment,
+    to: { readonly unitId: UnitId; readonly epoch: number; readonly instanceId: InstanceId | undefined },
+    signal: AbortSignal,
+  ): Promise<VisitEnd>;
+  /** Asks as the account whether it may write in each namespace. None: it never had a token, so nobody can act as it. */
+  ask(environment: Environment, asked: AskedAccount, signal: AbortSignal): Promise<readonly AccountAnswer[]>;
+  /** Removes the account and its token, unless a newer epoch made it anew. */
+  clear(environment: Environment, holder: AccountHolder, signal: AbortSignal): Promise<VisitEnd>;
+  /** Whether the account's token is stored. */
+  isKnown(environment: Environment, owner: AccountOwner, signal: AbortSignal): Promise<boolean>;
+}
+
+/** The same with the account's name, as the cluster's authoriser has it. */
+export interface AccountAnswer extends AccessAnswer {
+  readonly user: string;
+}
+
+export interface AskedAccount extends AccountOwner {
+  /** Sorted. */
+  readonly namespaces: readonly string[];
 }

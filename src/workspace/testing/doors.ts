@@ -15,6 +15,7 @@ import { USER_KINDS, type UserKind } from "../api/names.ts";
 import { createWorkspaceDoor } from "../controller.ts";
 import { createEnvironmentDoor } from "../environment/controller.ts";
 import type { ClusterAccounts, ClusterProbe } from "../environment/port.ts";
+import { createTargetClusters } from "../environment/testing/target-clusters.ts";
 import { createUserEvents } from "../events/controller.ts";
 import type { UserKindResources } from "../port.ts";
 import { createCredentialDoor } from "../repository-credential/controller.ts";
@@ -41,6 +42,7 @@ export async function openDoors(client: KubeClient, fleet: Partial<FleetSpec>, s
   };
   const deps = { ...common, store, apiCluster: "api", partition: EVERYTHING_IS_MINE, ids: createCountingIds() };
   const probe: ClusterProbe & ClusterAccounts = {
+    ...createTargetClusters(),
     probe: async () => ({ kind: "accepted" }),
     install: async () => ({ kind: "waiting" }),
     remove: async () => undefined,

@@ -72,6 +72,7 @@ const INSTANCE: Instance = {
   capacity: POOL.capacity,
   weight: 1,
   appliedHash: "",
+  halt: "none",
   revision: 1,
 };
 const aDecision = (subject: string): Decision => ({

@@ -4,7 +4,7 @@ import type { ResourceType } from "../../../runtime/kube/resource.ts";
 import type { ManagedCluster } from "../../port.ts";
 
 /** Writes of one kind whose failed tests are stale, not refused. An object that is not there any more is another state of it too. */
-export function conditionalWrites(client: KubeClient, type: ResourceType): Pick<ManagedCluster, "create" | "patch"> {
+export function conditionalWrites(client: KubeClient, type: ResourceType): Pick<ManagedCluster, "create" | "patch" | "delete"> {
   return {
     async create(manifest, signal) {
       await client.create(type, manifest, signal);
@@ -19,5 +19,6 @@ export function conditionalWrites(client: KubeClient, type: ResourceType): Pick<
         throw new StaleError("changing an object that has changed meanwhile", options);
       }
     },
+    delete: (at, preconditions, signal) => client.delete(type, at, { preconditions, propagationPolicy: "Background" }, signal),
   };
 }

@@ -26,6 +26,5 @@ export function createSights(client: KubeClient): Sights {
       } while (continueToken !== undefined);
       return sights.sort((a, b) => (a.at.name < b.at.name ? -1 : 1));
     },
-    delete: (at, preconditions, signal) => client.delete(APPLICATIONS, at, { preconditions, propagationPolicy: "Background" }, signal),
   };
 }

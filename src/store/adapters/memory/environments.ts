@@ -1,4 +1,10 @@
-import { type Environment, environmentCredentialKey, ownerCredentialId } from "../../../domain/environment.ts";
+import {
+  ACCOUNT_PURPOSE,
+  accountCredentialPrefix,
+  type Environment,
+  environmentCredentialKey,
+  ownerCredentialId,
+} from "../../../domain/environment.ts";
 import { GoneError } from "../../../domain/errors.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { CredentialId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
@@ -11,12 +17,12 @@ export function createEnvironmentStore(transact: Transact): EnvironmentStore {
   return {
     claim: (claim, signal) => transact(signal, (transaction) => claimEnvironment(transaction, claim)),
     connect: (connection, signal) => transact(signal, (transaction) => connect(transaction, connection)),
-    putCredential: ({ id, purpose, plaintext }, signal) =>
+    putCredential: ({ id, use, plaintext }, signal) =>
       transact(signal, ({ tables }) => {
         const environment = tables.environments.get(id);
         if (environment === undefined)
           throw new GoneError("storing a credential of an environment", { code: "store.environment-gone", context: { environment: id } });
-        return putCredential(tables, environmentCredentialKey(id, environment.workspaceId, purpose), plaintext);
+        return putCredential(tables, environmentCredentialKey(id, environment.workspaceId, use), plaintext);
       }),
     withdraw: (uid, signal) =>
       transact(signal, (transaction) => {
@@ -38,7 +44,21 @@ export function createEnvironmentStore(transact: Transact): EnvironmentStore {
         if (hasAccount || workspaceOf(tables, environment.workspaceId).state !== "deleting") return;
         for (const { unit } of tables.units.where("workspace", environment.workspaceId)) notify("unit", unit.id);
       }),
+    noteReach: (uid, isReached, signal) =>
+      transact(signal, ({ tables, now }) => {
+        for (const environment of tables.environments.where("uid", uid))
+          if ((environment.unreachableSince === undefined) !== isReached)
+            tables.environments.put(environment.id, { ...environment, unreachableSince: isReached ? undefined : now() });
+      }),
     read: (uid, signal) => transact(signal, ({ tables }) => tables.environments.where("uid", uid)[0]),
+    listWithoutAccount: (apiCluster, signal) =>
+      transact(signal, ({ tables }) =>
+        [...tables.environments.values()]
+          .filter(({ workspaceId }) => workspaceOf(tables, workspaceId).apiCluster === apiCluster)
+          .filter((environment) => environment.state === "connected" && environment.createsAccount && lacksAccount(tables, environment))
+          .map((environment) => known(tables, environment))
+          .sort((a, b) => (a.id < b.id ? -1 : 1)),
+      ),
     listKnown: (apiCluster, signal) =>
       transact(signal, ({ tables }) =>
         [...tables.environments.values()]
@@ -64,6 +84,14 @@ export function clustersOf(tables: Tables, unitId: UnitId): readonly string[] {
   return [...new Set(clusters)].filter((url) => url !== "").sort();
 }
 
+function lacksAccount(tables: Tables, { id, workspaceId }: Environment): boolean {
+  return tables.units.where("workspace", workspaceId).some(({ unit }) => {
+    if (unit.owner === undefined || unit.phase === "MOVING") return false;
+    const account = { unitId: unit.id, instanceId: unit.owner };
+    return !tables.credentials.has(environmentCredentialKey(id, workspaceId, { purpose: ACCOUNT_PURPOSE, account }).id);
+  });
+}
+
 function known(tables: Tables, { id, uid, name, state, generation, workspaceId }: Environment): KnownEnvironment {
   return { id, uid, name, state, generation, namespace: workspaceOf(tables, workspaceId).namespace };
 }
@@ -79,7 +107,15 @@ function claimEnvironment(transaction: Transaction, { workspace, newIds, name, u
     if (other.name === name && other.state !== "leaving") put(transaction, { ...other, state: "leaving" });
   const nothingYet = { generation: 0, state: "withdrawn", apiUrl: "", namespaces: [], fingerprint: "" } as const;
   const flags = { clusterResources: false, isInsecure: false, createsAccount: false, hasAccount: false };
-  tables.environments.put(newIds.environmentId, { id: newIds.environmentId, workspaceId, name, uid, ...nothingYet, ...flags });
+  tables.environments.put(newIds.environmentId, {
+    id: newIds.environmentId,
+    workspaceId,
+    name,
+    uid,
+    ...nothingYet,
+    ...flags,
+    unreachableSince: undefined,
+  });
   return { id: newIds.environmentId, workspaceId, hasAccount: false };
 }
 
@@ -104,6 +140,8 @@ function end(transaction: Transaction, environment: Environment): EnvironmentEnd
   tables.environments.drop(environment.id);
   tables.credentials.delete(environment.id as string as CredentialId);
   tables.credentials.delete(ownerCredentialId(environment.id));
+  const ofAccounts = [...tables.credentials.keys()].filter((id) => id.startsWith(accountCredentialPrefix(environment.id)));
+  for (const id of ofAccounts) tables.credentials.delete(id);
   if (environment.state !== "leaving") raise(transaction, environment);
   return "gone";
 }

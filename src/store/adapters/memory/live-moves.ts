@@ -1,6 +1,8 @@
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
-import type { Move } from "../../../domain/move.ts";
-import type { Tables } from "./tables.ts";
+import type { Move, MovePhase } from "../../../domain/move.ts";
+import { PHASES } from "../../../domain/move-phases.ts";
+import type { MoveAdvance } from "../../move/port.ts";
+import type { Tables, Transaction } from "./tables.ts";
 
 /** Units that live moves take to an instance: room is kept for them. */
 export function arrivingAt(tables: Tables, instanceId: InstanceId): readonly UnitId[] {
@@ -17,4 +19,17 @@ export function unitsAt(tables: Tables, instanceId: InstanceId): number {
   const held = tables.units.where("owner", instanceId).map(({ unit }) => unit.id);
   const live = [...tables.moves.values()].filter(({ endedAt, from, to }) => endedAt === undefined && [from, to].includes(instanceId));
   return new Set([...held, ...live.map(({ unitId }) => unitId)]).size;
+}
+
+type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };
+
+/** Puts a move into a phase. */
+export function enter({ tables, notify, now }: Transaction, move: Move, { to, message, baseline }: Entering): void {
+  const at = now();
+  tables.moves.set(move.id, {
+    ...move,
+    ...{ phase: to, phaseSince: at, message, baseline: baseline ?? move.baseline, marks: [...move.marks, { phase: to, at }] },
+    endedAt: PHASES[to].isLive ? undefined : at,
+  });
+  notify("move", move.id);
 }

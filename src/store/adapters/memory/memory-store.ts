@@ -16,6 +16,7 @@ import { createOperationStore } from "./operations.ts";
 import { createOwnershipStore } from "./ownership.ts";
 import { createPlacementStore } from "./placements.ts";
 import { createPlanStore } from "./plans.ts";
+import { createRecoveryStore } from "./recovery.ts";
 import { createRepositoryCredentialStore } from "./repository-credentials.ts";
 import { createRetentionStore } from "./retention.ts";
 import { createShardStore } from "./shards.ts";
@@ -57,6 +58,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     splits: createSplitStore(transact),
     moves: createMoveStore(transact),
     ownership: createOwnershipStore(transact),
+    recovery: createRecoveryStore(transact),
     retention: createRetentionStore(transact),
     tokens: createTokenStore(transact),
     changes: feed,

@@ -1,15 +1,13 @@
 import type { MoveId, UnitId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
-import type { Move, MovePhase } from "../../../domain/move.ts";
 import { TARGET_LEFT } from "../../../domain/move-messages.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
-import type { PlacementUnit } from "../../../domain/workspace.ts";
-import type { MoveAdvance, MoveBeginning, MoveRequest, MoveStore, MoveWish } from "../../move/port.ts";
-import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
-import { applicationsOf, objectKey, putUnit } from "./applications.ts";
+import type { MoveBeginning, MoveRequest, MoveStore, MoveWish } from "../../move/port.ts";
+import { applicationsOf, putUnit } from "./applications.ts";
 import { clustersOf } from "./environments.ts";
-import { liveMoveOf } from "./live-moves.ts";
-import { changeViews, loadOf } from "./placements.ts";
+import { enter, liveMoveOf } from "./live-moves.ts";
+import { loadOf } from "./placements.ts";
+import { seat } from "./seat-unit.ts";
 import type { Transact, Transaction } from "./tables.ts";
 
 export function createMoveStore(transact: Transact): MoveStore {
@@ -124,40 +122,10 @@ function begin(transaction: Transaction, id: MoveId): MoveBeginning {
   return "begun";
 }
 
-type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };
-
-function enter({ tables, notify, now }: Transaction, move: Move, { to, message, baseline }: Entering): void {
-  const at = now();
-  tables.moves.set(move.id, {
-    ...move,
-    ...{ phase: to, phaseSince: at, message, baseline: baseline ?? move.baseline, marks: [...move.marks, { phase: to, at }] },
-    endedAt: PHASES[to].isLive ? undefined : at,
-  });
-  notify("move", move.id);
-}
-
 function free({ tables, notify }: Transaction, unitId: UnitId): void {
   const row = tables.units.get(unitId);
   if (row?.unit.phase !== "MOVING") return;
   putUnit(tables, { ...row, unit: { ...row.unit, phase: "IDLE", rowVersion: row.unit.rowVersion + 1 } });
   notify("unit", unitId);
   for (const { application } of applicationsOf(tables, unitId)) notify("application", application.id);
-}
-
-/** Gives a unit its owner and epoch; what was acknowledged of it, wherever, says nothing any more. */
-function seat(
-  transaction: Transaction,
-  unitId: UnitId,
-  change: Pick<PlacementUnit, "owner" | "epoch"> & Partial<PlacementUnit>,
-): PlacementUnit | undefined {
-  const { tables, notify } = transaction;
-  const row = tables.units.get(unitId);
-  if (row === undefined) return undefined;
-  const subjects = [unitId, ...applicationsOf(tables, unitId).map(({ application }) => application.id)];
-  for (const subject of subjects) for (const object of tables.objects.where("subject", subject)) tables.objects.drop(objectKey(object));
-  putUnit(tables, { ...row, unit: { ...row.unit, ...change, rowVersion: row.unit.rowVersion + 1 } });
-  notify("unit", unitId);
-  const { owner } = change;
-  changeViews(transaction, unitId, { ...(owner === undefined ? {} : { instanceId: owner }), message: WAITING_FOR_INSTANCE });
-  return row.unit;
 }

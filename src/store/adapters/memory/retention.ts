@@ -1,5 +1,11 @@
 import type { Decision } from "../../../domain/decision.ts";
-import { ENVIRONMENT_PURPOSE, OWNER_PURPOSE, ownerCredentialId } from "../../../domain/environment.ts";
+import {
+  ACCOUNT_PURPOSE,
+  accountCredentialPrefix,
+  ENVIRONMENT_PURPOSE,
+  OWNER_PURPOSE,
+  ownerCredentialId,
+} from "../../../domain/environment.ts";
 import type { CredentialId, EnvironmentId, InstanceId, PlanId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import { REPOSITORY_PURPOSE } from "../../../domain/repository-credential.ts";
 import type { RetentionStore } from "../../retention/port.ts";
@@ -70,6 +76,8 @@ function restsOn(tables: Tables, decision: Decision): boolean {
 function isOrphan(tables: Tables, id: CredentialId, { owner, purpose }: CredentialRow): boolean {
   if (tables.workspaces.get(owner as WorkspaceId) === undefined && !tables.instances.has(owner as InstanceId)) return true;
   if (purpose === ENVIRONMENT_PURPOSE) return tables.environments.get(id as string as EnvironmentId) === undefined;
+  if (purpose === ACCOUNT_PURPOSE)
+    return ![...tables.environments.values()].some((each) => id.startsWith(accountCredentialPrefix(each.id)));
   if (purpose === OWNER_PURPOSE) return ![...tables.environments.values()].some((each) => ownerCredentialId(each.id) === id);
   if (purpose === REPOSITORY_PURPOSE) return ![...tables.repositoryCredentials.values()].some(({ credentialId }) => credentialId === id);
   return false;

@@ -31,6 +31,7 @@ import { readFleetOfClass } from "./placements/read-fleet.ts";
 import { listUnplaced, readUnitsOf, readUnitWithWorkspace } from "./placements/read-units.ts";
 import { recordUnplaceable } from "./placements/record-unplaceable.ts";
 import { createPlanStore } from "./plans/plans.ts";
+import { createRecoveryStore } from "./recovery/recovery.ts";
 import { createRepositoryCredentialStore } from "./repository-credentials/repository-credentials.ts";
 import { createRetentionStore } from "./retention/retention.ts";
 import { MIGRATION_TABLE } from "./schema-checks.ts";
@@ -135,7 +136,7 @@ function storesOn(
     decisions: createDecisionStore(database, ids),
     directives: createDirectiveStore(database, ids),
     credentials: createCredentialStore(database, keyRing),
-    environments: createEnvironmentStore(database, keyRing),
+    environments: createEnvironmentStore(database, keyRing, clock),
     repositoryCredentials: createRepositoryCredentialStore(database, clock, keyRing),
     loads: createLoadStore(database),
     members: createMemberStore(database),
@@ -143,6 +144,7 @@ function storesOn(
     splits: createSplitStore(database, clock, ids),
     moves: createMoveStore(database, clock, ids),
     ownership: createOwnershipStore(database),
+    recovery: createRecoveryStore(database, clock, ids),
     retention: createRetentionStore(database),
     tokens: createTokenStore(database, clock),
   };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DECISION_KINDS } from "../../../domain/decision.ts";
 import { ENVIRONMENT_STATES } from "../../../domain/environment.ts";
-import { INSTANCE_STATES } from "../../../domain/instance.ts";
+import { HALTS, INSTANCE_STATES } from "../../../domain/instance.ts";
 import { MOVE_KINDS, MOVE_PHASES } from "../../../domain/move.ts";
 import { OPERATION_KINDS, OPERATION_STATES } from "../../../domain/operation.ts";
 import { MOVE_REASONS, PLAN_GOALS, STEP_OUTCOMES } from "../../../domain/plan.ts";
@@ -23,6 +23,7 @@ afterAll(() => server.stop());
 /** Every constraint that lists values, with the values its type has. */
 const LISTS: readonly (readonly [constraint: string, values: readonly string[]])[] = [
   ["instance_state", INSTANCE_STATES],
+  ["instance_halt", HALTS],
   ["decision_kind", DECISION_KINDS],
   ["workspace_plane", ["kubernetes"]],
   ["workspace_state", ["active", "deleting"]],

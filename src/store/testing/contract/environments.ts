@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { ENVIRONMENT_PURPOSE, environmentCredentialKey, OWNER_PURPOSE, ownerCredentialId } from "../../../domain/environment.ts";
+import {
+  ACCOUNT_PURPOSE,
+  type CredentialUse,
+  ENVIRONMENT_PURPOSE,
+  environmentCredentialKey,
+  OWNER_PURPOSE,
+  ownerCredentialId,
+} from "../../../domain/environment.ts";
 import { GoneError } from "../../../domain/errors.ts";
-import type { ApplicationId, CredentialId, EnvironmentId } from "../../../domain/ids.ts";
+import type { ApplicationId, CredentialId, EnvironmentId, InstanceId, UnitId } from "../../../domain/ids.ts";
 import type { EnvironmentClaim } from "../../environment/port.ts";
 import { aClaim, aConnection, anObject, aSpec } from "../builders.ts";
 import { type Seated, soon, type World } from "../world.ts";
@@ -205,6 +212,34 @@ export function describeEnvironments(world: () => World): void {
       expect(await note(false)).toEqual([]);
     });
 
+    it("are listed while the owner of a unit of theirs has no account there that should have one", async () => {
+      const { store } = world();
+      const { id, seated } = await inUse();
+      const list = async () => (await store.environments.listWithoutAccount("main", soon())).map((each) => each.id);
+      expect(await list()).toEqual([]);
+      await connect(id, { createsAccount: true });
+      expect(await list()).toEqual([id]);
+      const account = { unitId: seated.unitId, instanceId: seated.instanceId };
+      await store.environments.putCredential({ id, use: { purpose: ACCOUNT_PURPOSE, account }, plaintext: "secret" }, soon());
+      expect(await list()).toEqual([]);
+      expect(await store.environments.listWithoutAccount("other", soon())).toEqual([]);
+    });
+
+    it("remember since when their cluster could not be reached, until it is", async () => {
+      const { store } = world();
+      const { uid, seated } = await inUse();
+      const since = async () => (await readUnit(seated.applicationId)).environments.map(({ unreachableSince }) => unreachableSince);
+      const note = (isReached: boolean) => store.environments.noteReach(uid, isReached, soon());
+      expect(await since()).toEqual([undefined]);
+      expect(await world().hintsOf(() => note(false))).toEqual([]);
+      const [first] = await since();
+      expect(first).toBeTypeOf("number");
+      await note(false);
+      expect(await since()).toEqual([first]);
+      await note(true);
+      expect(await since()).toEqual([undefined]);
+    });
+
     it("make room for another of their name", async () => {
       const { id, seated } = await inUse();
       const { instanceId, epoch } = seated;
@@ -238,14 +273,20 @@ export function describeEnvironments(world: () => World): void {
       const { store } = world();
       const wish = aClaim();
       const { id, workspaceId } = await claim(wish);
-      const secrets = ([ENVIRONMENT_PURPOSE, OWNER_PURPOSE] as const).map((purpose) => ({ id, purpose, plaintext: "secret" }));
+      const account = { unitId: "unit-1" as UnitId, instanceId: "instance-1" as InstanceId };
+      const uses: readonly CredentialUse[] = [
+        { purpose: ENVIRONMENT_PURPOSE },
+        { purpose: OWNER_PURPOSE },
+        { purpose: ACCOUNT_PURPOSE, account },
+      ];
+      const secrets = uses.map((use) => ({ id, use, plaintext: "secret" }));
       for (const secret of secrets) await store.environments.putCredential(secret, soon());
-      const key = environmentCredentialKey(id, workspaceId, ENVIRONMENT_PURPOSE);
-      expect(await store.credentials.read(key, soon())).toBe("secret");
+      const keys = uses.map((use) => environmentCredentialKey(id, workspaceId, use));
+      for (const key of keys) expect(await store.credentials.read(key, soon())).toBe("secret");
       if (what === "environment") await store.environments.recordEnd(wish.uid, "at-once", soon());
       else await store.intents.recordWorkspaceEnds([workspaceId], soon());
       for (const secret of secrets) await expect(store.environments.putCredential(secret, soon())).rejects.toThrow(GoneError);
-      expect(await store.credentials.read(key, soon())).toBeUndefined();
+      for (const key of keys) expect(await store.credentials.read(key, soon())).toBeUndefined();
       expect(await store.retention.forgetCredentials(10, soon())).toBe(0);
     });
 

@@ -113,6 +113,7 @@ export function describeFleet(world: () => World): void {
         appliedHash: "abc",
         capacity: { applications: 1, clusterEntries: 2, cachedResources: 3, milliCpu: 4, gitPerMinute: 5 },
         weight: 7,
+        halt: "wanted",
         decision,
       } as const;
       expect(await hintsOf(() => store.fleet.changeInstance(change, soon()))).toEqual([`instance:${instance.id}`]);
@@ -126,6 +127,7 @@ export function describeFleet(world: () => World): void {
         appliedHash: "abc",
         capacity: change.capacity,
         weight: 7,
+        halt: "wanted",
         revision: 2,
         stateSince: expect.any(Number),
       });

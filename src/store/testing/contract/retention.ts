@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { type Millis, millis } from "../../../domain/clock.ts";
 import type { Decision } from "../../../domain/decision.ts";
-import { ENVIRONMENT_PURPOSE, environmentCredentialKey, OWNER_PURPOSE } from "../../../domain/environment.ts";
-import type { MoveId } from "../../../domain/ids.ts";
+import {
+  ACCOUNT_PURPOSE,
+  type CredentialUse,
+  ENVIRONMENT_PURPOSE,
+  environmentCredentialKey,
+  OWNER_PURPOSE,
+} from "../../../domain/environment.ts";
+import type { InstanceId, MoveId, UnitId } from "../../../domain/ids.ts";
 import { REPOSITORY_PURPOSE } from "../../../domain/repository-credential.ts";
 import type { CredentialKey } from "../../credential/port.ts";
 import type { JournalPosition } from "../../retention/port.ts";
@@ -87,8 +93,13 @@ export function describeRetention(world: () => World): void {
       const { id, workspaceId } = await store.environments.claim(claim, soon());
       const instance = anInstance();
       await store.fleet.insertInstance(instance, aDecision({ subject: instance.id }), soon());
-      for (const purpose of [ENVIRONMENT_PURPOSE, OWNER_PURPOSE] as const)
-        await store.environments.putCredential({ id, purpose, plaintext: "kept" }, soon());
+      const account = { unitId: "unit-1" as UnitId, instanceId: "instance-1" as InstanceId };
+      const uses: readonly CredentialUse[] = [
+        { purpose: ENVIRONMENT_PURPOSE },
+        { purpose: OWNER_PURPOSE },
+        { purpose: ACCOUNT_PURPOSE, account },
+      ];
+      for (const use of uses) await store.environments.putCredential({ id, use, plaintext: "kept" }, soon());
       const key = (name: string, owner: string, purpose: string): CredentialKey => ({ id: name as CredentialKey["id"], owner, purpose });
       const kept = key("of-instance", instance.id, "argo-cd-redis-password");
       const orphans = [
@@ -96,15 +107,16 @@ export function describeRetention(world: () => World): void {
         key("of-no-instance", "instance-gone", "argo-cd-redis-password"),
         key("of-no-environment", workspaceId, ENVIRONMENT_PURPOSE),
         key("of-no-environment.owner", workspaceId, OWNER_PURPOSE),
+        key("of-no-environment.account.unit-1.instance-1", workspaceId, ACCOUNT_PURPOSE),
         key("of-no-repository", workspaceId, REPOSITORY_PURPOSE),
       ];
       for (const each of [kept, ...orphans]) await store.credentials.put(each, "secret", soon());
       expect(await store.retention.forgetCredentials(2, soon())).toBe(2);
-      expect(await store.retention.forgetCredentials(10, soon())).toBe(3);
+      expect(await store.retention.forgetCredentials(10, soon())).toBe(4);
       expect(await store.retention.forgetCredentials(10, soon())).toBe(0);
       for (const orphan of orphans) expect(await store.credentials.read(orphan, soon())).toBeUndefined();
       expect(await store.credentials.read(kept, soon())).toBe("secret");
-      expect(await store.credentials.read(environmentCredentialKey(id, workspaceId, OWNER_PURPOSE), soon())).toBe("kept");
+      for (const use of uses) expect(await store.credentials.read(environmentCredentialKey(id, workspaceId, use), soon())).toBe("kept");
     });
   });
 

@@ -13,6 +13,7 @@ import { describeOwnership } from "./ownership.ts";
 import { describePlacements } from "./placements.ts";
 import { describePlans } from "./plans.ts";
 import { describeProgress } from "./progress.ts";
+import { describeRecovery } from "./recovery.ts";
 import { describeRepositoryCredentials } from "./repository-credentials.ts";
 import { describeRetention } from "./retention.ts";
 import { describeShards } from "./shards.ts";
@@ -40,6 +41,7 @@ const PARTS = [
   describeOwnership,
   describePlans,
   describeSplits,
+  describeRecovery,
   describeRetention,
   describeCredentials,
   describeRepositoryCredentials,

@@ -1,32 +1,25 @@
-import {
-  allowsClusterResources,
-  type Environment,
-  type EnvironmentCredential,
-  environmentCredentialKey,
-  OWNER_PURPOSE,
-} from "../../../domain/environment.ts";
+import { ACCOUNT_PURPOSE, type AccountHolder, type EnvironmentCredential, OWNER_PURPOSE } from "../../../domain/environment.ts";
 import type { EgressSpec } from "../../../domain/fleet.ts";
-import { canonicalJson } from "../../../domain/hash.ts";
+import { canonicalJson, sha256 } from "../../../domain/hash.ts";
 import type { EnvironmentId, WorkspaceId } from "../../../domain/ids.ts";
-import type { CredentialStore } from "../../../store/credential/port.ts";
 import type { EnvironmentStore } from "../../../store/environment/port.ts";
 import type { PlacementStore } from "../../../store/placement/port.ts";
 import type { Log } from "../../../telemetry/log.ts";
-import { accountMark, clusterAccount } from "../account-objects.ts";
+import { holderOf, newestOf, tracesOf } from "../account-holders.ts";
+import { clusterAccount, clusterAccountName, clusterRegister } from "../account-objects.ts";
 import { type Finding, findingOf, notInstalled } from "../finding.ts";
-import { parseOwnerCredential } from "../owner-credential.ts";
+import { accountCredential } from "../owner-credential.ts";
 import type { EnvironmentWish } from "../parse-environment.ts";
-import type { ClusterAccounts } from "../port.ts";
+import type { ClusterAccounts, InstallResult, ProbeTarget } from "../port.ts";
 
 export interface AccountDeps {
-  readonly environments: EnvironmentStore;
-  readonly credentials: CredentialStore;
+  readonly environments: Pick<EnvironmentStore, "putCredential" | "noteAccount">;
   readonly placements: Pick<PlacementStore, "readUnitsOf">;
   readonly accounts: ClusterAccounts;
   readonly log: Log;
 }
 
-/** An environment that wants an account, and the user's own credential, by which it is made. */
+/** An environment that wants accounts, and the user's own credential, by which they are made. */
 export interface AccountAsk {
   readonly id: EnvironmentId;
   readonly workspaceId: WorkspaceId;
@@ -35,57 +28,68 @@ export interface AccountAsk {
   readonly egress: EgressSpec;
 }
 
-export type Credentialed =
-  | { readonly kind: "credential"; readonly credential: EnvironmentCredential }
+export type Installed =
+  /** Each owner has one; another fingerprint means another credential of any of them. */
+  | { readonly kind: "installed"; readonly fingerprint: string }
   /** Nothing of the workspace is placed yet: nobody needs an account. */
   | { readonly kind: "no-owner" }
+  /** A unit is handed over at the moment: what stands there for it is the move's. */
+  | { readonly kind: "moving" }
   | { readonly kind: "waiting" | "failed"; readonly finding: Finding };
 
-export interface Removal {
-  readonly egress: EgressSpec;
-  /** What its Secret holds now, if it is still there. */
-  readonly credential?: EnvironmentCredential;
-}
-
-/** The accounts instances get on users' clusters: made when the unit has an owner, removed when the environment goes. */
-export function createAccountController({ environments, credentials, placements, accounts, log }: AccountDeps) {
-  const ownerKey = (id: EnvironmentId, workspaceId: WorkspaceId) => environmentCredentialKey(id, workspaceId, OWNER_PURPOSE);
+/** Makes the accounts and registers of units on users' clusters, for units that have an owner. */
+export function createAccountController({ environments, placements, accounts, log }: AccountDeps) {
+  const installOne = async ({ id, wish, credential }: AccountAsk, holder: AccountHolder, target: ProbeTarget, signal: AbortSignal) => {
+    const wanted = {
+      account: clusterAccount({ id, ...wish }, holder),
+      register: clusterRegister({ id, ...wish }, holder, holder.instanceId),
+    };
+    const done = await accounts.install(target, wanted, signal);
+    if (done.kind !== "installed") return done;
+    const plaintext = accountCredential(credential, done.token);
+    const use = { purpose: ACCOUNT_PURPOSE, account: holder } as const;
+    return { kind: "stored", fingerprint: await environments.putCredential({ id, use, plaintext }, signal) } as const;
+  };
 
   /** Said before it is done: what may be there is looked for at the end. */
-  const install = async ({ id, workspaceId, wish, credential, egress }: AccountAsk, signal: AbortSignal): Promise<Credentialed> => {
-    const unit = (await placements.readUnitsOf(workspaceId, signal)).find(({ owner }) => owner !== undefined);
-    if (unit?.owner === undefined) return { kind: "no-owner" };
-    await environments.putCredential({ id, purpose: OWNER_PURPOSE, plaintext: canonicalJson(credential) }, signal);
+  const install = async (ask: AccountAsk, signal: AbortSignal): Promise<Installed> => {
+    const { id, workspaceId, wish, credential, egress } = ask;
+    const units = await placements.readUnitsOf(workspaceId, signal);
+    const holders = units.flatMap(holderOf);
+    if (holders.length === 0) return { kind: "no-owner" };
+    if (units.some(({ phase }) => phase === "MOVING")) return { kind: "moving" };
+    await environments.putCredential({ id, use: { purpose: OWNER_PURPOSE }, plaintext: canonicalJson(credential) }, signal);
     await environments.noteAccount(id, true, signal);
-    const holder = { unitId: unit.id, instanceId: unit.owner, epoch: unit.epoch };
     const target = { ...credential, isInsecure: wish.isInsecure, namespace: undefined, egress };
-    const done = await accounts.install(target, clusterAccount({ id, ...wish }, holder), signal);
-    if (done.kind === "waiting") return { kind: "waiting", finding: notInstalled("waiting for the token of the new service account") };
-    if (done.kind === "failed") return { kind: "failed", finding: failureOf(done.why) };
-    const { certificate: _, ...rest } = credential;
-    return { kind: "credential", credential: { ...rest, token: done.token } };
-  };
-
-  /**
-   * Removes what an environment has on its cluster, as its row knows it, with the newest credential there is for that server.
-   * Returns whether nothing of ours is left there, as far as the user's credential allows to see to it.
-   */
-  const remove = async (environment: Environment, { egress, credential: newest }: Removal, signal: AbortSignal): Promise<boolean> => {
-    const { id, workspaceId, apiUrl, isInsecure, namespaces } = environment;
-    const stored = parseOwnerCredential(await credentials.read(ownerKey(id, workspaceId), signal));
-    const credential = newest !== undefined && newest.server === stored?.server ? newest : stored;
-    if (credential !== undefined) {
-      const traces = { mark: accountMark(id), namespaces: allowsClusterResources(environment) ? [] : namespaces };
-      const why = await accounts.remove({ ...credential, isInsecure, namespace: undefined, egress }, traces, signal);
-      if (why !== undefined) log.warn({ environment: id, apiUrl, why: why.kind }, "Finding no way to remove an account from its cluster");
-      if (why?.kind === "unreachable") return false;
+    const fingerprints: string[] = [];
+    for (const holder of holders) {
+      const done = await installOne(ask, holder, target, signal);
+      if (done.kind !== "stored") return notYet(done);
+      fingerprints.push(done.fingerprint);
     }
-    await environments.noteAccount(id, false, signal);
-    await credentials.remove(ownerKey(id, workspaceId), signal);
-    return true;
+    const kept = { ...tracesOf({ id, ...wish }), names: holders.map((holder) => clusterAccountName(id, holder)), epoch: newestOf(units) };
+    // What is left there of a former owner can only read: another visit finds it again.
+    const why = await accounts.removeOthers(target, kept, signal);
+    if (why !== undefined) log.warn({ environment: id, why: why.kind }, "Leaving accounts that nobody holds any more on their cluster");
+    return { kind: "installed", fingerprint: sha256(fingerprints.sort().join("|")) };
   };
 
-  return { install, remove };
+  return { install };
+}
+
+const FORGED =
+  "the role binding of the service account carries a newer mark than Argosy wrote: delete the role bindings of the cluster whose names begin with r- and that are labelled as managed by argosy";
+
+/** Why an account cannot be used yet, for its user. */
+function notYet(end: Exclude<InstallResult, { readonly kind: "installed" }>): Installed {
+  switch (end.kind) {
+    case "waiting":
+      return { kind: "waiting", finding: notInstalled("waiting for the token of the new service account") };
+    case "fenced":
+      return { kind: "failed", finding: notInstalled(FORGED) };
+    case "failed":
+      return { kind: "failed", finding: failureOf(end.why) };
+  }
 }
 
 function failureOf(why: Parameters<typeof findingOf>[0]): Finding {

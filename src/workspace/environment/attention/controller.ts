@@ -1,6 +1,4 @@
 import type { Clock } from "../../../domain/clock.ts";
-import { ENVIRONMENT_PURPOSE, type Environment } from "../../../domain/environment.ts";
-import { canonicalJson } from "../../../domain/hash.ts";
 import type { Ids, WorkspaceId } from "../../../domain/ids.ts";
 import type { ObservedNamespace, ObservedResource } from "../../../domain/user-resource.ts";
 import type { WorkResult } from "../../../runtime/keyed-queue.ts";
@@ -8,11 +6,10 @@ import type { EnvironmentStore } from "../../../store/environment/port.ts";
 import { type DoorPolicy, isWorkspace } from "../../door-policy.ts";
 import type { UserKindResources, UserSecrets } from "../../port.ts";
 import { isWithinQuota } from "../../quota.ts";
-import type { AccountAsk, Credentialed, createAccountController } from "../account/controller.ts";
-import { hasOtherScope } from "../account-objects.ts";
+import type { EnvironmentAccess } from "../access/controller.ts";
 import { environmentStatus, pausedEnvironmentStatus } from "../environment-status.ts";
 import { createExamination, type Examined } from "../examination/controller.ts";
-import { type Finding, overQuota } from "../finding.ts";
+import { type Finding, NO_ANSWER, overQuota, wasVisited } from "../finding.ts";
 import type { ClusterProbe } from "../port.ts";
 import type { createVisitPace } from "../visit-pace.ts";
 
@@ -22,7 +19,7 @@ export interface AttentionDeps {
   readonly secrets: Pick<UserSecrets, "read">;
   readonly namespaces: { readonly namespace: (name: string) => ObservedNamespace | undefined };
   readonly probe: ClusterProbe;
-  readonly accounts: ReturnType<typeof createAccountController>;
+  readonly access: EnvironmentAccess;
   readonly pace: Pick<ReturnType<typeof createVisitPace>, "next">;
   /** The environment is to be looked at again once a unit of the workspace has an owner. */
   readonly awaitOwner: (resource: ObservedResource, workspaceId: WorkspaceId) => void;
@@ -54,15 +51,8 @@ const AGAIN_MS = { unseen: 2_000, leftBehind: 10_000 } as const;
 
 /** Looks at one environment: records what works, and tells its user. Returns when to look again. */
 export function createAttention(deps: AttentionDeps) {
-  const { environments, resources, namespaces, accounts, apiCluster, clock, ids } = deps;
+  const { environments, resources, namespaces, access, apiCluster, clock, ids } = deps;
   const examine = createExamination(deps);
-
-  /** The user's own credential, or an account's. One is never widened, narrowed or carried elsewhere: the rights it had would stay. */
-  const accessOf = async (ask: AccountAsk, before: Environment | undefined, signal: AbortSignal): Promise<Credentialed> => {
-    if (!ask.wish.createsAccount) return { kind: "credential", credential: ask.credential };
-    if (before !== undefined && hasOtherScope(before, ask.wish)) await accounts.remove(before, ask, signal);
-    return accounts.install(ask, signal);
-  };
 
   /** The credential first: a row that is connected always has one. Returns what there is to say instead of that it works. */
   const connect = async (resource: ObservedResource, home: Home, works: Works, signal: AbortSignal): Promise<Followed> => {
@@ -77,27 +67,23 @@ export function createAttention(deps: AttentionDeps) {
     const { id, workspaceId, hasAccount } = await environments.claim({ workspace, newIds, name, uid }, signal);
     const before = hasAccount ? await environments.read(uid, signal) : undefined;
     const ask = { id, workspaceId, ...works, egress: policy.egress };
-    const access = await accessOf(ask, before, signal);
-    if (access.kind === "no-owner") {
+    const provided = await access.provide(ask, before, signal);
+    if (provided.kind === "no-owner") {
       // Nothing is deployed yet, and nothing shall be with the user's own credential.
       await environments.withdraw(uid, signal);
       return { awaits: workspaceId };
     }
-    if (access.kind !== "credential") return { finding: access.finding, isInstalling: access.kind === "waiting" };
-    const plaintext = canonicalJson(access.credential);
-    const fingerprint = await environments.putCredential({ id, purpose: ENVIRONMENT_PURPOSE, plaintext }, signal);
-    const isNews = await environments.connect({ id, generation, fingerprint, ...wish }, signal);
-    if (wish.createsAccount || before === undefined) return {};
-    // Its instance gets the user's own credential first.
-    if (isNews) return { againMs: AGAIN_MS.leftBehind };
-    await accounts.remove(before, ask, signal);
-    return {};
+    if (provided.kind === "moving") return { againMs: AGAIN_MS.leftBehind };
+    if (provided.kind !== "installed") return { finding: provided.finding, isInstalling: provided.kind === "waiting" };
+    const isNews = await environments.connect({ id, generation, fingerprint: provided.fingerprint, ...wish }, signal);
+    return (await access.tidy(ask, before, isNews, signal)) ? {} : { againMs: AGAIN_MS.leftBehind };
   };
 
   /** Tries it, and has recorded what follows. */
   const follow = async (resource: ObservedResource, policy: DoorPolicy, namespace: ObservedNamespace, signal: AbortSignal) => {
     const isWithin = isWithinQuota(resource, { siblings: resources.list(resource.namespace), limit: LIMIT, isAdmitted: () => false });
     const { finding, works } = isWithin ? await examine(resource, policy.egress, signal) : { finding: overQuota(LIMIT), works: undefined };
+    if (wasVisited(finding)) await environments.noteReach(resource.uid, finding.reason !== NO_ANSWER, signal);
     const trustClass = policy.newUnit?.trustClass;
     if (works === undefined && !finding.keepsLast) await environments.withdraw(resource.uid, signal);
     const followed: Followed =

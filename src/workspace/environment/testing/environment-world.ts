@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
-import { ENVIRONMENT_PURPOSE } from "../../../domain/environment.ts";
-import type { CredentialId } from "../../../domain/ids.ts";
+import { entryCredentialKey } from "../../../domain/environment.ts";
+import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import { systemClock } from "../../../runtime/clock.ts";
 import { createCountingIds } from "../../../runtime/ids.ts";
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
@@ -105,8 +105,11 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
       const [row] = await rows();
       const [workspace] = await store.intents.listKnownWorkspaces("api", signal);
       if (row === undefined || workspace === undefined) return undefined;
-      const key = { id: row.id as string as CredentialId, owner: workspace.workspaceId, purpose: ENVIRONMENT_PURPOSE };
-      const stored = await store.credentials.read(key, signal);
+      const environment = await store.environments.read(row.uid, signal);
+      const [unit] = await store.placements.readUnitsOf(workspace.workspaceId, signal);
+      if (environment === undefined) return undefined;
+      const account = { unitId: unit?.id ?? ("" as UnitId), instanceId: unit?.owner ?? ("" as InstanceId) };
+      const stored = await store.credentials.read(entryCredentialKey(environment, account), signal);
       return stored === undefined ? undefined : (JSON.parse(stored) as { readonly token?: string }).token;
     },
     async close() {

@@ -1,3 +1,5 @@
+import type { ClusterRegister } from "../../../domain/environment.ts";
+import { ACCOUNTS_NAMESPACE } from "../../../domain/names.ts";
 import type { ClusterAccounts, ClusterProbe, ProbeResult, ProbeTarget } from "../port.ts";
 
 /** Clusters of users in this process: what a probe of each would say. */
@@ -10,6 +12,10 @@ export interface TargetClusters extends ClusterProbe, ClusterAccounts {
   makeTokens(isMaking: boolean): void;
   /** Names of the accounts of ours that stand at `server`. */
   accountsAt(server: string): readonly string[];
+  /** Lets an account write by another binding than the register, or not any more. */
+  bypass(name: string | undefined): void;
+  /** Names of whom registers let write. */
+  holdersAt(): readonly string[];
   /** How often somebody came to remove accounts. */
   removals(): number;
   /** Who asked so far. */
@@ -20,6 +26,8 @@ export function createTargetClusters(): TargetClusters {
   const tokens = new Map<string, string>();
   const asked: ProbeTarget[] = [];
   const accounts = new Map<string, { readonly server: string; readonly mark: string | undefined }>();
+  const registers = new Map<string, ClusterRegister>();
+  let bypassed: string | undefined;
   let isMakingTokens = true;
   let removals = 0;
   let gate: { readonly open: Promise<void>; release(): void } | undefined;
@@ -28,6 +36,12 @@ export function createTargetClusters(): TargetClusters {
     const taken = tokens.get(server);
     if (taken === undefined || taken === "away") return { kind: "unreachable", why: taken === undefined ? "no such host" : "no answer" };
     return { kind: taken === token ? "accepted" : "refused" };
+  };
+  const takeRegister = (register: ClusterRegister): boolean => {
+    const name = register.bindings[0]?.metadata.name ?? "";
+    if ((registers.get(name)?.epoch ?? 0) > register.epoch) return false;
+    registers.set(name, register);
+    return true;
   };
   return {
     serve: (server, token) => void tokens.set(server, token),
@@ -43,14 +57,50 @@ export function createTargetClusters(): TargetClusters {
       isMakingTokens = isMaking;
     },
     accountsAt: (server) => [...accounts].filter(([, account]) => account.server === server).map(([name]) => name),
-    async install(target, account, signal) {
+    async install(target, { account, register }, signal) {
       signal.throwIfAborted();
       const result = answer(target);
       if (result.kind !== "accepted") return { kind: "failed", why: result };
       const mark = account.objects.find(({ kind }) => kind === "ServiceAccount")?.metadata.labels?.["argosy.dev/environment"];
       accounts.set(account.token.name, { server: target.server, mark });
+      if (register !== undefined && !takeRegister(register)) return { kind: "fenced" };
       return isMakingTokens ? { kind: "installed", token: `token-of-${account.token.name}` } : { kind: "waiting" };
     },
+    async writeRegister(target, register, signal) {
+      signal.throwIfAborted();
+      const result = answer(target);
+      if (result.kind !== "accepted") return { kind: "failed", why: result };
+      return { kind: takeRegister(register) ? "written" : "fenced" };
+    },
+    async ask({ server, token }, namespaces, signal) {
+      signal.throwIfAborted();
+      const name = token?.replace("token-of-", "") ?? "";
+      const user = `system:serviceaccount:${ACCOUNTS_NAMESPACE}:${name}`;
+      const isSilent = tokens.get(server) === "away";
+      const isAllowed =
+        name === bypassed || [...registers.values()].some(({ bindings }) => bindings.some(({ subjects }) => subjects[0]?.name === name));
+      const trial = isAllowed ? { status: 201, message: "" } : { status: 403, message: `User "${user}" cannot create resource` };
+      const said = isSilent ? { isAllowed: undefined, trial: { status: undefined, message: "" } } : { isAllowed, trial };
+      return namespaces.map((namespace) => ({ endpoint: `${server} ${namespace}`, ...said }));
+    },
+    async removeAccount(target, account, signal) {
+      signal.throwIfAborted();
+      const result = answer(target);
+      if (result.kind !== "accepted") return result;
+      accounts.delete(account.token.name);
+      return undefined;
+    },
+    async removeOthers(target, { mark, names }, signal) {
+      signal.throwIfAborted();
+      for (const [name, account] of accounts)
+        if (account.server === target.server && account.mark === mark && !names.includes(name)) accounts.delete(name);
+      return undefined;
+    },
+    bypass(name) {
+      bypassed = name;
+    },
+    holdersAt: () =>
+      [...registers.values()].flatMap(({ bindings }) => bindings.flatMap(({ subjects }) => subjects.map(({ name }) => name))),
     removals: () => removals,
     async remove(target, { mark }, signal) {
       removals += 1;

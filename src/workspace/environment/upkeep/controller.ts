@@ -75,6 +75,8 @@ export function createEnvironmentUpkeep(deps: EnvironmentUpkeepDeps): Environmen
       const units = await placements.readUnitsOf(workspaceId, signal);
       if (units.some(({ owner }) => owner !== undefined)) review(awaited.take(workspaceId));
     }
+    const lacking = await environments.listWithoutAccount(apiCluster, signal);
+    review(lacking.map((row) => deploymentKey(apiCluster, row)));
   }
 
   const run: Readonly<Record<Task, (signal: AbortSignal) => Promise<void>>> = { policy: readPolicy, rows: compareRows, owners: findOwners };

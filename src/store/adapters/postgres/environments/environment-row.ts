@@ -1,3 +1,4 @@
+import { millis } from "../../../../domain/clock.ts";
 import type { Environment } from "../../../../domain/environment.ts";
 
 /** An environment as `row_to_json` writes it. */
@@ -15,6 +16,8 @@ export interface EnvironmentRow {
   readonly creates_account: boolean;
   readonly has_account: boolean;
   readonly fingerprint: string;
+  /** As JSON has times. */
+  readonly unreachable_since: string | null;
 }
 
 /** Joins to application `a` what its destination names, as `environment`: the connected one of that name, else the newest. */
@@ -42,5 +45,6 @@ export function environmentOf(row: EnvironmentRow): Environment {
     createsAccount: row.creates_account,
     hasAccount: row.has_account,
     fingerprint: row.fingerprint,
+    unreachableSince: row.unreachable_since === null ? undefined : millis(Date.parse(row.unreachable_since)),
   };
 }

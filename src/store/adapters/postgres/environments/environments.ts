@@ -1,9 +1,10 @@
-import { type Environment, ownerCredentialId } from "../../../../domain/environment.ts";
+import type { Clock } from "../../../../domain/clock.ts";
+import { accountCredentialPrefix, type Environment, ownerCredentialId } from "../../../../domain/environment.ts";
 import type { EnvironmentId, WorkspaceId } from "../../../../domain/ids.ts";
 import type { KeyRing } from "../../../credential/port.ts";
 import type { Connection, EnvironmentClaim, EnvironmentEnd, EnvironmentStore, KnownEnvironment } from "../../../environment/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
-import { text } from "../sql-values.ts";
+import { instant, text } from "../sql-values.ts";
 import { type EnvironmentRow, environmentOf } from "./environment-row.ts";
 import { putEnvironmentCredential } from "./put-credential.ts";
 import { lockUnitsOf, raiseUsers } from "./raise-users.ts";
@@ -78,7 +79,7 @@ const HOLD: Statement = { name: "hold_environment", text: "select id from enviro
 
 const DROP: Statement = {
   name: "drop_environment",
-  text: "with secrets as (delete from credential where id = $1 or id = $2) delete from environment where id = $1",
+  text: "with secrets as (delete from credential where id = $1 or id = $2 or starts_with(id, $3)) delete from environment where id = $1",
 };
 
 const NOTE_ACCOUNT: Statement = {
@@ -92,6 +93,13 @@ select pg_notify('argosy', 'unit:' || u.id)
  where w.state = 'deleting' and not $2::boolean`,
 };
 
+const NOTE_REACH: Statement = {
+  name: "note_reach_of_environment",
+  text: `
+update environment set unreachable_since = case when $2::boolean then null else $3::timestamptz end
+ where uid = $1 and (unreachable_since is null) <> $2::boolean`,
+};
+
 const READ: Statement = { name: "read_environment", text: "select row_to_json(e) as environment from environment e where uid = $1" };
 
 const LIST: Statement = {
@@ -100,6 +108,18 @@ const LIST: Statement = {
 select e.id, e.uid, e.name, e.state, e.generation, w.namespace
   from environment e join workspace w on w.id = e.workspace
  where w.api_cluster = $1
+ order by e.id`,
+};
+
+const LIST_WITHOUT_ACCOUNT: Statement = {
+  name: "list_environments_without_account",
+  text: `
+select e.id, e.uid, e.name, e.state, e.generation, w.namespace
+  from environment e join workspace w on w.id = e.workspace
+ where w.api_cluster = $1 and e.state = 'connected' and e.creates_account
+   and exists (select from placement_unit u
+                where u.workspace = e.workspace and u.owner is not null and u.phase <> 'MOVING'
+                  and not exists (select from credential where id = concat(e.id, '.account.', u.id, '.', u.owner) collate "C"))
  order by e.id`,
 };
 
@@ -112,7 +132,7 @@ interface Found {
 }
 
 /** Environments are few and change seldom: each change is a transaction of several plain statements. */
-export function createEnvironmentStore(database: Database, ring: KeyRing | undefined): EnvironmentStore {
+export function createEnvironmentStore(database: Database, ring: KeyRing | undefined, clock: Clock): EnvironmentStore {
   return {
     putCredential: (secret, signal) => putEnvironmentCredential({ database, ring }, secret, signal),
     claim: (claim, signal) => database.transaction("claim_environment", (run) => claimEnvironment(run, claim), signal),
@@ -144,10 +164,12 @@ export function createEnvironmentStore(database: Database, ring: KeyRing | undef
         signal,
       ),
     noteAccount: async (id, hasAccount, signal) => void (await database.run(NOTE_ACCOUNT, [id, hasAccount], signal)),
+    noteReach: async (uid, isReached, signal) => void (await database.run(NOTE_REACH, [uid, isReached, instant(clock.now())], signal)),
     async read(uid, signal) {
       const [row] = await database.run<{ readonly environment: EnvironmentRow }>(READ, [uid], signal);
       return row === undefined ? undefined : environmentOf(row.environment);
     },
+    listWithoutAccount: (apiCluster, signal) => database.run<KnownEnvironment>(LIST_WITHOUT_ACCOUNT, [apiCluster], signal),
     listKnown: (apiCluster, signal) => database.run<KnownEnvironment>(LIST, [apiCluster], signal),
   };
 }
@@ -205,7 +227,7 @@ async function end(
     return need?.is_needed === true ? "in-use" : "account-left";
   }
   await run(HOLD, [id]);
-  await run(DROP, [id, ownerCredentialId(id)]);
+  await run(DROP, [id, ownerCredentialId(id), accountCredentialPrefix(id)]);
   if (state !== "leaving") await raiseUsers(run, workspace, name);
   return "gone";
 }

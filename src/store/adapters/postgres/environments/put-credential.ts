@@ -17,7 +17,7 @@ const KEEP: Statement = { name: "keep_environment", text: "select id from enviro
 
 export function putEnvironmentCredential(
   { database, ring }: { readonly database: Database; readonly ring: KeyRing | undefined },
-  { id, purpose, plaintext }: EnvironmentSecret,
+  { id, use, plaintext }: EnvironmentSecret,
   signal: AbortSignal,
 ): Promise<string> {
   const envelope = envelopeOf(ring);
@@ -29,7 +29,7 @@ export function putEnvironmentCredential(
       const [kept] = await run(KEEP, [id]);
       if (row === undefined || kept === undefined)
         throw new GoneError("storing a credential of an environment", { code: "store.environment-gone", context: { environment: id } });
-      const key = environmentCredentialKey(id, row.workspace, purpose);
+      const key = environmentCredentialKey(id, row.workspace, use);
       const sealed = envelope.seal(key, plaintext);
       await putSealed(run, key, sealed);
       return sealed.fingerprint;

@@ -1,11 +1,11 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { InstanceId } from "../../../../domain/ids.ts";
-import type { Instance, InstanceState } from "../../../../domain/instance.ts";
+import type { Halt, Instance, InstanceState } from "../../../../domain/instance.ts";
 import { loadOf } from "../rows.ts";
 
 /** Columns of an instance `i`, as {@link instanceOf} reads them. */
 export const INSTANCE = `i.id, i.name, i.engine_cluster, i.namespace, i.pool, i.class, i.version, i.desired_version, i.state, i.state_since, i.reason,
-       i.attempt, i.capacity, i.weight, i.applied_hash, i.revision`;
+       i.attempt, i.capacity, i.weight, i.applied_hash, i.halt, i.revision`;
 
 export interface InstanceRow {
   readonly id: InstanceId;
@@ -23,6 +23,7 @@ export interface InstanceRow {
   readonly capacity: readonly number[];
   readonly weight: number;
   readonly applied_hash: string;
+  readonly halt: Halt;
   readonly revision: number;
 }
 
@@ -39,6 +40,7 @@ export function instanceOf(row: InstanceRow): Instance {
     desiredVersion: row.desired_version,
     state,
     stateSince: row.state_since,
+    halt: row.halt,
     reason,
     attempt,
     capacity: loadOf(row.capacity),

@@ -17,6 +17,8 @@ import { moves } from "./021-moves.ts";
 import { planSteps } from "./022-plan-steps.ts";
 import { ownership } from "./023-ownership.ts";
 import { statusVersions } from "./024-status-versions.ts";
+import { environmentReach } from "./025-environment-reach.ts";
+import { halts } from "./026-halts.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -44,6 +46,8 @@ export const MIGRATIONS: readonly Migration[] = [
   planSteps,
   ownership,
   statusVersions,
+  environmentReach,
+  halts,
 ];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */

@@ -1,13 +1,13 @@
 import type { Clock, Millis } from "../../../../domain/clock.ts";
 import type { ApplicationId, MoveId, UnitId } from "../../../../domain/ids.ts";
-import type { MovePhase } from "../../../../domain/move.ts";
 import { TARGET_LEFT } from "../../../../domain/move-messages.ts";
 import { PHASES } from "../../../../domain/move-phases.ts";
-import type { MoveAdvance, MoveBeginning, MoveStore } from "../../../move/port.ts";
-import type { Database, Run, Statement } from "../database.ts";
-import { instant, text, texts } from "../sql-values.ts";
+import type { MoveBeginning, MoveStore } from "../../../move/port.ts";
+import type { Database, Statement } from "../database.ts";
+import { text, texts } from "../sql-values.ts";
 import type { DecisionIds } from "../views/decisions.ts";
 import { abortMove, commitLiveMove } from "./change-owner.ts";
+import { enter } from "./enter-phase.ts";
 import { LIST, lockMove, type MoveRow, moveOf, READ } from "./move-row.ts";
 import { requestMove } from "./request-move.ts";
 
@@ -32,20 +32,6 @@ interface BegunRow {
 }
 
 const TAKE_EPOCH: Statement = { name: "take_epoch_for_move", text: "update move set to_epoch = nextval('epoch_seq') where id = $1" };
-
-/** A new phase, from now on; what is said where it is not given stays. */
-const ENTER: Statement = {
-  name: "enter_move_phase",
-  text: `
-with entered as (
-  update move
-     set phase = $2, phase_since = $3, message = $4, baseline = coalesce($5::json, baseline), ended_at = case when $6 then $3::timestamptz end,
-         marks = (marks::jsonb || jsonb_build_object('phase', $2::text, 'at', $7::bigint))::json
-   where id = $1
-  returning id
-)
-select count(pg_notify('argosy', 'move:' || id)) as sent from entered`,
-};
 
 const FREE_UNIT: Statement = {
   name: "free_moved_unit",
@@ -150,11 +136,4 @@ async function begin(database: Database, id: MoveId, now: Millis, signal: AbortS
     },
     signal,
   );
-}
-
-type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };
-
-function enter(run: Run, id: MoveId, { to, message, baseline }: Entering, now: Millis): Promise<readonly unknown[]> {
-  const kept = baseline === undefined ? null : JSON.stringify(baseline);
-  return run(ENTER, [id, to, instant(now), text(message), kept, !PHASES[to].isLive, now]);
 }

@@ -73,6 +73,7 @@ with orphan as materialized (
    where (not exists (select from workspace where id = c.owner) and not exists (select from instance where id = c.owner))
       or (c.purpose = 'environment' and not exists (select from environment where id = c.id))
       or (c.purpose = 'environment-owner' and not exists (select from environment where id = regexp_replace(c.id, '\\.owner$', '')))
+      or (c.purpose = 'environment-account' and not exists (select from environment where id = regexp_replace(c.id, '\\.account\\..*$', '')))
       or (c.purpose = 'repository' and not exists (select from repository_credential where credential = c.id))
    order by c.id limit $1 for update skip locked
 ), gone as (

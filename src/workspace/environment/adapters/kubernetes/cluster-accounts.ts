@@ -1,53 +1,101 @@
-import type { ClusterAccount } from "../../../../domain/environment.ts";
-import { UnavailableError } from "../../../../domain/errors.ts";
-import { ACCOUNTS_NAMESPACE, FIELD_MANAGER, LABEL_ENVIRONMENT, LABEL_MANAGED_BY, MANAGED_BY } from "../../../../domain/names.ts";
+import type { ClusterAccount, ClusterRegister } from "../../../../domain/environment.ts";
+import { StaleError, UnavailableError } from "../../../../domain/errors.ts";
+import { ACCOUNTS_NAMESPACE, LABEL_ENVIRONMENT, LABEL_MANAGED_BY, MANAGED_BY } from "../../../../domain/names.ts";
 import type { KubeClient } from "../../../../runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../../../../runtime/kube/resource.ts";
-import type { ClusterAccounts } from "../../port.ts";
+import { tryAccess } from "../../../../runtime/kube/try-access.ts";
+import { parseMark } from "../../next-binding-step.ts";
+import type { AccountTraces, ClusterAccounts } from "../../port.ts";
+import {
+  applyAll,
+  BINDING,
+  CLUSTER_BINDING,
+  CLUSTER_ROLE,
+  isTest,
+  NAMESPACE,
+  ROLE,
+  SECRET,
+  SERVICE_ACCOUNT,
+  typeOf,
+  writeBinding,
+} from "./cluster-bindings.ts";
 import { whyNotReached } from "./cluster-probe.ts";
 import { createReach, type ReachOptions } from "./reached-cluster.ts";
-
-const CORE = { group: "", version: "v1", namespaced: true } as const;
-const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
-const NAMESPACE: ResourceType = { ...CORE, plural: "namespaces", kind: "Namespace", namespaced: false };
-const SERVICE_ACCOUNT: ResourceType = { ...CORE, plural: "serviceaccounts", kind: "ServiceAccount" };
-const SECRET: ResourceType = { ...CORE, plural: "secrets", kind: "Secret" };
-const CLUSTER_ROLE: ResourceType = { ...RBAC, plural: "clusterroles", kind: "ClusterRole", namespaced: false };
-const CLUSTER_BINDING: ResourceType = { ...RBAC, plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false };
-const ROLE: ResourceType = { ...RBAC, plural: "roles", kind: "Role", namespaced: true };
-const BINDING: ResourceType = { ...RBAC, plural: "rolebindings", kind: "RoleBinding", namespaced: true };
-const TYPES: readonly ResourceType[] = [NAMESPACE, SERVICE_ACCOUNT, SECRET, CLUSTER_ROLE, CLUSTER_BINDING, ROLE, BINDING];
 
 /** More of ours than one environment ever has under one mark. */
 const PAGE = 100;
 /** Longest token that is taken, in characters: tokens of API servers have about a thousand. */
 const LONGEST_TOKEN = 16 * 1024;
+/** How long a visit may take that somebody waits for who has no owner meanwhile, in ms. */
+const QUICK_MS = 10_000;
 
 export function createClusterAccounts(options: ReachOptions): ClusterAccounts {
   const reach = createReach(options);
+  const quickly = createReach({ visitMs: QUICK_MS, ...options });
   return {
-    async install(target, account, signal) {
-      const reached = await reach(target, (client, limited) => install(client, account, limited), signal);
-      if (reached.kind !== "done") return { kind: "failed", why: whyNotReached(reached, signal) };
-      return reached.result === undefined ? { kind: "waiting" } : { kind: "installed", token: reached.result };
+    async install(target, { account, register }, signal) {
+      const reached = await reach(target, (client, limited) => install(client, { account, register }, limited), signal);
+      return reached.kind === "done" ? reached.result : { kind: "failed", why: whyNotReached(reached, signal) };
     },
-    async remove(target, { mark, namespaces }, signal) {
-      const marked = `${LABEL_MANAGED_BY}=${MANAGED_BY},${LABEL_ENVIRONMENT}=${mark}`;
-      const reached = await reach(target, (client, limited) => remove(client, { marked, namespaces }, limited), signal);
+    async writeRegister(target, register, signal) {
+      const reached = await quickly(target, (client, limited) => writeRegister(client, register, limited), signal);
+      return reached.kind === "done" ? { kind: reached.result } : { kind: "failed", why: whyNotReached(reached, signal) };
+    },
+    async ask(target, namespaces, signal) {
+      const endpointOf = (namespace: string): string => `${target.server} ${namespace}`;
+      const ask = (client: KubeClient, limited: AbortSignal) =>
+        Promise.all(
+          namespaces.map(async (namespace) => ({
+            endpoint: endpointOf(namespace),
+            ...(await tryAccess(client, { namespace }, limited)),
+          })),
+        );
+      const reached = await quickly(target, ask, signal);
+      if (reached.kind === "done") return reached.result;
+      signal.throwIfAborted();
+      return namespaces.map((namespace) => ({
+        endpoint: endpointOf(namespace),
+        isAllowed: undefined,
+        trial: { status: undefined, message: "" },
+      }));
+    },
+    async removeAccount(target, account, signal) {
+      const reached = await quickly(target, (client, limited) => removeAccount(client, account, limited), signal);
+      return reached.kind === "done" ? undefined : whyNotReached(reached, signal);
+    },
+    async removeOthers(target, { names, ...traces }, signal) {
+      const reached = await reach(target, (client, limited) => removeOthers(client, { names, ...traces }, limited), signal);
+      return reached.kind === "done" ? undefined : whyNotReached(reached, signal);
+    },
+    async remove(target, traces, signal) {
+      const reached = await reach(target, (client, limited) => remove(client, traces, limited), signal);
       return reached.kind === "done" ? undefined : whyNotReached(reached, signal);
     },
   };
 }
 
-/** The token; `undefined` until the cluster has made it. */
-async function install(client: KubeClient, { objects, token }: ClusterAccount, signal: AbortSignal): Promise<string | undefined> {
-  for (const object of objects) {
-    const type = TYPES.find(({ kind }) => kind === object.kind);
-    if (type !== undefined) await client.apply(type, object as KubeObject, { fieldManager: FIELD_MANAGER }, signal);
-  }
-  const secret = await client.get<KubeObject & { readonly data?: { readonly token?: string } }>(SECRET, token, signal);
+type Wanted = { readonly account: ClusterAccount; readonly register: ClusterRegister | undefined };
+
+async function install(client: KubeClient, { account, register }: Wanted, signal: AbortSignal) {
+  await applyAll(client, [...account.objects, ...(register?.roles ?? [])], signal);
+  const end = register === undefined ? "written" : await writeRegister(client, register, signal);
+  if (end !== "written") return { kind: end } as const;
+  const secret = await client.get<KubeObject & { readonly data?: { readonly token?: string } }>(SECRET, account.token, signal);
   const encoded = secret?.data?.token;
-  return encoded === undefined || encoded === "" ? undefined : parseToken(encoded);
+  if (encoded === undefined || encoded === "") return { kind: "waiting" } as const;
+  return { kind: "installed", token: parseToken(encoded) } as const;
+}
+
+async function writeRegister(
+  client: KubeClient,
+  { roles, bindings, epoch }: ClusterRegister,
+  signal: AbortSignal,
+): Promise<"written" | "waiting" | "fenced"> {
+  for (const [index, binding] of bindings.entries()) {
+    const end = await writeBinding(client, { binding, role: roles[index], epoch }, signal);
+    if (end !== "written") return end;
+  }
+  return "written";
 }
 
 /** The answer is a stranger's: what it calls a token goes into a header and into a row. */
@@ -67,18 +115,72 @@ function undecodable(what: string): UnavailableError {
   return new UnavailableError("Reading what a user's cluster answered", { code: "kube.undecodable", context: { what } });
 }
 
-interface Traces {
-  /** Label selector. */
-  readonly marked: string;
-  readonly namespaces: readonly string[];
+/** The account first, and only as it was made at the latest under this epoch: what is left of it then is nobody's. */
+async function removeAccount(client: KubeClient, { objects, epoch }: ClusterAccount, signal: AbortSignal): Promise<void> {
+  const account = objects.find(({ kind }) => kind === SERVICE_ACCOUNT.kind);
+  const at = { namespace: ACCOUNTS_NAMESPACE, name: account?.metadata.name ?? "" };
+  const seen = await client.get<KubeObject>(SERVICE_ACCOUNT, at, signal);
+  if (seen !== undefined && !(await deleteUpTo(client, at, { raw: seen, epoch }, signal))) return;
+  for (const { kind, metadata } of objects.toReversed()) {
+    if (kind === SERVICE_ACCOUNT.kind || kind === NAMESPACE.kind) continue;
+    await client.delete(typeOf(kind), { namespace: metadata.namespace ?? "", name: metadata.name }, {}, signal);
+  }
+}
+
+type At = { readonly namespace: string; readonly name: string };
+
+/** Whether the account is gone: one that a newer epoch made stays, and so does one that changed at this moment. */
+async function deleteUpTo(
+  client: KubeClient,
+  at: At,
+  { raw, epoch }: { readonly raw: unknown; readonly epoch: number },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const mark = parseMark(raw);
+  if (mark === undefined) throw undecodable("object");
+  if ((mark.epoch ?? 0) > epoch) return false;
+  const preconditions = { uid: mark.uid, resourceVersion: mark.resourceVersion };
+  try {
+    await client.delete(SERVICE_ACCOUNT, at, { preconditions }, signal);
+    return true;
+  } catch (error) {
+    if (isTest(error)) return false;
+    throw error;
+  }
+}
+
+type Kept = Parameters<ClusterAccounts["removeOthers"]>[1];
+
+async function removeOthers(client: KubeClient, { mark, namespaces, epoch, names }: Kept, signal: AbortSignal): Promise<void> {
+  const options = { namespace: ACCOUNTS_NAMESPACE, labelSelector: markedBy(mark), limit: PAGE };
+  const { items } = await client.listPage<unknown>(SERVICE_ACCOUNT, options, signal);
+  for (const raw of items.slice(0, PAGE)) {
+    const name = parseName(raw);
+    if (names.includes(name) || !(await deleteUpTo(client, { namespace: ACCOUNTS_NAMESPACE, name }, { raw, epoch }, signal))) continue;
+    for (const namespace of namespaces) for (const type of [BINDING, ROLE]) await client.delete(type, { namespace, name }, {}, signal);
+    if (namespaces.length === 0)
+      for (const type of [CLUSTER_BINDING, CLUSTER_ROLE]) await client.delete(type, { namespace: "", name }, {}, signal);
+    await client.delete(SECRET, { namespace: ACCOUNTS_NAMESPACE, name }, {}, signal);
+  }
+}
+
+function markedBy(mark: string): string {
+  return `${LABEL_MANAGED_BY}=${MANAGED_BY},${LABEL_ENVIRONMENT}=${mark}`;
 }
 
 /** Rights before the account, so that nobody holds them without anybody to take them away; the namespace once it is empty of ours. */
-async function remove(client: KubeClient, { marked, namespaces }: Traces, signal: AbortSignal): Promise<void> {
-  const take = async (type: ResourceType, namespace?: string): Promise<void> => {
-    const page = await client.listPage<unknown>(type, { labelSelector: marked, limit: PAGE, ...(namespace && { namespace }) }, signal);
-    for (const name of page.items.slice(0, PAGE).map(parseName))
-      await client.delete(type, { namespace: namespace ?? "", name }, {}, signal);
+async function remove(client: KubeClient, { mark, namespaces, epoch }: AccountTraces, signal: AbortSignal): Promise<void> {
+  const takeOne = async (type: ResourceType, at: At, raw: unknown): Promise<void> => {
+    const seen = epoch === undefined ? undefined : parseMark(raw);
+    if (epoch === undefined || seen === undefined) return client.delete(type, at, {}, signal);
+    if ((seen.epoch ?? 0) > epoch) throw new StaleError("removing what a newer epoch wrote", { code: "environment.newer", context: {} });
+    await client.delete(type, at, { preconditions: { uid: seen.uid, resourceVersion: seen.resourceVersion } }, signal);
+  };
+  const take = async (type: ResourceType, namespace = ""): Promise<void> => {
+    const options = { labelSelector: markedBy(mark), limit: PAGE, ...(namespace !== "" && { namespace }) };
+    const page = await client.listPage<unknown>(type, options, signal);
+    const found = page.items.slice(0, PAGE).map((raw) => ({ raw, name: parseName(raw) }));
+    for (const { raw, name } of found) await takeOne(type, { namespace, name }, raw);
   };
   for (const namespace of namespaces) for (const type of [BINDING, ROLE]) await take(type, namespace);
   if (namespaces.length === 0) for (const type of [CLUSTER_BINDING, CLUSTER_ROLE]) await take(type);

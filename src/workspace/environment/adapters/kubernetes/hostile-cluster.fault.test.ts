@@ -60,6 +60,7 @@ const target = (over: Partial<ProbeTarget> = {}): ProbeTarget => ({
 });
 const account = (objects: number): ClusterAccount => ({
   token: { namespace: "argosy-accounts", name: "u-1" },
+  epoch: 1,
   objects: Array.from({ length: objects }, (_, index) => ({
     apiVersion: "v1",
     kind: "ServiceAccount",
@@ -87,7 +88,7 @@ describe("a cluster that wants to hold whoever visits it", () => {
   it("is left at the deadline of the visit although each of its answers comes in time", async () => {
     answer = (_url, response) => void setTimeout(() => response.end("{}"), 100);
     const { install } = createClusterAccounts(options({ visitMs: 450 }));
-    const installed = install(target(), account(60), AbortSignal.timeout(5_000));
+    const installed = install(target(), { account: account(60) }, AbortSignal.timeout(5_000));
     expect(await installed).toEqual({ kind: "failed", why: { kind: "unreachable", why: "no answer" } });
   });
 
@@ -148,10 +149,35 @@ describe("a cluster that wants to hold whoever visits it", () => {
     },
   );
 
+  it("says nothing of who may write where it does not answer, or answers with no word of that", async () => {
+    answer = (_url, response) => void response.end("[]");
+    const { ask } = createClusterAccounts(options());
+    const [said] = await ask(target(), ["web"], never);
+    expect(said?.isAllowed).toBeUndefined();
+    const silent = await aListener(() => undefined);
+    const [none] = await createClusterAccounts(options({ visitMs: 300 })).ask(
+      target({ server: `https://127.0.0.1:${silent}` }),
+      ["web"],
+      never,
+    );
+    expect(none).toMatchObject({ isAllowed: undefined, trial: { status: undefined } });
+  });
+
+  it.each([[null], [7], [{ metadata: { uid: 7 } }]])("is refused when a register there is no object: %j", async (raw) => {
+    answer = (_url, response) => void response.end(JSON.stringify(raw));
+    const binding = {
+      ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: "r-1" }, subjects: [] },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "r-1" },
+    };
+    const { writeRegister } = createClusterAccounts(options());
+    const written = await writeRegister(target(), { roles: [], bindings: [binding], epoch: 1 }, never);
+    expect(written).toMatchObject({ kind: "failed" });
+  });
+
   it("is refused when the token it made is longer than any", async () => {
     answer = (_url, response) => void response.end(JSON.stringify({ data: { token: Buffer.alloc(200_000, "x").toString("base64") } }));
     const { install } = createClusterAccounts(options());
-    expect(await install(target(), account(1), never)).toEqual({ kind: "failed", why: { kind: "refused" } });
+    expect(await install(target(), { account: account(1) }, never)).toEqual({ kind: "failed", why: { kind: "refused" } });
   });
 });
 

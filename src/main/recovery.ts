@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import type { Config } from "../config.ts";
+import { InputError, UnavailableError } from "../domain/errors.ts";
+import type { MemberId } from "../domain/ids.ts";
+import { ACCOUNTS_NAMESPACE } from "../domain/names.ts";
+import { createStanding } from "../mover/adapters/kubernetes/standing.ts";
+import { fenceTimeMs } from "../mover/proof.ts";
+import type { RecoveryDeps } from "../mover/recovery/controller.ts";
+import { isOlder } from "../mover/recovery/judge-owner.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { loadKubeconfig } from "../runtime/kube/auth.ts";
+import type { KubeClient } from "../runtime/kube/client.ts";
+import { createKubeClient } from "../runtime/kube/http.ts";
+import { systemRng } from "../runtime/rng.ts";
+import { createPostgresStore } from "../store/adapters/postgres/postgres-store.ts";
+import type { Store } from "../store/port.ts";
+import { type Log, silentLog } from "../telemetry/log.ts";
+import { noMetrics } from "../telemetry/metrics.ts";
+
+const REMEDY = "Stop every control plane, run `argosy recover-epochs` with the servers' configuration, and start again (docs/instances.md)";
+/** Longer than a process that hangs goes on unseen. In ms. */
+const ALONE_MS = 15 * 60_000;
+/** An API server that takes longer to start with keeps nobody waiting. In ms. */
+const CHECK_MS = 5_000;
+
+/**
+ * Refuses to serve on a database that is older than what was written from it: what it says of owners may be wrong. An API server that does
+ * not answer proves nothing, and does not keep anybody from starting.
+ */
+export async function refuseOldDatabase(
+  { store, api, log }: { readonly store: Pick<Store, "recovery">; readonly api: KubeClient; readonly log: Log },
+  signal: AbortSignal,
+): Promise<void> {
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
+  const seen = await createStanding(api, { accounts: ACCOUNTS_NAMESPACE })
+    .newestEpoch(limited)
+    .catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (!(error instanceof UnavailableError) && !limited.aborted) throw error;
+      log.warn({ err: error }, "Starting without knowing whether the database is as new as what stands: the API server does not answer");
+      return 0;
+    });
+  const last = await store.recovery.readLastEpoch(signal);
+  if (!isOlder(last, seen)) return;
+  throw new InputError(`the database is older than what was written from it: its last epoch is ${last}, and ${seen} stands`, {
+    code: "main.old-database",
+    path: "database.url",
+    remedy: REMEDY,
+  });
+}
+
+/** Opens what a recovery needs, while no control plane is alive. Throws `InputError` while one is. */
+export async function withRecovery<T>(
+  { config, database }: { readonly config: Config; readonly database: string },
+  use: (deps: RecoveryDeps) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const { kubeconfig, context, name, singleServer } = config.apiCluster;
+  const parts = { clock: systemClock, rng: systemRng, log: silentLog, metrics: noMetrics };
+  const store = await createPostgresStore({ ...parts, url: database, poolSize: 2 });
+  const credentials = loadKubeconfig(kubeconfig === undefined ? { inCluster: true } : { file: kubeconfig }, context);
+  const client = createKubeClient({ ...parts, cluster: name, credentials });
+  const self = `recovery-${randomUUID()}` as MemberId;
+  try {
+    await beAlone(store, self, signal);
+    const standing = createStanding(client, { accounts: ACCOUNTS_NAMESPACE });
+    return await use({ store, standing, clock: systemClock, fenceMs: fenceTimeMs(singleServer) });
+  } finally {
+    await store.members.leave(self, AbortSignal.timeout(CHECK_MS)).catch(() => undefined);
+    await client.close();
+    await store.close();
+  }
+}
+
+async function beAlone({ members }: Store, self: MemberId, signal: AbortSignal): Promise<void> {
+  const live = await members.heartbeat(self, ["recovery"], ALONE_MS, signal);
+  const others = [...new Set([...live.values()].flat())].filter((id) => id !== self);
+  if (others.length === 0) return;
+  throw new InputError(`${others.join(", ")} ${others.length === 1 ? "is" : "are"} at work`, {
+    code: "main.not-alone",
+    path: "database.url",
+    remedy: "Stop every control plane first; one that was killed counts as alive for half a minute",
+  });
+}

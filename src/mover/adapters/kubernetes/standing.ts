@@ -1,0 +1,44 @@
+import { LABEL_MANAGED_BY, MANAGED_BY } from "../../../domain/names.ts";
+import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { listInPages } from "../../../runtime/kube/list.ts";
+import type { ResourceType } from "../../../runtime/kube/resource.ts";
+import { parseObject } from "../../../shard/parse-object.ts";
+import { parseRegister, type RegisterSight } from "../../../shard/parse-sight.ts";
+import type { Standing } from "../../recovery/port.ts";
+import { conditionalWrites } from "./conditional-writes.ts";
+import { REGISTERS } from "./managed-cluster.ts";
+
+const ACCOUNTS: ResourceType = { group: "", version: "v1", plural: "serviceaccounts", kind: "ServiceAccount", namespaced: true };
+const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
+const PAGE = 500;
+
+/** Reads past every cache, page by page. */
+export function createStanding(client: KubeClient, namespaces: { readonly accounts: string }): Standing {
+  const options = { labelSelector: OURS, limit: PAGE };
+  return {
+    async newestEpoch(signal) {
+      let newest = 0;
+      const onObject = (raw: unknown): void => {
+        newest = Math.max(newest, parseObject("account", raw)?.epoch ?? 0);
+      };
+      await listInPages({ client, type: ACCOUNTS, options: { ...options, namespace: namespaces.accounts }, onObject }, signal);
+      return newest;
+    },
+    async listRegisters(signal) {
+      const registers: RegisterSight[] = [];
+      const onObject = (raw: unknown): void => {
+        const register = parseRegister(raw);
+        if (register !== undefined) registers.push(register);
+      };
+      await listInPages({ client, type: REGISTERS, options, onObject }, signal);
+      return registers;
+    },
+    async revoke({ at, uid, resourceVersion }, signal) {
+      const tests = [
+        { op: "test", path: "/metadata/uid", value: uid },
+        { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+      ] as const;
+      await conditionalWrites(client, REGISTERS).patch(at, [...tests, { op: "add", path: "/subjects", value: [] }], signal);
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import type { InstanceState } from "../../domain/instance.ts";
+import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { accountName, registerName } from "../../shard/names.ts";
+import type { RegisterSight } from "../../shard/parse-sight.ts";
+import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
+import { createWorld, soon } from "../../store/testing/world.ts";
+import { planRecovery, recover } from "./controller.ts";
+import { epochsAbove, isOlder, judgeOwner, type RestoredUnit, recoveryDecision, registerKey } from "./judge-owner.ts";
+
+const UNIT: RestoredUnit = { id: "unit-1" as UnitId, namespace: "team", bucket: 0, owner: "a" as InstanceId, epoch: 5 };
+
+function register(subjects: readonly string[], over: { readonly namespace?: string; readonly bucket?: number } = {}): RegisterSight {
+  const at = { namespace: over.namespace ?? "team", name: registerName(over.bucket ?? 0) };
+  return {
+    ...{ at, uid: "uid", resourceVersion: "7", labels: {}, annotations: {}, epoch: 900, revision: 1, contentHash: "", fixedHash: "" },
+    ...{ isDeleting: false, subjects, finalizers: [], lastWrite: undefined },
+  };
+}
+const keyed = (...all: readonly RegisterSight[]) => new Map(all.map((each) => [registerKey(each.at), each]));
+const accountOf = (instance: string, unit: string = UNIT.id): string => accountName(unit as UnitId, instance as InstanceId);
+const instances = (states: Readonly<Record<string, InstanceState>> = { a: "ACTIVE", b: "CORDONED" }) =>
+  Object.entries(states).map(([id, state]) => ({ id: id as InstanceId, state }));
+
+describe("the owner of a unit of a restored database", () => {
+  it.each([
+    ["the row's owner, whom the register names", [accountOf("a")], "a", "KEPT"],
+    ["the row's owner where the register names nobody", [], "a", "KEPT"],
+    ["another instance that the register names", [accountOf("b")], "b", "MOVED"],
+    ["the row's where the register names somebody unknown", ["u-unknown"], "a", "STRANGER"],
+    ["the row's where the register names an account of another unit", [accountOf("b", "unit-2")], "a", "STRANGER"],
+    ["the row's where the register names two", [accountOf("b"), accountOf("a")], "a", "STRANGER"],
+  ])("is %s", (_what, subjects, owner, rule) => {
+    const found = register(subjects);
+    expect(judgeOwner(UNIT, keyed(found), instances())).toEqual({ owner, rule, register: found });
+  });
+
+  it("is the row's where there is no register, and of several parts each has its own", () => {
+    expect(judgeOwner(UNIT, keyed(register([accountOf("b")], { namespace: "other" })), instances())).toMatchObject({ rule: "KEPT" });
+    const both = keyed(register([accountOf("a")]), register([accountOf("b")], { bucket: 3 }));
+    expect(judgeOwner(UNIT, both, instances())).toMatchObject({ owner: "a" });
+    expect(judgeOwner({ ...UNIT, bucket: 3 }, both, instances())).toMatchObject({ owner: "b" });
+  });
+
+  it("is no instance that is retired", () => {
+    expect(judgeOwner(UNIT, keyed(register([accountOf("b")])), instances({ a: "ACTIVE", b: "RETIRED" }))).toMatchObject({
+      rule: "STRANGER",
+    });
+  });
+
+  it("is journaled with both epochs", () => {
+    const verdict = judgeOwner(UNIT, keyed(register([accountOf("b")])), instances());
+    expect(recoveryDecision(UNIT, verdict, millis(3))).toEqual({
+      ...{ at: 3, subject: "unit-1", kind: "placement", verdict: "RECOVERED", rule: "MOVED" },
+      details: { from: "a", to: "b", restoredEpoch: 5, seenEpoch: 900 },
+    });
+  });
+
+  it("comes with epochs beyond whatever was given", () => {
+    expect(epochsAbove(10, 2_000)).toBeGreaterThan(1_000_000);
+    expect(epochsAbove(3_000_000, 2)).toBeGreaterThan(4_000_000 - 1);
+    expect([isOlder(10, 10), isOlder(10, 11), isOlder(11, 10)]).toEqual([false, true, false]);
+  });
+});
+
+describe("recovering", () => {
+  async function restored() {
+    const clock = createVirtualClock();
+    const store = createMemoryStore({ clock });
+    const world = createWorld(store);
+    const [stays, left, held] = [
+      await world.seat({ namespace: "a" }),
+      await world.seat({ namespace: "b" }),
+      await world.seat({ namespace: "c" }),
+    ];
+    const { id: elsewhere } = await world.addInstance();
+    const registers = [
+      register([accountName(stays.unitId, stays.instanceId)], { namespace: "a" }),
+      register([accountName(left.unitId, elsewhere)], { namespace: "b" }),
+      register(["u-unknown"], { namespace: "c" }),
+    ];
+    const order: string[] = [];
+    const standing = {
+      newestEpoch: async () => 500,
+      listRegisters: async () => registers,
+      revoke: async ({ at }: RegisterSight) => void order.push(`revoke ${at.namespace} at ${clock.now() - startedAt}`),
+    };
+    const startedAt = clock.now();
+    const reseat: typeof store.recovery.reseat = async (change, signal) => {
+      order.push(`reseat ${change.unit.namespace} at ${clock.now() - startedAt}`);
+      return store.recovery.reseat(change, signal);
+    };
+    const deps = { store: { ...store, recovery: { ...store.recovery, reseat } }, standing, clock, fenceMs: 2_000 };
+    return { ...{ world, store, clock, deps, order, elsewhere, stays, left, held } };
+  }
+
+  it("says what it would do and writes nothing", async () => {
+    const { deps, store, elsewhere, order } = await restored();
+    const plan = await planRecovery(deps, soon());
+    expect(plan).toMatchObject({ lastEpoch: 3, newestSeen: 500, isOlder: true });
+    expect(plan.units.map(({ unit, rule }) => [unit.namespace, rule])).toEqual([
+      ["a", "KEPT"],
+      ["b", "MOVED"],
+      ["c", "STRANGER"],
+    ]);
+    expect(plan.units[1]?.owner).toBe(elsewhere);
+    expect(order).toEqual([]);
+    expect(await store.recovery.readLastEpoch(soon())).toBe(3);
+  });
+
+  it("gives each unit the owner it has under a newer epoch than any that stands, after strangers had time to end", async () => {
+    const { deps, world, clock, order, elsewhere, stays, left, held } = await restored();
+    const told: string[] = [];
+    const running = recover(deps, (done, of) => told.push(`${done}/${of}`), soon());
+    await clock.advance(10_000);
+    expect(await running).toMatchObject({ recovered: 3 });
+    expect(told).toEqual(["3/3"]);
+    expect(order[0]).toBe("revoke c at 0");
+    expect(order.slice(1).sort()).toEqual(["reseat a at 2000", "reseat b at 2000", "reseat c at 2000"]);
+    const owners = await Promise.all([stays, left, held].map(async ({ applicationId }) => world.unit(applicationId)));
+    expect(owners.map(({ owner }) => owner)).toEqual([stays.instanceId, elsewhere, held.instanceId]);
+    for (const { epoch, phase } of owners) expect([epoch > 500, phase]).toEqual([true, "IDLE"]);
+    // It is as new as what stands now.
+    expect(isOlder(await deps.store.recovery.readLastEpoch(soon()), 500)).toBe(false);
+  });
+});

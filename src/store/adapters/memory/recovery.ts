@@ -1,0 +1,39 @@
+import type { PlacedUnit, RecoveryStore, Reseating } from "../../recovery/port.ts";
+import { enter, liveMoveOf } from "./live-moves.ts";
+import { seat } from "./seat-unit.ts";
+import type { Tables, Transact, Transaction } from "./tables.ts";
+
+export function createRecoveryStore(transact: Transact): RecoveryStore {
+  return {
+    readLastEpoch: (signal) => transact(signal, ({ tables }) => tables.lastEpoch),
+    raiseEpochs: (above, signal) =>
+      transact(signal, ({ tables }) => {
+        tables.lastEpoch = Math.max(tables.lastEpoch, above);
+      }),
+    listPlaced: ({ after, limit }, signal) =>
+      transact(signal, ({ tables }) => {
+        const later = placed(tables).filter(({ id }) => id > after);
+        return later.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+      }),
+    reseat: (change, signal) => transact(signal, (transaction) => reseat(transaction, change)),
+  };
+}
+
+function placed(tables: Tables): PlacedUnit[] {
+  return [...tables.units.values()].flatMap(({ unit: { id, workspaceId, bucket, owner, epoch, phase } }) => {
+    const namespace = tables.workspaces.get(workspaceId)?.namespace;
+    return owner === undefined || namespace === undefined ? [] : [{ id, namespace, bucket, owner, epoch, phase }];
+  });
+}
+
+function reseat(transaction: Transaction, { unit, owner, message, decision }: Reseating): boolean {
+  const { tables } = transaction;
+  const now = tables.units.get(unit.id)?.unit;
+  if (now?.owner !== unit.owner || now.epoch !== unit.epoch || now.phase !== unit.phase) return false;
+  const move = liveMoveOf(tables, unit.id);
+  if (move !== undefined) enter(transaction, move, { to: "ABORTED", message });
+  tables.lastEpoch += 1;
+  seat(transaction, unit.id, { owner, epoch: tables.lastEpoch, phase: "IDLE" });
+  tables.decisions.push(decision);
+  return true;
+}

@@ -1,0 +1,29 @@
+import type { Millis } from "../../../../domain/clock.ts";
+import type { MoveId } from "../../../../domain/ids.ts";
+import type { MovePhase } from "../../../../domain/move.ts";
+import { PHASES } from "../../../../domain/move-phases.ts";
+import type { MoveAdvance } from "../../../move/port.ts";
+import type { Run, Statement } from "../database.ts";
+import { instant, text } from "../sql-values.ts";
+
+/** A new phase, from now on; what is said where it is not given stays. */
+const ENTER: Statement = {
+  name: "enter_move_phase",
+  text: `
+with entered as (
+  update move
+     set phase = $2, phase_since = $3, message = $4, baseline = coalesce($5::json, baseline), ended_at = case when $6 then $3::timestamptz end,
+         marks = (marks::jsonb || jsonb_build_object('phase', $2::text, 'at', $7::bigint))::json
+   where id = $1
+  returning id
+)
+select count(pg_notify('argosy', 'move:' || id)) as sent from entered`,
+};
+
+type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };
+
+/** Puts a move, which the caller holds the lock of, into a phase. */
+export function enter(run: Run, id: MoveId, { to, message, baseline }: Entering, now: Millis): Promise<readonly unknown[]> {
+  const kept = baseline === undefined ? null : JSON.stringify(baseline);
+  return run(ENTER, [id, to, instant(now), text(message), kept, !PHASES[to].isLive, now]);
+}
