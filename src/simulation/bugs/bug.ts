@@ -8,6 +8,8 @@ export interface Bug {
   readonly property: Property;
   /** The scenario in which it is looked for. */
   readonly scenario: string;
+  /** A seed that found it; absent: the first one did. Whatever changes the order of calls changes it, and then the hunt goes on from the first. */
+  readonly seed?: number;
   readonly breaker: Breaker;
 }
 

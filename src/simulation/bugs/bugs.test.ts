@@ -8,7 +8,7 @@ const LONGEST_HUNT = 60;
 
 it("finds each deliberate bug through the property named for it", async () => {
   const hunts = [];
-  for (const bug of BUGS) hunts.push(await huntBug(bug, LONGEST_HUNT));
+  for (const bug of BUGS) hunts.push(await huntBug(bug, LONGEST_HUNT, bug.seed));
   process.stdout.write(`${renderHunts(hunts)}\n`);
   expect(hunts.filter(({ runs }) => runs === undefined).map(({ bug }) => bug.name)).toEqual([]);
 });

@@ -100,7 +100,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   {
     name: "events-only",
     about: "hints of the database are all that is listened to: nothing is swept",
-    ...{ property: "settled", scenario: "database-fail-over" },
+    ...{ property: "settled", scenario: "database-fail-over", seed: 35 },
     breaker: (ports) => ({
       ...ports,
       store: {

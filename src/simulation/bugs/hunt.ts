@@ -15,23 +15,27 @@ export interface Hunt {
   readonly seconds: number;
 }
 
-/** Runs seed after seed, from 1, until the property named for the bug does not hold. Another property alone does not count. */
-export async function huntBug(bug: Bug, longest: number): Promise<Hunt> {
+/**
+ * Runs seed after seed, the given one first and then from 1, until the property named for the bug does not hold. Another property alone does
+ * not count.
+ */
+export async function huntBug(bug: Bug, longest: number, first?: number): Promise<Hunt> {
   const scenario = loadScenario(bug.scenario);
   const startedAt = process.cpuUsage();
   const seconds = (): number => process.cpuUsage(startedAt).user / 1e6;
-  for (let seed = 1; seed <= longest; seed += 1) {
+  const seeds = [...(first === undefined ? [] : [first]), ...Array.from({ length: longest }, (_, index) => index + 1)];
+  for (const [index, seed] of seeds.entries()) {
     const { violations } = await runSeed({ scenario, seed, breaker: bug.breaker });
     const violation = violations.find(({ property }) => property === bug.property);
-    if (violation !== undefined) return { bug, runs: seed, seed, violation, seconds: seconds() };
+    if (violation !== undefined) return { bug, runs: index + 1, seed, violation, seconds: seconds() };
   }
   return { bug, runs: undefined, seed: undefined, violation: undefined, seconds: seconds() };
 }
 
 /** One line for each bug: through what it was found, and how many seeds that took. */
 export function renderHunts(hunts: readonly Hunt[]): string {
-  const rows = hunts.map(({ bug, runs, violation, seconds }) => [
-    ...[bug.name, bug.property, bug.scenario, runs === undefined ? "never" : `seed ${runs}`, `${seconds.toFixed(1)} s`],
+  const rows = hunts.map(({ bug, seed, violation, seconds }) => [
+    ...[bug.name, bug.property, bug.scenario, seed === undefined ? "never" : `seed ${seed}`, `${seconds.toFixed(1)} s`],
     violation?.text.slice(0, 80) ?? "",
   ]);
   const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

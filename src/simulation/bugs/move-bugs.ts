@@ -96,13 +96,13 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "finalizer-kept",
     about: "a source goes with whatever finalizer it has",
-    ...{ property: "I4", scenario: "move-chaos" },
+    ...{ property: "I4", scenario: "move-chaos", seed: 3 },
     breaker: seeing((world) => mapSource(world, (sight) => ({ ...sight, finalizers: [] }))),
   },
   {
     name: "edits-by-events",
     about: "what applications are to be is read when a move begins; what came meanwhile was news once, and nobody looks again",
-    ...{ property: "I6", scenario: "move-chaos" },
+    ...{ property: "I6", scenario: "move-chaos", seed: 2 },
     breaker(ports) {
       const { shards, changes } = ports.store;
       const remembered = createMemory();
@@ -120,13 +120,13 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "barrier-skipped",
     about: "a source is paused without waiting until it has looked once more",
-    ...{ property: "whole", scenario: "moves" },
+    ...{ property: "whole", scenario: "moves", seed: 28 },
     breaker: seeing(inPhase("QUIESCE", (world) => mapSource(world, (sight) => ({ ...sight, awaitsRefresh: false })))),
   },
   {
     name: "paused-too-soon",
     about: "a source is paused, and its right is taken, while a sync is under way",
-    ...{ property: "whole", scenario: "moves" },
+    ...{ property: "whole", scenario: "moves", seed: 2 },
     breaker: seeing(
       inPhase("QUIESCE", (world) =>
         mapSource(world, (sight) => ({ ...sight, sync: { ...sight.sync, operation: undefined, state: undefined } })),
@@ -142,7 +142,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "orphans-unseen",
     about: "nobody looks for copies that were made after their move was given up",
-    ...{ property: "settled", scenario: "move-stale-workers" },
+    ...{ property: "settled", scenario: "move-stale-workers", seed: 14 },
     breaker: withPorts(({ engines }) => ({
       engines: {
         async get(cluster) {
@@ -164,7 +164,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "time-for-a-fence",
     about: "after twenty seconds the old owner counts as refused",
-    ...{ property: "I1", scenario: "move-frozen-server" },
+    ...{ property: "I1", scenario: "move-frozen-server", seed: 3 },
     breaker: seeing(
       inPhase("REVOKE", (world, move) => ({ ...world, isRefusalProven: world.isRefusalProven || world.now - move.phaseSince > 20_000 })),
     ),
@@ -172,7 +172,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "silence-counted",
     about: "an API server that does not answer counts as one that refused",
-    ...{ property: "I1", scenario: "move-frozen-server" },
+    ...{ property: "I1", scenario: "move-frozen-server", seed: 3 },
     breaker: withPorts(({ managed }) => ({
       managed: {
         ...managed,
@@ -187,13 +187,13 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "ending-copy-loosed",
     about: "a copy that somebody deleted with a cascade is let loose all the same",
-    ...{ property: "I2", scenario: "move-chaos" },
+    ...{ property: "I2", scenario: "move-chaos", seed: 2 },
     breaker: seeing((world) => mapTarget(world, (sight) => ({ ...sight, isDeleting: false }))),
   },
   {
     name: "tests-dropped",
     about: "patches test neither version nor epoch of what they change",
-    ...{ property: "I7", scenario: "move-stale-workers" },
+    ...{ property: "I7", scenario: "move-stale-workers", seed: 3 },
     breaker: writing(({ side, write }) => ({
       side,
       write: write.kind === "change" ? { ...write, patch: write.patch.filter(({ op }) => op !== "test") } : write,
@@ -202,7 +202,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "preconditions-dropped",
     about: "deletions go to whatever has the name",
-    ...{ property: "I2", scenario: "move-stale-workers" },
+    ...{ property: "I2", scenario: "move-stale-workers", seed: 3 },
     breaker: ofSights(({ delete: remove }) => ({
       delete: (at, _preconditions, signal) => remove(at, {} as typeof _preconditions, signal),
     })),

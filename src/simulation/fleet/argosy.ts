@@ -17,6 +17,7 @@ import { noMetrics } from "../../telemetry/metrics.ts";
 import { createUserResources } from "../../workspace/adapters/kubernetes/user-resources.ts";
 import { createWorkspaceDoor } from "../../workspace/controller.ts";
 import type { UserResources } from "../../workspace/port.ts";
+import { noEnvironments } from "../models/no-environments.ts";
 import type { Party } from "../world/party.ts";
 
 /** What one process of Argosy stands on. */
@@ -87,6 +88,6 @@ export function startArgosy({ party, store, api, engine, isSingleServer }: Groun
   reconciler.start(signal);
   createMover({
     ...{ ...deps("reconciler"), ...place, rng: rng.fork("mover"), sights: ports.sights, managed: ports.managed, decide: ports.decide },
-    ...{ grounds: reconciler.grounds, isSingleServer },
+    ...{ grounds: reconciler.grounds, registers: noEnvironments, isSingleServer },
   }).start(signal);
 }

@@ -49,7 +49,8 @@ function compare(engine: Engine, { metadata, spec }: Application): Comparison {
   return {
     sync: missing.length + surplus.length === 0 ? "Synced" : "OutOfSync",
     revision: engine.git.head(spec.source.path),
-    isHealthy: missing.length === 0,
+    // That something is missing is told by being out of step; only where nothing is live it is told by the health too.
+    isHealthy: wanted.length === 0 || live.length > 0,
     resources: wanted.map(([file]) => ({
       version: "v1",
       kind: "ConfigMap",

@@ -1,0 +1,279 @@
+// Longer than other files: it is one table, and what its rows do stands beside them.
+import type { Application } from "../application.ts";
+import { CASCADE, REFRESH, SKIPPED } from "../application.ts";
+import type { Script, Stage } from "./stage.ts";
+
+const ONE = { a: "1" };
+const SIX = { a: "1", b: "1", c: "1", d: "1", e: "1", f: "1" };
+const UNPAUSED = { [Object.keys(SKIPPED)[0] ?? ""]: null };
+const ASKED = { [REFRESH]: "normal" };
+
+const annotate = (stage: Stage, annotations: object) => stage.patch({ metadata: { annotations } });
+const isGone = (stage: Stage) => async (): Promise<boolean> => (await stage.read()) === undefined;
+const phaseOf = (application: Application | undefined): string => application?.status?.operationState?.phase ?? "none";
+const hasLooked = (stage: Stage) => async (): Promise<boolean> => (await stage.read())?.metadata.annotations?.[REFRESH] === undefined;
+
+/** An Application and what it deployed, in words. */
+async function say(stage: Stage): Promise<string> {
+  const application = await stage.read();
+  const objects = `objects: ${
+    Object.keys(await stage.objects())
+      .sort()
+      .join(" ") || "none"
+  }`;
+  if (application === undefined) return `gone; ${objects}`;
+  const { metadata, status, operation } = application;
+  const { health } = (status ?? {}) as { readonly health?: { readonly status?: string } };
+  const words = [
+    ...(metadata.deletionTimestamp === undefined ? [] : ["ending"]),
+    `${status?.sync?.status ?? "not compared"} ${health?.status ?? ""}`.trim(),
+    `operation ${phaseOf(application)}${operation === undefined ? "" : ", asked for"}`,
+    ...(metadata.annotations?.[REFRESH] === undefined ? [] : ["asked to look"]),
+  ];
+  return `${words.join(", ")}; ${objects}`;
+}
+
+const isSettled = (stage: Stage) => async (): Promise<boolean> => {
+  const application = await stage.read();
+  const { sync, health } = (application?.status ?? {}) as {
+    readonly sync?: { readonly status?: string };
+    readonly health?: { readonly status?: string };
+  };
+  return sync?.status === "Synced" && health?.status === "Healthy" && application?.operation === undefined;
+};
+
+/** An Application that has deployed the folder and rests. */
+async function settle(stage: Stage, files: Readonly<Record<string, string>> = ONE): Promise<void> {
+  await stage.push(files);
+  await stage.make({ isAutomated: true });
+  await stage.until("Synced and Healthy", isSettled(stage));
+  await stage.idle();
+}
+
+async function look(stage: Stage): Promise<void> {
+  await annotate(stage, ASKED);
+  await stage.until("it has looked", hasLooked(stage));
+}
+
+/** A sync of six waves of which the first has been applied. */
+async function beginSync(stage: Stage): Promise<void> {
+  await stage.push(SIX);
+  await stage.make({ isAutomated: true });
+  await stage.until(
+    "a sync under way",
+    async () => Object.keys(await stage.objects()).length > 0 && phaseOf(await stage.read()) === "Running",
+  );
+}
+
+/** Whether the last operation is the one that was, and no object was written. */
+async function untouched(stage: Stage, before: { readonly startedAt: string | undefined; readonly objects: object }): Promise<string> {
+  const startedAt = (await stage.read())?.status?.operationState?.startedAt;
+  const same = JSON.stringify(await stage.objects()) === JSON.stringify(before.objects);
+  return `${startedAt === before.startedAt ? "the same operation" : "another operation"}, ${same ? "no object written" : "objects written"}`;
+}
+
+async function remember(stage: Stage) {
+  const application = await stage.read();
+  return { startedAt: application?.status?.operationState?.startedAt, objects: await stage.objects(), status: application?.status };
+}
+
+/** The Application goes without a trace in the cluster, and another one of its name comes, paused. */
+async function replace(stage: Stage, status?: Application["status"]): Promise<void> {
+  await stage.remove();
+  await stage.until("gone", isGone(stage));
+  await stage.make({ annotations: SKIPPED, ...(status === undefined ? {} : { status }) });
+}
+
+/** Paused long before it is deleted with the resources finalizer: what was queued when it was paused goes on, on either side. */
+async function endPaused(stage: Stage): Promise<void> {
+  await settle(stage);
+  await annotate(stage, SKIPPED);
+  await stage.idle();
+  await stage.patch({ metadata: { finalizers: [CASCADE] } });
+  await stage.remove();
+}
+
+const letLoose = (stage: Stage) =>
+  stage.patch({
+    metadata: { annotations: { ...UNPAUSED, ...ASKED } },
+    spec: { syncPolicy: { automated: { prune: true, selfHeal: true } } },
+  });
+
+const script = (name: string, play: Script["play"], over: Partial<Script> = {}): Script => ({
+  ...{ name, isRestarting: false, usesEntry: false, play },
+  ...over,
+});
+const RESTARTING = { isRestarting: true };
+const USING_ENTRY = { usesEntry: true };
+
+/** What moves rest on, each as something that is done to a controller. */
+export const SCRIPTS: readonly Script[] = [
+  script("paused while a sync runs, then let loose", async (stage) => {
+    await beginSync(stage);
+    await annotate(stage, SKIPPED);
+    await stage.idle();
+    const isWhole = Object.keys(await stage.objects()).length === Object.keys(SIX).length;
+    const paused = `paused: operation ${phaseOf(await stage.read())}, ${isWhole ? "all" : "some"} objects`;
+    await annotate(stage, UNPAUSED);
+    await stage.until("the sync's end", async () => phaseOf(await stage.read()) !== "Running" && (await isSettled(stage)()));
+    return [paused, await say(stage)];
+  }),
+  script("deleted without a finalizer", async (stage) => {
+    await settle(stage);
+    await stage.remove();
+    await stage.until("gone", isGone(stage));
+    await stage.idle();
+    return [await say(stage)];
+  }),
+  script("deleted with the resources finalizer", async (stage) => {
+    await settle(stage);
+    await stage.patch({ metadata: { finalizers: [CASCADE] } });
+    await stage.remove();
+    await stage.until("gone", isGone(stage));
+    return [await say(stage)];
+  }),
+  script("deleted with the resources finalizer while it is paused, then let loose", async (stage) => {
+    await endPaused(stage);
+    await stage.idle();
+    const paused = await say(stage);
+    await annotate(stage, UNPAUSED);
+    await stage.until("gone", isGone(stage));
+    return [paused, await say(stage)];
+  }),
+  script("its finalizer taken off while it ends paused", async (stage) => {
+    await endPaused(stage);
+    await stage.patch({ metadata: { finalizers: null } });
+    await stage.until("gone", isGone(stage));
+    await stage.idle();
+    return [await say(stage)];
+  }),
+  script(
+    "the cluster's entry missing, then back",
+    async (stage) => {
+      await settle(stage);
+      await stage.setEntry(false);
+      await look(stage);
+      await stage.until("it says that it does not know", async () => (await stage.read())?.status?.sync?.status === "Unknown");
+      await stage.idle();
+      const without = await say(stage);
+      await stage.setEntry(true);
+      await look(stage);
+      await stage.until("Synced and Healthy", isSettled(stage));
+      return [without, await say(stage)];
+    },
+    USING_ENTRY,
+  ),
+  script(
+    "deleted with the resources finalizer where the cluster's entry is missing",
+    async (stage) => {
+      await settle(stage);
+      await stage.setEntry(false);
+      await stage.patch({ metadata: { finalizers: [CASCADE] } });
+      await stage.remove();
+      await stage.until("gone", isGone(stage));
+      await stage.idle();
+      return [await say(stage)];
+    },
+    USING_ENTRY,
+  ),
+  script("another one with the status of the former", async (stage) => {
+    await settle(stage);
+    const before = await remember(stage);
+    await replace(stage, before.status);
+    await letLoose(stage);
+    await stage.until("it has looked", hasLooked(stage));
+    await stage.idle();
+    return [await say(stage), await untouched(stage, before)];
+  }),
+  script("another one that knows nothing of the former", async (stage) => {
+    await settle(stage);
+    const before = await remember(stage);
+    await replace(stage);
+    await letLoose(stage);
+    await stage.until("Synced and Healthy", isSettled(stage));
+    await stage.idle();
+    return [await say(stage), await untouched(stage, { ...before, startedAt: undefined })];
+  }),
+  script("one that is told its sync has failed, then another commit", async (stage) => {
+    await stage.push(ONE);
+    await stage.make({ annotations: SKIPPED });
+    const revision = stage.head();
+    const source = (await stage.read())?.spec.source;
+    const failed = { phase: "Failed", startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:01Z", message: "told" };
+    // What was tried is known by its revision and its source.
+    const operationState = { ...failed, operation: { sync: { revision } }, syncResult: { revision, source } };
+    await stage.patch({ status: { operationState } });
+    await letLoose(stage);
+    await stage.until("it has looked", hasLooked(stage));
+    await stage.idle();
+    const told = await say(stage);
+    await stage.push({ a: "2" });
+    await look(stage);
+    await stage.until("Synced and Healthy", isSettled(stage));
+    return [told, await say(stage)];
+  }),
+  script("asked to look while it is paused, then let loose", async (stage) => {
+    await settle(stage);
+    const before = await remember(stage);
+    await stage.patch({ metadata: { annotations: { ...SKIPPED, ...ASKED } } });
+    await stage.idle();
+    const paused = await say(stage);
+    await annotate(stage, UNPAUSED);
+    await stage.until("it has looked", hasLooked(stage));
+    await stage.idle();
+    return [paused, await say(stage), await untouched(stage, before)];
+  }),
+  script("automation taken off with a request to look, after a push", async (stage) => {
+    await settle(stage);
+    const before = await remember(stage);
+    await stage.push({ a: "2", b: "1" });
+    await stage.patch({ metadata: { annotations: ASKED }, spec: { syncPolicy: { automated: null } } });
+    await stage.until("it has looked", hasLooked(stage));
+    await stage.idle();
+    return [await say(stage), await untouched(stage, before)];
+  }),
+  script("told to terminate where nothing is under way", async (stage) => {
+    await settle(stage);
+    await stage.patch({ status: { operationState: { phase: "Terminating" } } });
+    await look(stage);
+    await stage.idle();
+    return [await say(stage)];
+  }),
+  script(
+    "the controller ended in the middle of a sync",
+    async (stage) => {
+      await beginSync(stage);
+      await stage.restart();
+      await stage.until("Synced and Healthy", isSettled(stage));
+      return [await say(stage)];
+    },
+    RESTARTING,
+  ),
+  script(
+    "the controller ended at rest",
+    async (stage) => {
+      await settle(stage);
+      const before = await remember(stage);
+      await stage.restart();
+      await look(stage);
+      await stage.idle();
+      return [await say(stage), await untouched(stage, before)];
+    },
+    RESTARTING,
+  ),
+  script(
+    "the controller ended while it was paused in the middle of a sync, then let loose",
+    async (stage) => {
+      await beginSync(stage);
+      await annotate(stage, SKIPPED);
+      await stage.idle();
+      await stage.restart();
+      await stage.idle();
+      const paused = `paused: operation ${phaseOf(await stage.read())}`;
+      await annotate(stage, UNPAUSED);
+      await stage.until("Synced and Healthy", isSettled(stage));
+      return [paused, await say(stage)];
+    },
+    RESTARTING,
+  ),
+];

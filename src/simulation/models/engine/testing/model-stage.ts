@@ -1,0 +1,32 @@
+import type { Stage } from "../scripts/stage.ts";
+import { aWorld } from "./world.ts";
+
+/** Simulated time in which a controller has begun whatever it does at once, and no longer: it looks by itself after two minutes. In ms. */
+const IDLE_MS = 10_000;
+const STEP_MS = 5;
+const PATIENCE_MS = 30 * 60_000;
+
+/** The model, on a simulated clock, with a right to write. */
+export async function openModelStage(): Promise<Stage> {
+  const { world, git, create, permit, remove, patch, setEntry, restart, application, versions } = aWorld();
+  permit();
+  await world.run(1_000);
+  return {
+    make: async ({ annotations, ...rest }) => void create({ ...annotations }, { isAutomated: false, ...rest }),
+    patch: async (each) => void patch(each),
+    remove: async () => void remove(),
+    push: async (files) => git.push("folder", files),
+    head: () => git.head("folder"),
+    setEntry: async (isThere) => void setEntry(isThere),
+    restart: async () => restart(),
+    read: async () => structuredClone(application()),
+    objects: async () => versions(),
+    async until(what, holds) {
+      for (let passedMs = 0; !(await holds()); passedMs += STEP_MS) {
+        if (passedMs > PATIENCE_MS) throw new Error(`never: ${what}; last: ${JSON.stringify(application())}`);
+        await world.run(STEP_MS);
+      }
+    },
+    idle: () => world.run(IDLE_MS),
+  };
+}

@@ -1,0 +1,12 @@
+import type { EnvironmentRegisters, VisitEnd } from "../../workspace/environment/port.ts";
+
+const AWAY: VisitEnd = { kind: "away", why: "simulated users have no clusters of their own" };
+
+/** Nobody in the simulated fleet deploys to an environment: a move that went to one would not come to an end. */
+export const noEnvironments: EnvironmentRegisters = {
+  prepare: async () => AWAY,
+  hand: async () => AWAY,
+  ask: async () => [],
+  clear: async () => AWAY,
+  isKnown: async () => false,
+};
