@@ -20,7 +20,11 @@ export interface ApplicationWatch {
   close(): Promise<void>;
 }
 
-export async function watchApplications({ kube, signal }: World): Promise<ApplicationWatch> {
+/** `onState` is shown every state of every Application, beginning with those they are in. */
+export async function watchApplications(
+  { kube, signal }: World,
+  onState: (application: SeenApplication) => void = () => undefined,
+): Promise<ApplicationWatch> {
   const abort = new AbortController();
   const waiting = new Set<(application: SeenApplication) => void>();
   const reflector = createReflector<SeenApplication>({
@@ -28,7 +32,9 @@ export async function watchApplications({ kube, signal }: World): Promise<Applic
     type: TYPES.application,
     project: (object) => object,
     onChange: (change) => {
-      if (change.kind === "upsert") for (const look of waiting) look(change.now);
+      if (change.kind !== "upsert") return;
+      onState(change.now);
+      for (const look of waiting) look(change.now);
     },
     clock: systemClock,
     rng: createSeededRng("e2e"),

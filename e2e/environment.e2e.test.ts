@@ -226,8 +226,10 @@ describe("an account of its own", () => {
     await deploy(workspace, "shop", { environment: "prod", namespace: "web" });
     await workspace.settled("shop", revision);
     const ours = await oursOnTarget();
-    expect(ours.map((each) => each.replace(/u-[0-9a-f]{20}/, "u")).sort()).toEqual([
+    expect(ours.map((each) => each.replace(/([ru])-[0-9a-f]{20}/, "$1")).sort()).toEqual([
+      "ClusterRole /r",
       "ClusterRole /u",
+      "ClusterRoleBinding /r",
       "ClusterRoleBinding /u",
       "Secret argosy-accounts/u",
       "ServiceAccount argosy-accounts/u",

@@ -176,6 +176,9 @@ describe("an engine cluster out of reach", () => {
   });
 });
 
+/** What was wanted in namespaces where answers got lost: a row whose creation nobody answered stays for as long as that may land. */
+const lost = new Map<string, readonly string[]>();
+
 describe("answers that get lost", () => {
   it.each(["api", "engine", "database"] as const)("from %s: what was done is found, and nothing is done twice", async (way) => {
     const names = Array.from({ length: 12 }, (_, index) => `app-${index}`);
@@ -194,17 +197,7 @@ describe("answers that get lost", () => {
     for (const name of wanted) await workspace.settled(name);
     await isDeployed(workspace, "elsewhere", true);
     await isDeployed(workspace, "app-2", false);
-    await until(
-      "the row gone",
-      () => truth.rows([namespace]),
-      (rows) => rows.length === wanted.length,
-    );
-    await expectWhole(
-      truth,
-      wanted.map((name) => `${namespace}/${name}`),
-      world.signal,
-    );
-    await expectNoStrays(truth, world.signal);
+    lost.set(namespace, wanted);
   });
 
   /**
@@ -257,5 +250,20 @@ describe("a clock that is set", () => {
       (rows) => rows.length === 1,
     );
     await expectWhole(truth, ["fault-clock/start"], world.signal);
+  });
+});
+
+describe("answers that got lost", () => {
+  it("leave nothing behind", async () => {
+    for (const [namespace, wanted] of lost) {
+      await until(
+        `${namespace}: the row gone`,
+        () => truth.rows([namespace]),
+        (rows) => rows.length === wanted.length,
+      );
+      const wishes = wanted.map((name) => `${namespace}/${name}`);
+      await expectWhole(truth, wishes, world.signal);
+    }
+    await expectNoStrays(truth, world.signal);
   });
 });

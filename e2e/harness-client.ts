@@ -1,4 +1,5 @@
 import type { Fault } from "../hack/dev-cluster/fault-proxy.ts";
+import type { Watching } from "./gate/turnstile.ts";
 
 /** How a story reaches the harness, which runs in the process that vitest's global setup started. */
 export interface HarnessAddress {
@@ -29,8 +30,20 @@ export interface HarnessCalls {
   /** A test made a secret: from now on nobody may say it. */
   readonly keepSecret: { readonly what: string; readonly value: string };
   readonly killArgosy: { readonly index: number };
-  /** With other limits than the default ones, if any are given, until it is started the next time. */
-  readonly startArgosy: { readonly index: number; readonly limits?: Readonly<Record<string, number>> };
+  /** With other limits and leases than the default ones, if any are given, until it is started the next time. */
+  readonly startArgosy: {
+    readonly index: number;
+    readonly limits?: Readonly<Record<string, number>>;
+    readonly leases?: Readonly<Record<string, number>>;
+  };
+  /** Leads all control planes through gates, and counts what they write about this from now on; whoever comes to the point dies there. */
+  readonly watchWrites: Watching;
+  /** What was counted, and who died. */
+  readonly writesSeen: Record<string, never>;
+  /** Leads the control planes their straight ways again. */
+  readonly closeGates: Record<string, never>;
+  /** Path of a control plane process's configuration file. */
+  readonly configOf: { readonly index: number };
   /** Id under which a control plane process is a member. */
   readonly memberOf: { readonly index: number };
   readonly disturb: { readonly way: Way; readonly fault: Fault };

@@ -6,6 +6,7 @@ import type { DevApi } from "../hack/dev-cluster/dev-cluster.ts";
 import type { FaultProxy } from "../hack/dev-cluster/fault-proxy.ts";
 import type { Fleet } from "../hack/fleet/fleet.ts";
 import type { GitServer } from "../hack/git-server/git-server.ts";
+import { createGates } from "./gate/gates.ts";
 import type { HarnessCalls, Way } from "./harness-client.ts";
 import type { PrivateGit } from "./private-git.ts";
 import type { SecretRegister } from "./secrecy/secrets.ts";
@@ -31,6 +32,9 @@ export interface Parts {
 
 type Handlers = { readonly [Name in keyof HarnessCalls]: (args: HarnessCalls[Name]) => Promise<unknown> };
 
+/** A start takes seconds; a machine that has other things to do may take a minute. */
+const RESTART_MS = 5 * 60_000;
+
 /** What stories may ask of the process that owns the parts. */
 export async function serveHarness(parts: Parts): Promise<Server> {
   const handlers = createHandlers(parts);
@@ -50,6 +54,7 @@ export async function serveHarness(parts: Parts): Promise<Server> {
 function createHandlers({ fleet, git, privateGit, database, databaseProxy, api, clockFile, secrets }: Parts): Handlers {
   const running = ({ namespace, container }: { readonly namespace: string; readonly container: string }) =>
     (api.node?.processes() ?? []).filter((one) => one.namespace === namespace && one.container === container);
+  const gates = createGates({ api, databaseProxy, databaseUrl: database.url, processes: fleet.processes });
   const proxyOf = (way: Way): FaultProxy => (way === "database" ? databaseProxy : api.faultProxy);
   return {
     commit: ({ repository, files }) => git.commit(repository, withoutNulls(files), "a change"),
@@ -68,7 +73,11 @@ function createHandlers({ fleet, git, privateGit, database, databaseProxy, api, 
       fleet.processes[index]?.kill("SIGKILL");
       await fleet.processes[index]?.exited;
     },
-    startArgosy: ({ index, limits }) => fleet.restart(index, AbortSignal.timeout(60_000), limits === undefined ? {} : { limits }),
+    startArgosy: ({ index, ...config }) => fleet.restart(index, AbortSignal.timeout(RESTART_MS), config),
+    watchWrites: (watching) => gates.watch(watching),
+    writesSeen: async () => gates.account(),
+    closeGates: () => gates.close(),
+    configOf: async ({ index }) => fleet.processes[index]?.configFile,
     memberOf: async ({ index }) => lastMember(readFileSync(fleet.processes[index]?.logFile ?? "", "utf8")),
     disturb: ({ way, fault }) => proxyOf(way).disturb(way, fault),
     restore: ({ way }) => proxyOf(way).restore(way),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { setCpuShare } from "../hack/dev-cluster/process-node/control.ts";
 import type { DecisionView, InstanceView, WorkspaceView } from "../src/api/schema.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { argosy } from "./command-line.ts";
@@ -33,12 +34,13 @@ describe("the watchdog", () => {
     if (found === undefined) throw new Error("its Application was there a moment ago");
     return found;
   };
-  const entriesOf = async ({ metadata }: KubeObject): Promise<readonly (readonly [string, unknown])[]> => {
+  /** What was reported of an Application, or of an instance. */
+  const entriesOf = async (about: string): Promise<readonly (readonly [string, unknown])[]> => {
     const { items } = await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { kind: "ownership" });
-    const own = items.filter(({ details }) => String(details["key"]).includes(metadata.name));
+    const own = items.filter(({ details }) => String(details["key"]).split(" ").includes(about));
     return own.map(({ verdict, rule }) => [verdict, rule] as const);
   };
-  const reported = async (of: KubeObject, entry: readonly [string, string], patienceMs: number): Promise<number> => {
+  const reported = async (of: string, entry: readonly [string, string], patienceMs: number): Promise<number> => {
     const began = performance.now();
     await until(
       `${entry.join(" ")} in the journal`,
@@ -48,6 +50,14 @@ describe("the watchdog", () => {
     );
     return performance.now() - began;
   };
+  /** The instance that serves the workspace, or the other one. */
+  const instanceOf = async (isOwner: boolean): Promise<InstanceView> => {
+    const { units } = (await world.rest.all<WorkspaceView>("/v1/workspaces")).find((one) => one.namespace === NAMESPACE) ?? { units: [] };
+    const instances = await world.rest.all<InstanceView>("/v1/instances");
+    const found = instances.find(({ name, state }) => (name === units[0]?.instance) === isOwner && state === "ACTIVE");
+    if (found === undefined) throw new Error("there are two instances");
+    return found;
+  };
   const checked = async (): Promise<string> => (await argosy(world, "doctor")).out;
 
   // Each waits for a few looks of half a minute, and minds neither the other nor its Application.
@@ -55,22 +65,20 @@ describe("the watchdog", () => {
     "reports a second owner that was planted by hand, and says when it is gone",
     async () => {
       const application = await applicationOf("twin");
-      const { units } = (await world.rest.all<WorkspaceView>("/v1/workspaces")).find((one) => one.namespace === NAMESPACE) ?? { units: [] };
-      const instances = await world.rest.all<InstanceView>("/v1/instances");
-      const other = instances.find(({ name, state }) => name !== units[0]?.instance && state === "ACTIVE");
+      const other = await instanceOf(false);
       // Neither labels nor marks of ours: nobody but the watchdog looks at it.
-      const metadata = { name: application.metadata.name, namespace: `argosy-${other?.name}` };
+      const metadata = { name: application.metadata.name, namespace: `argosy-${other.name}` };
       const { spec } = application as KubeObject & { readonly spec: unknown };
       await world.kube.create(
         TYPES.application,
         { ...application, metadata, spec, status: undefined } as unknown as KubeObject,
         world.signal,
       );
-      const tookMs = await reported(application, ["TWO_OWNERS", "WATCHDOG"], REPORTED_MS);
+      const tookMs = await reported(application.metadata.name, ["TWO_OWNERS", "WATCHDOG"], REPORTED_MS);
       report(`watchdog: a second owner reported after ${Math.round(tookMs)} ms`);
       expect(await checked()).toContain("TWO_OWNERS");
       await world.kube.delete(TYPES.application, metadata, {}, world.signal);
-      await reported(application, ["CLEARED", "TWO_OWNERS"], 2 * REPORTED_MS);
+      await reported(application.metadata.name, ["CLEARED", "TWO_OWNERS"], 2 * REPORTED_MS);
       expect(await checked()).not.toContain("TWO_OWNERS");
     },
     DEADLINE_MS,
@@ -91,12 +99,27 @@ describe("the watchdog", () => {
         (found) => found?.status?.hard !== undefined,
       );
       await world.kube.delete(TYPES.application, { namespace, name: application.metadata.name }, {}, world.signal);
-      const tookMs = await reported(application, ["NO_OWNER", "WATCHDOG"], REPORTED_MS);
+      const tookMs = await reported(application.metadata.name, ["NO_OWNER", "WATCHDOG"], REPORTED_MS);
       report(`watchdog: a missing owner reported after ${Math.round(tookMs)} ms`);
       await world.kube.delete(QUOTAS, { namespace, name: QUOTA }, {}, world.signal);
       await workspace.annotate("dev", { "argosy.dev/refreshed-at": "now" });
-      await reported(application, ["CLEARED", "NO_OWNER"], 3 * REPORTED_MS);
+      await reported(application.metadata.name, ["CLEARED", "NO_OWNER"], 3 * REPORTED_MS);
       expect(await workspace.configMap("watched")).toBeDefined();
+    },
+    DEADLINE_MS,
+  );
+
+  it.concurrent(
+    "reports a controller that stands still, and says when it goes on",
+    async () => {
+      const { id, name } = await instanceOf(false);
+      const pod = { namespace: `argosy-${name}`, name: "argocd-application-controller-0" };
+      await setCpuShare(world.kube, pod, 0, world.signal);
+      const tookMs = await reported(id, ["FROZEN", "WATCHDOG"], REPORTED_MS);
+      report(`watchdog: a controller that stands still reported after ${Math.round(tookMs)} ms`);
+      expect(await checked()).toContain(`${name} does not answer`);
+      await setCpuShare(world.kube, pod, 1, world.signal);
+      await reported(id, ["CLEARED", "FROZEN"], 2 * REPORTED_MS);
     },
     DEADLINE_MS,
   );

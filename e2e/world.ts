@@ -59,13 +59,16 @@ const POLL_MS = 50;
 /** Whether the heavy variants were asked for: more of everything, and what takes minutes of real time. */
 export const IS_LONG = process.env["ARGOSY_LONG"] !== undefined;
 
-export function openWorld(): World {
+/** Longest a story may take that does not say otherwise. */
+const LIFETIME_MS = 20 * 60_000;
+
+export function openWorld(lifetimeMs: number = LIFETIME_MS): World {
   const facts = inject("harness");
   return {
     kube: openKube(facts.adminKubeconfig),
     rest: createRestClient({ url: facts.argosyUrls[0] ?? "", token: facts.token }),
     harness: facts,
-    signal: AbortSignal.timeout(20 * 60_000),
+    signal: AbortSignal.timeout(lifetimeMs),
     git: {
       url: (repository) => `${facts.gitUrl}/${repository}.git`,
       commit: async (repository, files) => (await callHarness(facts, "commit", { repository, files })) as string,

@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createFaultProxy, type FaultProxy } from "../hack/dev-cluster/fault-proxy.ts";
+import type { DrainView } from "../src/api/routes/drains.ts";
+import type { MoveView } from "../src/api/routes/moves.ts";
+import type { InstanceView } from "../src/api/schema.ts";
+import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
+import { createToken } from "../src/cli/token.ts";
+import { ACCOUNTS_NAMESPACE, LABEL_ENVIRONMENT } from "../src/domain/names.ts";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { again } from "./again.ts";
+import { ENVIRONMENT, lookAtEnvironments, playEnvironments } from "./environments.ts";
+import { mayWrite } from "./moves-world.ts";
+import { openPools, type PoolsWorld } from "./pools-world.ts";
+import { startTargetCluster, TARGET_TYPES, type TargetCluster } from "./target-cluster.ts";
+import { configMapFile, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
+
+const POOL = "roaming";
+const NAMESPACE = "env-roam";
+/** Each deployment by its name, and the environment it goes to. */
+const WHERE = { home: undefined, shop: "prod", cart: "stage" } as const;
+const NAMES = Object.keys(WHERE) as readonly (keyof typeof WHERE)[];
+const PROBE_EVERY_MS = 250;
+const PUSH_EVERY_MS = 1_000;
+/** On a machine of its own the story takes a minute and a half; a shared one may take ten times as long. */
+const DEADLINE_MS = 20 * 60_000;
+const PATIENCE_MS = 5 * 60_000;
+
+let world: World;
+let target: TargetCluster;
+let pools: PoolsWorld;
+let proxy: FaultProxy;
+let rest: RestClient;
+beforeAll(async () => {
+  world = openWorld();
+  pools = openPools(world);
+  target = await startTargetCluster(world.signal);
+  proxy = createFaultProxy({ target: { host: "127.0.0.1", port: Number(new URL(target.kubernetes.server).port) } });
+  const token = await createToken({ name: "roaming-approver", role: "approver", database: world.harness.databaseUrl });
+  rest = createRestClient({ url: world.harness.argosyUrls[0] ?? "", token });
+}, 300_000);
+afterAll(async () => {
+  await pools.restore();
+  await proxy.close();
+  await target.stop();
+});
+
+const parts = () => ({ world, target });
+const { putSecret, putEnvironment, saysOfEnvironment, deploy } = playEnvironments(parts);
+const { deployed } = lookAtEnvironments(parts);
+
+/** A workspace that deploys to its own namespace and, with accounts of its own, to two namespaces of another cluster, one by a way that can be cut. */
+async function settle(): Promise<Workspace> {
+  await pools.declare(pools.withPool({ name: POOL, instances: { min: 2, max: 3 } }));
+  for (const name of [`${POOL}-1`, `${POOL}-2`]) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
+  await rest.put(`/v1/instances/${POOL}-2/cordon`, { cordoned: true, reason: "the story begins on one" });
+  const workspace = await openWorkspace(world, NAMESPACE);
+  const servers = { prod: target.kubernetes.server, stage: `https://127.0.0.1:${await proxy.portFor("stage")}` };
+  for (const [name, apiURL] of Object.entries(servers)) {
+    await target.namespace(name);
+    await putSecret(NAMESPACE, { token: await target.account(`roam-${name}`) }, { name, server: apiURL });
+    await putEnvironment(NAMESPACE, { apiURL, namespaces: [name], createNewServiceAccount: true }, name);
+  }
+  await world.git.commit(NAMESPACE, Object.fromEntries(NAMES.map((name) => [`${name}/config.yaml`, configMapFile(name, { push: "0" })])));
+  for (const name of NAMES) {
+    const environment = WHERE[name];
+    await deploy(workspace, name, environment === undefined ? undefined : { environment, namespace: environment });
+  }
+  for (const name of NAMES) await workspace.settled(name);
+  await rest.put(`/v1/instances/${POOL}-2/cordon`, { cordoned: false, reason: "and goes on on the other" });
+  return workspace;
+}
+
+const configMapOf = async (workspace: Workspace, name: keyof typeof WHERE) => {
+  const environment = WHERE[name];
+  return environment === undefined ? workspace.configMap(name) : deployed(name, environment);
+};
+const uidsOf = (workspace: Workspace) => Promise.all(NAMES.map(async (name) => (await configMapOf(workspace, name))?.metadata.uid));
+
+async function push(workspace: Workspace, step: string, names = NAMES): Promise<void> {
+  await world.git.commit(NAMESPACE, Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, { push: step })])));
+  for (const name of names) await workspace.annotate(name, { "argosy.dev/refreshed-at": step });
+}
+
+const arrived = (workspace: Workspace, step: string, names = NAMES) =>
+  Promise.all(
+    names.map((name) =>
+      until(
+        `${name} at push ${step}`,
+        () => configMapOf(workspace, name),
+        (found) => found?.data?.["push"] === step,
+        PATIENCE_MS,
+      ),
+    ),
+  );
+
+interface Account {
+  readonly name: string;
+  /** Mark of its environment. */
+  readonly mark: string;
+}
+
+async function accountsThere(): Promise<readonly Account[]> {
+  const options = { namespace: ACCOUNTS_NAMESPACE, labelSelector: "app.kubernetes.io/managed-by=argosy" };
+  const { items } = await target.kube.listPage<KubeObject>(TARGET_TYPES.serviceAccount, options, world.signal);
+  return items.map(({ metadata }) => ({ name: metadata.name, mark: metadata.labels?.[LABEL_ENVIRONMENT] ?? "" }));
+}
+
+/** Whether an account may write on the other cluster. */
+async function mayWriteThere({ name }: Account): Promise<boolean> {
+  const there = { kube: target.kube, signal: world.signal };
+  return (await mayWrite(there, "prod", name)) || mayWrite(there, "stage", name);
+}
+
+/** Whoever is asked too much at once may let a question lapse: it is asked again. */
+const patiently = <T>(ask: () => Promise<T>) => ask().catch(() => undefined);
+
+async function endOf(id: string): Promise<MoveView> {
+  const ended = await until(
+    `move ${id} ended`,
+    () => patiently(() => rest.get<MoveView>(`/v1/moves/${id}`)),
+    (move) => move !== undefined && move.endedAt !== null,
+    PATIENCE_MS,
+  );
+  return ended as MoveView;
+}
+
+it(
+  "a workspace with environments is handed over with its accounts, and where one cannot be reached, by stopping its instance (I1, I2, I8)",
+  async () => {
+    const workspace = await settle();
+    const uids = await uidsOf(workspace);
+    expect(uids).not.toContain(undefined);
+    const before = await accountsThere();
+    expect(new Set(before.map(({ mark }) => mark)).size).toBe(2);
+
+    const owners = new Set<number>();
+    let pushes = 0;
+    const watching = [
+      again(PROBE_EVERY_MS, async () => {
+        const accounts = await accountsThere();
+        const may = await Promise.all(accounts.map(mayWriteThere));
+        const counts = Map.groupBy(accounts, ({ mark }) => mark);
+        for (const group of counts.values()) owners.add(group.filter((account) => may[accounts.indexOf(account)]).length);
+      }),
+      again(PUSH_EVERY_MS, async () => {
+        pushes += 1;
+        await push(workspace, String(pushes), [NAMES[pushes % NAMES.length] ?? "home"]);
+        expect(await uidsOf(workspace)).toEqual(uids);
+      }),
+    ];
+    let moved: MoveView;
+    try {
+      const asked = await rest.post<MoveView>("/v1/moves", { workspace: NAMESPACE, to: `${POOL}-2` });
+      moved = await endOf(asked.id);
+    } finally {
+      for (const each of watching) await each.end();
+    }
+    report(`a move with two environments: gap ${moved.gapMs} ms, whole ${moved.tookMs} ms, ${pushes} pushes`);
+    expect([moved.phase, moved.message]).toEqual(["DONE", ""]);
+    // The probes can tell: they see an owner, and during the gap none.
+    expect(owners).toEqual(new Set([0, 1]));
+    const after = await accountsThere();
+    expect(after).toHaveLength(2);
+    expect(after.filter(({ name }) => before.some((each) => each.name === name))).toEqual([]);
+    expect(await Promise.all(before.map(mayWriteThere))).toEqual([false, false]);
+    expect(await Promise.all(after.map(mayWriteThere))).toEqual([true, true]);
+    await push(workspace, "moved");
+    await arrived(workspace, "moved");
+
+    // The way to one environment is cut: nobody could take the right to write there away, and people are told which.
+    await proxy.disturb("stage", { kind: "refuse" });
+    const poke = { metadata: { annotations: { "argosy.dev/refreshed-at": "cut" } } };
+    await world.kube.mergePatch(ENVIRONMENT, { namespace: NAMESPACE, name: "stage" }, poke, world.signal);
+    await saysOfEnvironment(NAMESPACE, "False", "UnableToCreateClient", "stage");
+    const refused = await rest.post("/v1/moves", { workspace: NAMESPACE, to: `${POOL}-1` }).catch((error: unknown) => String(error));
+    expect(refused).toContain("environment stage has given no answer since");
+
+    // Emptying the instance ends it all the same: nothing is left there that could write.
+    await rest.post(`/v1/instances/${POOL}-2/drain`, { reason: "the story" });
+    await until(
+      "the unit has left",
+      () => patiently(() => rest.get<DrainView>(`/v1/instances/${POOL}-2/drain`)),
+      (drain) => drain?.units === 0,
+      PATIENCE_MS,
+    );
+    const [drained] = (await rest.all<MoveView>("/v1/moves", { limit: 1 })).filter(({ from }) => from === `${POOL}-2`);
+    report(`a move beside a stopped source: gap ${drained?.gapMs} ms, whole ${drained?.tookMs} ms`);
+    expect([drained?.phase, drained?.kind, drained?.message]).toEqual(["DONE", "drain", ""]);
+    const journal = await pools.journal((await pools.instances()).find(({ name }) => name === `${POOL}-2`) as InstanceView);
+    expect(journal).toEqual(expect.arrayContaining(["DRAINING", "HALTING", "HALTED"]));
+    expect(await uidsOf(workspace)).toEqual(uids);
+    await push(workspace, "drained", ["home", "shop"]);
+    await arrived(workspace, "drained", ["home", "shop"]);
+
+    await proxy.restore("stage");
+    const back = { metadata: { annotations: { "argosy.dev/refreshed-at": "back" } } };
+    await world.kube.mergePatch(ENVIRONMENT, { namespace: NAMESPACE, name: "stage" }, back, world.signal);
+    await push(workspace, "back", ["cart"]);
+    await arrived(workspace, "back", ["cart"]);
+    expect(await uidsOf(workspace)).toEqual(uids);
+    expect(await Promise.all(after.map(mayWriteThere))).toEqual([false, false]);
+    await until("the stopped instance's accounts are gone", accountsThere, (accounts) => {
+      return accounts.length === 2 && accounts.every(({ name }) => after.every((each) => each.name !== name));
+    });
+    await pools.instance(`${POOL}-2`, "retired", (found) => found === undefined);
+    await world.kube.delete(TYPES.namespace, { namespace: "", name: NAMESPACE }, {}, world.signal);
+  },
+  DEADLINE_MS,
+);

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { MoveId } from "../src/domain/ids.ts";
+import type { Move } from "../src/domain/move.ts";
+import { again } from "./again.ts";
+import { allReady } from "./control-plane.ts";
+import { ENTER } from "./gate/postgres-gate.ts";
+import type { Account, WritePoint } from "./gate/turnstile.ts";
+import { callHarness } from "./harness-client.ts";
+import { askForMove, expectOneWriter, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
+import { openTruth, type Truth } from "./truth.ts";
+import { findApplication, IS_LONG, openWorld, report, until, type World } from "./world.ts";
+
+const NAMESPACE = "killed-moves";
+const NAMES = ["one", "two"];
+const PROBE_EVERY_MS = 100;
+const LOOK_EVERY_MS = 500;
+const DEADLINE_MS = 30 * 60_000;
+/** A dead process is missed after three seconds instead of fifteen: there are many to die. */
+const LEASES = { ttlMs: 3_000, renewMs: 500 };
+/** Whoever dies with the last write may do so when the row says already that the move has ended. */
+const LONGER_THAN_A_MOVE_MS = 15_000;
+const LAST = "database.move.DONE";
+/** The three that a short run dies at: a copy stands and nobody knows of it, the old owner loses its right, the new owner owns. */
+const SAMPLE: readonly WritePoint[] = [
+  { name: "engine.POST.applications", index: 0, when: "after" },
+  { name: "api.PATCH.rolebindings", index: 0, when: "before" },
+  { name: "database.move.GRANT", index: 0, when: "after" },
+];
+
+let world: World;
+let truth: Truth;
+let movable: Movable;
+let writes: Account["writes"] = [];
+
+const seen = async (): Promise<Account> => (await callHarness(world.harness, "writesSeen", {})) as Account;
+const members = (): readonly number[] => world.harness.argosyUrls.map((_, index) => index);
+const about = async (): Promise<readonly string[]> => {
+  const applications = await Promise.all(NAMES.map((name) => findApplication(world, NAMESPACE, name)));
+  return [
+    ENTER,
+    movable.unitId,
+    ...movable.accounts,
+    ...applications.map((found) => found?.metadata.name ?? ""),
+    `${NAMESPACE}/rolebindings`,
+  ];
+};
+
+beforeAll(async () => {
+  world = openWorld(2 * DEADLINE_MS);
+  truth = await openTruth(world);
+  movable = await openMovable(world, NAMESPACE, NAMES);
+  for (const index of members()) await callHarness(world.harness, "startArgosy", { index, leases: LEASES });
+  await allReady(world);
+  if (IS_LONG) writes = await writesOfAMove();
+}, DEADLINE_MS);
+afterAll(async () => {
+  await callHarness(world.harness, "closeGates", {});
+  for (const index of members()) await callHarness(world.harness, "startArgosy", { index });
+  await allReady(world);
+  await truth.close();
+}, DEADLINE_MS);
+
+/** What a move that nobody disturbs writes, in order, from its turn to its end, between instances that have both held the unit before. */
+async function writesOfAMove(): Promise<Account["writes"]> {
+  for (let count = 0; count < 2; count += 1) await moveEnded(world, await askForMove(world, movable, await movable.other()));
+  await callHarness(world.harness, "watchWrites", { about: await about() });
+  await moveEnded(world, await askForMove(world, movable, await movable.other()));
+  const names = (await seen()).writes;
+  const end = names.findIndex(({ name }) => name === LAST);
+  expect(end).toBeGreaterThan(0);
+  report(`a move of ${NAMES.length} applications makes ${end + 1} writes of ${new Set(names.map(({ name }) => name)).size} kinds`);
+  return names.slice(0, end + 1);
+}
+
+/** One move in which a process died. */
+interface Death {
+  readonly point: WritePoint;
+  /** Phase the row was in then; absent: no process came to the point. */
+  readonly phase: Move["phase"] | undefined;
+  readonly move: Move;
+  readonly tookMs: number;
+}
+
+const nameOf = ({ name, index, when }: WritePoint): string => `${when} ${name} ${index}`;
+
+/** Hands the unit over with a process that dies at this point and is started again at once, while somebody pushes. */
+async function dieAt(point: WritePoint): Promise<Death> {
+  const pushed = nameOf(point);
+  const to = await movable.other();
+  await callHarness(world.harness, "watchWrites", { about: await about(), point });
+  const began = performance.now();
+  const { id } = await askForMove(world, movable, to);
+  const read = async (): Promise<Move | undefined> => truth.store.moves.read(id as MoveId, world.signal);
+  const { victim, move } = await until(
+    `somebody dead ${nameOf(point)}`,
+    async () => ({ move: await read(), victim: (await seen()).victim, sinceMs: performance.now() - began }),
+    ({ victim: dead, move: row, sinceMs }) => dead !== undefined || (row?.endedAt !== undefined && sinceMs > LONGER_THAN_A_MOVE_MS),
+    MOVE_PATIENCE_MS,
+  );
+  const phase = victim === undefined ? undefined : move?.phase;
+  const back = victim === undefined ? undefined : callHarness(world.harness, "startArgosy", { index: victim, leases: LEASES });
+  for (const name of NAMES) await movable.push(name, pushed);
+  const ended = await until(
+    `the end of the move that somebody died in ${nameOf(point)}`,
+    read,
+    (found) => found?.endedAt !== undefined,
+    MOVE_PATIENCE_MS,
+  );
+  const tookMs = performance.now() - began;
+  await back;
+  for (const name of NAMES) await movable.arrived(name, pushed);
+  if (ended === undefined) throw new Error("it was there");
+  return { point, phase, move: ended, tookMs };
+}
+
+/** It went all the way, or was given up before the owner changed, and says why. */
+function complaintsOf({ point, phase, move }: Death): readonly string[] {
+  const where = nameOf(point);
+  const isCommitted = move.marks.some((mark) => mark.phase === "GRANT");
+  const isWell = (move.phase === "DONE" && move.message === "") || (move.phase === "ABORTED" && move.message !== "" && !isCommitted);
+  return [
+    ...(phase === undefined ? [`${where}: nobody came to it`] : []),
+    ...(isWell ? [] : [`${where}: it came to ${move.phase} ${move.message}`]),
+  ];
+}
+
+const rowOf = ({ point, phase, move, tookMs }: Death): string =>
+  [
+    (phase ?? "–").padEnd(8),
+    point.when.padEnd(6),
+    `${point.name} ${point.index}`.padEnd(36),
+    move.phase,
+    `${(tookMs / 1000).toFixed(1)} s`,
+  ].join("  ");
+
+const points = (when: WritePoint["when"]): readonly WritePoint[] =>
+  IS_LONG ? writes.map((write) => ({ ...write, when })) : SAMPLE.filter((point) => point.when === when);
+
+it.each(["before", "after"] as const)(
+  "a process that dies %s a write of a move: the move ends, nobody owns twice, nothing is made anew, and what is pushed arrives (I1, I2, I4, I5)",
+  async (when) => {
+    const uids = await movable.uids();
+    expect(uids).not.toContain(undefined);
+    const writers: number[] = [];
+    const watching = [
+      again(PROBE_EVERY_MS, async () => void writers.push(await movable.writers())),
+      again(LOOK_EVERY_MS, async () => expect(await movable.uids()).toEqual(uids)),
+    ];
+    const deaths: Death[] = [];
+    try {
+      for (const point of points(when)) {
+        const death = await dieAt(point);
+        deaths.push(death);
+        report(rowOf(death));
+      }
+    } finally {
+      for (const each of watching) await each.end();
+    }
+    expect(deaths.length).toBeGreaterThan(0);
+    expect(deaths.flatMap(complaintsOf)).toEqual([]);
+    expectOneWriter(writers);
+    expect(await movable.uids()).toEqual(uids);
+    report(
+      `${deaths.length} processes died ${when} a write of a move; ${writers.length} probes, at most ${Math.max(...writers)} may write`,
+    );
+  },
+  DEADLINE_MS,
+);

@@ -1,0 +1,108 @@
+import { expect } from "vitest";
+import type { MoveView } from "../src/api/routes/moves.ts";
+import type { InstanceView, WorkspaceView } from "../src/api/schema.ts";
+import type { InstanceId, UnitId } from "../src/domain/ids.ts";
+import { ACCOUNTS_NAMESPACE } from "../src/domain/names.ts";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { accountName } from "../src/shard/names.ts";
+import { configMapFile, openWorkspace, TYPES, until, type Workspace, type World } from "./world.ts";
+
+/** Longest a move may take before a story calls it stuck. On a machine of its own it takes seconds. */
+export const MOVE_PATIENCE_MS = 5 * 60_000;
+
+/** A workspace that stories hand over from one instance to another, and what can be seen of it meanwhile. */
+export interface Movable {
+  readonly workspace: Workspace;
+  readonly unitId: UnitId;
+  readonly instances: readonly InstanceView[];
+  /** Accounts it is deployed as, one of each instance in their order. */
+  readonly accounts: readonly string[];
+  /** Name of the instance that holds it. */
+  owner(): Promise<string>;
+  /** Name of an instance that does not. */
+  other(): Promise<string>;
+  /** Uids of what its deployments have made, in their order. */
+  uids(): Promise<readonly unknown[]>;
+  /** What each deployment deploys from now on; it is looked at now. */
+  push(name: string, text: string): Promise<void>;
+  /** Waits until what was pushed stands in the namespace. */
+  arrived(name: string, text: string): Promise<void>;
+  /** How many of the accounts the authoriser lets write now. */
+  writers(): Promise<number>;
+}
+
+/** Makes a workspace with these deployments, each of a ConfigMap of its name; the repository is called as the namespace. */
+export async function openMovable(world: World, namespace: string, names: readonly string[]): Promise<Movable> {
+  const { kube, rest, git, signal } = world;
+  const workspace = await openWorkspace(world, namespace);
+  await git.commit(namespace, Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, { push: "0" })])));
+  for (const name of names) await workspace.apply(name, { repository: namespace, path: name });
+  for (const name of names) await workspace.settled(name);
+  const instances = await rest.all<InstanceView>("/v1/instances");
+  const unitOf = async () => {
+    const found = (await rest.all<WorkspaceView>("/v1/workspaces")).find((each) => each.namespace === namespace);
+    const [unit] = found?.units ?? [];
+    if (unit === undefined) throw new Error(`${namespace} has no unit`);
+    return unit;
+  };
+  const unitId = (await unitOf()).id as UnitId;
+  const accounts = instances.map(({ id }) => accountName(unitId, id as InstanceId));
+  const owner = async (): Promise<string> => (await unitOf()).instance ?? "";
+  return {
+    ...{ workspace, unitId, instances, accounts, owner },
+    async other() {
+      const name = await owner();
+      return instances.find((each) => each.name !== name)?.name ?? "";
+    },
+    async uids() {
+      const { items } = await kube.listPage<KubeObject>(TYPES.configMap, { namespace }, signal);
+      return names.map((name) => items.find(({ metadata }) => metadata.name === name)?.metadata.uid);
+    },
+    async push(name, text) {
+      await git.commit(namespace, { [`${name}/config.yaml`]: configMapFile(name, { push: text }) });
+      await workspace.annotate(name, { "argosy.dev/refreshed-at": text });
+    },
+    async arrived(name, text) {
+      await until(
+        `${namespace}/${name} at the last push`,
+        () => workspace.configMap(name),
+        (found) => found?.data?.["push"] === text,
+      );
+    },
+    writers: async () => (await Promise.all(accounts.map((account) => mayWrite(world, namespace, account)))).filter(Boolean).length,
+  };
+}
+
+/** Whether an account may write in a namespace of a cluster, as its authoriser has it. */
+export async function mayWrite({ kube, signal }: Pick<World, "kube" | "signal">, namespace: string, account: string): Promise<boolean> {
+  const resourceAttributes = { namespace, verb: "create", group: "", version: "v1", resource: "configmaps" };
+  const { status } = await kube.request<{ readonly status: { readonly allowed: boolean } }>(
+    {
+      method: "POST",
+      path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      body: { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } },
+      headers: { "impersonate-user": `system:serviceaccount:${ACCOUNTS_NAMESPACE}:${account}` },
+    },
+    signal,
+  );
+  return status.allowed;
+}
+
+/** Asks for a move to the instance of this name; it goes on by itself. */
+export const askForMove = ({ rest }: World, { workspace }: Movable, to: string): Promise<MoveView> =>
+  rest.post<MoveView>("/v1/moves", { workspace: workspace.namespace, to });
+
+/** Waits for the end of a move. */
+export const moveEnded = ({ rest }: World, { id, to }: Pick<MoveView, "id" | "to">): Promise<MoveView> =>
+  until(
+    `the move to ${to} ended`,
+    () => rest.get<MoveView>(`/v1/moves/${id}`),
+    ({ endedAt }) => endedAt !== null,
+    MOVE_PATIENCE_MS,
+  );
+
+/** What was counted of accounts that may write at once: one or none, and each has been seen, so that the probes can tell. */
+export function expectOneWriter(counted: readonly number[]): void {
+  expect(counted.filter((count) => count > 1)).toEqual([]);
+  expect(new Set(counted)).toEqual(new Set([0, 1]));
+}
