@@ -92,9 +92,14 @@ export async function until<T>(
   for (;;) {
     const value = await read();
     if (isReached(value)) return value;
-    if (performance.now() > giveUpAt) throw new Error(`never saw ${what}; last: ${JSON.stringify(value, undefined, 1)?.slice(0, 4_000)}`);
+    if (performance.now() > giveUpAt) throw new Error(`never saw ${what}; last: ${show(value)}`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value, (key, part: unknown) => (key === "managedFields" ? undefined : part), 1) ?? "nothing";
+  return text.slice(0, 4_000);
 }
 
 export interface DeploymentStatus {
@@ -155,7 +160,9 @@ export async function openWorkspace(world: World, namespace: string): Promise<Wo
         `${namespace}/${name} Synced and Healthy`,
         () => read(name),
         (resource) => isSettled(resource, revision),
-      ),
+      ).catch(async (error: unknown) => {
+        throw new Error(`its Application: ${show(await findApplication(world, namespace, name))}; ${String(error)}`, { cause: error });
+      }),
     configMap: (name) => kube.get(TYPES.configMap, { namespace, name }, signal),
   };
 }
