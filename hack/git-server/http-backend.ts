@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import process from "node:process";
 import { gitEnvironment } from "./git.ts";
 
 export interface BackendExchange {
@@ -17,13 +18,24 @@ export function serveWithBackend(exchange: BackendExchange): void {
   const child = spawn("git", ["http-backend"], {
     env: { ...gitEnvironment(exchange.home), ...cgiVariables(exchange) },
     stdio: ["pipe", "pipe", "pipe"],
+    detached: true,
   });
   child.once("error", () => response.destroy());
   child.stdin.on("error", () => undefined);
   child.stderr.resume();
   request.pipe(child.stdin);
-  response.once("close", () => child.kill());
+  response.once("close", () => endGroup(child));
   relay(child, response);
+}
+
+/** Git is a family of processes, and one that is asked to end while nobody reads its answer may go on for ever. */
+function endGroup({ pid, exitCode, signalCode }: ChildProcessWithoutNullStreams): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 function cgiVariables({ root, url, request }: BackendExchange): Record<string, string> {
