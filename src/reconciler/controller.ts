@@ -16,6 +16,7 @@ import { createImpersonationController } from "./impersonation/controller.ts";
 import { createInstanceController } from "./instance/controller.ts";
 import { createIntake } from "./intake/controller.ts";
 import { createLeftoverSweep } from "./leftovers/controller.ts";
+import { createNudges } from "./nudges/controller.ts";
 import { createCarrier } from "./object/controller.ts";
 import { createPacing } from "./pacing/controller.ts";
 import type { ApiCluster, EngineShard, Engines, Grounds } from "./port.ts";
@@ -102,19 +103,20 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const syncs = createSyncController(parts);
   const deployer = createDeployerController({ ...deps, fleet: store.fleet, deployer: apiCluster.deployer });
   const survey = createSurvey({ ...deps, hosts, events, watched, requestInstance, requestStatus, signal: abort.signal });
+  const nudges = createNudges({ ...deps, watched });
   const triggers = createTriggers({ ...parts, intake, queues, sweep, survey });
   let unfollow = (): void => undefined;
   const stop = async (): Promise<void> => {
     abort.abort(new Error("the reconciler stops"));
     for (const end of [triggers.stop, survey.end, pacing.stop, unfollow]) end();
-    await Promise.all([queues.stop(), register.stop()]);
+    await Promise.all([queues.stop(), register.stop(), nudges.stop()]);
   };
 
   return {
     start(signal) {
       signal.addEventListener("abort", () => void stop(), { once: true });
       unfollow = events.followApiCluster(apiCluster);
-      [queues, register].forEach((each) => each.start());
+      [queues, register, nudges].forEach((each) => each.start());
       queues.requestDeployer();
       triggers.start();
     },

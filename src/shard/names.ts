@@ -62,3 +62,5 @@ export const ANNOTATION_PAUSE = "argocd.argoproj.io/skip-reconcile";
 export const ANNOTATION_ARRIVING = "argosy.dev/arriving";
 /** Hash of the status that was copied last to an arriving Application. */
 export const ANNOTATION_COPIED = "argosy.dev/copied-status";
+/** Written anew, at whatever version it was, on an Application that Argo CD was asked to look at and did not. */
+export const ANNOTATION_NUDGED = "argosy.dev/nudged";

@@ -1,0 +1,83 @@
+import type { Clock } from "../../domain/clock.ts";
+import { GoneError, StaleError, UnavailableError } from "../../domain/errors.ts";
+import type { Partition } from "../../domain/partition.ts";
+import { isAwaited, nextNudges, planNudge, type Waiting } from "../../shard/nudge.ts";
+import { holderOf, type ObservedApplication } from "../../shard/parse-application.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import type { EngineShard } from "../port.ts";
+import { statusKey } from "../status/controller.ts";
+
+/** Draws the controllers' attention to Applications that they were asked to look at and did not. */
+export interface Nudges {
+  start(): void;
+  /** Resolves when nothing is under way any more. */
+  stop(): Promise<void>;
+}
+
+export interface NudgesDeps {
+  /** Engine clusters that are being watched, by name. */
+  readonly watched: ReadonlyMap<string, EngineShard>;
+  readonly partition: Partition;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+const LOOK_EVERY_MS = 3_000;
+
+export function createNudges({ watched, partition, clock, log, metrics }: NudgesDeps): Nudges {
+  const nudges = metrics.counter("argosy_reconciler_nudges_total", "Applications whose refresh Argo CD was reminded of.", ["cluster"]);
+  const abort = new AbortController();
+  let waiting: ReadonlyMap<string, Waiting> = new Map();
+  let cancel = (): void => undefined;
+  let underWay: Promise<unknown> = Promise.resolve();
+
+  const isOurs = (seen: ObservedApplication): boolean => {
+    const holder = holderOf(seen);
+    return holder !== undefined && partition.isMine(holder);
+  };
+
+  const nudge = async (engine: EngineShard, seen: ObservedApplication): Promise<void> => {
+    try {
+      await engine.applications.patch(seen.at, planNudge(seen), abort.signal);
+      nudges.add(1, { cluster: engine.cluster });
+      log.info({ cluster: engine.cluster, at: seen.at }, "Reminding Argo CD of an Application that it was asked to look at");
+    } catch (error) {
+      // Whatever has changed meanwhile is as good as a nudge, and who cannot be reached is asked again.
+      const isExpected = error instanceof StaleError || error instanceof GoneError || error instanceof UnavailableError;
+      if (!isExpected && !abort.signal.aborted) log.warn({ cluster: engine.cluster, at: seen.at, error }, "Failing to remind Argo CD");
+    }
+  };
+
+  const look = async (): Promise<void> => {
+    const found = new Map(
+      [...watched.values()].flatMap((engine) =>
+        engine.applications
+          .list()
+          .filter((seen) => isAwaited(seen) && isOurs(seen))
+          .map((seen) => [statusKey(engine.cluster, seen.at), { engine, seen }] as const),
+      ),
+    );
+    const awaited = new Map([...found].map(([key, { seen }]) => [key, seen]));
+    const next = nextNudges(waiting, awaited, clock.monotonicMs());
+    waiting = next.waiting;
+    const due = next.due.flatMap((key) => found.get(key) ?? []);
+    await Promise.all(due.map(({ engine, seen }) => nudge(engine, seen)));
+  };
+
+  const lookAgain = (): void => {
+    cancel = clock.after(LOOK_EVERY_MS, () => {
+      underWay = look().finally(() => abort.signal.aborted || lookAgain());
+    });
+  };
+
+  return {
+    start: lookAgain,
+    async stop() {
+      abort.abort(new Error("the reconciler stops"));
+      cancel();
+      await underWay;
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { escapePointer, guards, type PatchOperation } from "./diff-object.ts";
+import { ANNOTATION_NUDGED, ANNOTATION_PAUSE } from "./names.ts";
+import type { ObservedApplication } from "./parse-application.ts";
+
+/** When an Application is to be nudged next, on a clock that only grows, in ms, and how long after that once more. */
+export interface Waiting {
+  readonly dueMs: number;
+  readonly apartMs: number;
+  /** As it was then. */
+  readonly version: string;
+  readonly nudge: string | undefined;
+}
+
+export type Awaited = Pick<ObservedApplication, "resourceVersion" | "annotations">;
+
+/** A refresh takes 0.1 s where all is well and 3 s on a machine that is full; beyond this one has been overlooked, or the controller is busy. */
+export const FIRST_NUDGE_MS = 6_000;
+/** A controller that has stopped, or has thousands of others to look at first, is not helped by more. */
+export const MOST_APART_MS = 5 * 60_000;
+/** Writes of one look. */
+export const NUDGES_AT_ONCE = 10;
+
+/**
+ * Whether the instance's controller is expected to look at an Application that it was asked to look at.
+ *
+ * Argo CD can overlook the request: it writes what it has just stored back into its own cache, also over a newer version that the watch has
+ * put there meanwhile. The request then stands in the cluster and not in that cache, until something else changes the object or minutes
+ * have passed (`writeBackToInformer` in its application controller). The same holds for a look that ended with an error of the repository.
+ */
+export function isAwaited({ isRefreshing, isDeleting, annotations }: ObservedApplication): boolean {
+  return isRefreshing && !isDeleting && annotations[ANNOTATION_PAUSE] === undefined;
+}
+
+/**
+ * Decides who is nudged now of those that are awaited, by name, and forgets the others; `before` is what the last look came to. Whatever
+ * others change of an Application is as good as a nudge, so that waiting begins anew.
+ */
+export function nextNudges(
+  before: ReadonlyMap<string, Waiting>,
+  awaited: ReadonlyMap<string, Awaited>,
+  nowMs: number,
+): { readonly waiting: ReadonlyMap<string, Waiting>; readonly due: readonly string[] } {
+  const known = new Map([...awaited].map(([name, seen]) => [name, recognise(before.get(name), seen)]));
+  const due = [...known].filter(([, waiting]) => waiting !== undefined && waiting.dueMs <= nowMs).slice(0, NUDGES_AT_ONCE);
+  const isDue = new Set(due.map(([name]) => name));
+  const next = ([name, seen]: readonly [string, Awaited]): readonly [string, Waiting] => {
+    const waiting = known.get(name);
+    const apartMs = waiting === undefined ? FIRST_NUDGE_MS : Math.min(MOST_APART_MS, waiting.apartMs * 2);
+    const stays = waiting !== undefined && !isDue.has(name);
+    return [name, { ...(stays ? waiting : { dueMs: nowMs + apartMs, apartMs }), ...markOf(seen) }];
+  };
+  return { waiting: new Map([...awaited].map(next)), due: due.map(([name]) => name) };
+}
+
+function recognise(waiting: Waiting | undefined, seen: Awaited): Waiting | undefined {
+  const now = markOf(seen);
+  return waiting !== undefined && waiting.version !== now.version && waiting.nudge === now.nudge ? undefined : waiting;
+}
+
+function markOf({ resourceVersion, annotations }: Awaited): Pick<Waiting, "version" | "nudge"> {
+  return { version: resourceVersion, nudge: annotations[ANNOTATION_NUDGED] };
+}
+
+/** Changes nothing but that there is a change, which puts the request into the controller's cache again. */
+export function planNudge(observed: ObservedApplication): readonly PatchOperation[] {
+  const path = `/metadata/annotations/${escapePointer(ANNOTATION_NUDGED)}`;
+  return [...guards(observed), { op: "add", path, value: observed.resourceVersion }];
+}
