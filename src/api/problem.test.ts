@@ -11,6 +11,7 @@ describe("problems", () => {
     [new StaleError("writing a thing", because), 409],
     [new UnavailableError("reading rows", because), 503],
     [new RefusedError("writing rows", because), 422],
+    [new DOMException("The operation was aborted due to timeout", "TimeoutError"), 503],
     [new DefectError("adding one and one", because), 500],
     [new TypeError("x is not a function"), 500],
     [Object.assign(new Error("body is too large"), { statusCode: 413 }), 413],
