@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import process from "node:process";
 import { InputError } from "../../src/domain/errors.ts";
 
 /** The one directory that holds everything a started fleet needs and leaves. */
@@ -25,8 +26,10 @@ export function openStateDirectory(directory: string): StateDirectory {
     makeDirectory(join(root, "bin"));
     makeDirectory(join(root, "log"));
     accessSync(root, constants.W_OK | constants.X_OK);
-    writeFileSync(join(root, ".writable"), "");
-    rmSync(join(root, ".writable"));
+    // By a name of its own: another start may try at the same time.
+    const trial = join(root, `.writable.${process.pid}`);
+    writeFileSync(trial, "");
+    rmSync(trial);
   } catch (cause) {
     const reason = (cause as NodeJS.ErrnoException).code ?? "";
     if (reason === "ENOSPC") throw refuse("is on a full disk", ENOUGH, cause);
