@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import process from "node:process";
+import { killGroup } from "../../src/runtime/kill-group.ts";
 import { gitEnvironment } from "./git.ts";
 
 export interface BackendExchange {
@@ -24,18 +24,9 @@ export function serveWithBackend(exchange: BackendExchange): void {
   child.stdin.on("error", () => undefined);
   child.stderr.resume();
   request.pipe(child.stdin);
-  response.once("close", () => endGroup(child));
+  // Git is a family of processes, and one that is asked to end while nobody reads its answer may go on for ever.
+  response.once("close", () => killGroup(child));
   relay(child, response);
-}
-
-/** Git is a family of processes, and one that is asked to end while nobody reads its answer may go on for ever. */
-function endGroup({ pid, exitCode, signalCode }: ChildProcessWithoutNullStreams): void {
-  if (pid === undefined || exitCode !== null || signalCode !== null) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
 }
 
 function cgiVariables({ root, url, request }: BackendExchange): Record<string, string> {

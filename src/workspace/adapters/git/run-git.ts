@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
+import { killGroup } from "../../../runtime/kill-group.ts";
 
 export interface GitRun {
   readonly args: readonly string[];
@@ -48,16 +49,6 @@ export async function runGit({ args, env, cwd, deadlineMs }: GitRun, signal: Abo
     clearTimeout(timer);
     signal.removeEventListener("abort", kill);
     kill();
-  }
-}
-
-/** Also what outlives its leader, such as a transport that hangs. */
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // There is nobody left in the group.
   }
 }
 
