@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import { GoneError, InputError, RefusedError, StaleError, UnavailableError } from "../domain/errors.ts";
+import { isTimeout } from "../runtime/is-timeout.ts";
 import type { ProblemView } from "./schema.ts";
 
 /** A refusal the API gives on its own account. Everything else that is thrown is translated by {@link problemOf}. */
@@ -43,16 +44,12 @@ export function problemOf(error: unknown): ProblemView {
   if (error instanceof StaleError) return problem({ status: 409, code: error.code, detail: `${error.message}: read again and repeat` });
   if (error instanceof UnavailableError) return problem({ status: 503, code: error.code, detail: `${error.message}: try again` });
   if (error instanceof RefusedError) return problem({ status: 422, code: error.code, detail: error.message });
+  // A route's own deadline.
   if (isTimeout(error)) {
     const detail = "what is asked for was not there in time: try again, and look at /readyz for what Argosy lacks";
     return problem({ status: 503, code: "api.timeout", detail });
   }
   return requestProblem(error as ValidationFailure);
-}
-
-/** A route's own deadline: what `AbortSignal.timeout` rejects with. */
-function isTimeout(error: unknown): boolean {
-  return error instanceof DOMException && error.name === "TimeoutError";
 }
 
 function requestProblem(error: ValidationFailure): ProblemView {

@@ -1,5 +1,6 @@
 import { UnavailableError } from "../../../domain/errors.ts";
 import type { SeenApplication } from "../../../domain/seen-application.ts";
+import { isTimeout } from "../../../runtime/is-timeout.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
 import { parseSeen } from "../../parse-seen.ts";
@@ -40,8 +41,4 @@ export function createApplicationsSeen(clientOf: (engineCluster: string) => Prom
       }
     },
   };
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof DOMException && error.name === "TimeoutError";
 }
