@@ -1,6 +1,8 @@
 import type { Clock } from "../../domain/clock.ts";
 import { GoneError, StaleError, UnavailableError } from "../../domain/errors.ts";
 import type { Partition } from "../../domain/partition.ts";
+import type { Rng } from "../../domain/rng.ts";
+import { createKeyedQueue, type WorkResult } from "../../runtime/keyed-queue.ts";
 import { isAwaited, nextNudges, planNudge, type Waiting } from "../../shard/nudge.ts";
 import { holderOf, type ObservedApplication } from "../../shard/parse-application.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -20,64 +22,64 @@ export interface NudgesDeps {
   readonly watched: ReadonlyMap<string, EngineShard>;
   readonly partition: Partition;
   readonly clock: Clock;
+  readonly rng: Rng;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
 const LOOK_EVERY_MS = 3_000;
+const LOOK_KEY = "look";
 
-export function createNudges({ watched, partition, clock, log, metrics }: NudgesDeps): Nudges {
+interface Found {
+  readonly engine: EngineShard;
+  readonly seen: ObservedApplication;
+}
+
+export function createNudges(deps: NudgesDeps): Nudges {
+  const { watched, partition, clock, log, metrics } = deps;
   const nudges = metrics.counter("argosy_reconciler_nudges_total", "Applications whose refresh Argo CD was reminded of.", ["cluster"]);
-  const abort = new AbortController();
   let waiting: ReadonlyMap<string, Waiting> = new Map();
-  let cancel = (): void => undefined;
-  let underWay: Promise<unknown> = Promise.resolve();
 
   const isOurs = (seen: ObservedApplication): boolean => {
     const holder = holderOf(seen);
     return holder !== undefined && partition.isMine(holder);
   };
 
-  const nudge = async (engine: EngineShard, seen: ObservedApplication): Promise<void> => {
+  const nudge = async ({ engine, seen }: Found, signal: AbortSignal): Promise<void> => {
     try {
-      await engine.applications.patch(seen.at, planNudge(seen), abort.signal);
+      await engine.applications.patch(seen.at, planNudge(seen), signal);
       nudges.add(1, { cluster: engine.cluster });
       log.info({ cluster: engine.cluster, at: seen.at }, "Reminding Argo CD of an Application that it was asked to look at");
     } catch (error) {
       // Whatever has changed meanwhile is as good as a nudge, and who cannot be reached is asked again.
       const isExpected = error instanceof StaleError || error instanceof GoneError || error instanceof UnavailableError;
-      if (!isExpected && !abort.signal.aborted) log.warn({ cluster: engine.cluster, at: seen.at, error }, "Failing to remind Argo CD");
+      if (!isExpected && !signal.aborted) log.warn({ cluster: engine.cluster, at: seen.at, err: error }, "Failing to remind Argo CD");
     }
   };
 
-  const look = async (): Promise<void> => {
+  const look = async (_key: string, signal: AbortSignal): Promise<WorkResult> => {
     const found = new Map(
       [...watched.values()].flatMap((engine) =>
         engine.applications
           .list()
           .filter((seen) => isAwaited(seen) && isOurs(seen))
-          .map((seen) => [statusKey(engine.cluster, seen.at), { engine, seen }] as const),
+          .map((seen): [string, Found] => [statusKey(engine.cluster, seen.at), { engine, seen }]),
       ),
     );
     const awaited = new Map([...found].map(([key, { seen }]) => [key, seen]));
     const next = nextNudges(waiting, awaited, clock.monotonicMs());
     waiting = next.waiting;
     const due = next.due.flatMap((key) => found.get(key) ?? []);
-    await Promise.all(due.map(({ engine, seen }) => nudge(engine, seen)));
+    await Promise.all(due.map((each) => nudge(each, signal)));
+    return { requeueAfterMs: LOOK_EVERY_MS };
   };
 
-  const lookAgain = (): void => {
-    cancel = clock.after(LOOK_EVERY_MS, () => {
-      underWay = look().finally(() => abort.signal.aborted || lookAgain());
-    });
-  };
-
+  const queue = createKeyedQueue({ ...deps, name: "nudges", concurrency: 1, rng: deps.rng.fork("nudges"), work: look });
   return {
-    start: lookAgain,
-    async stop() {
-      abort.abort(new Error("the reconciler stops"));
-      cancel();
-      await underWay;
+    start() {
+      queue.add(LOOK_KEY, { afterMs: LOOK_EVERY_MS });
+      queue.start();
     },
+    stop: queue.stop,
   };
 }
