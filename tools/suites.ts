@@ -11,6 +11,8 @@ export interface Suite {
   readonly timeoutMs: number;
   /** Whether its files share things that bear one user at a time, like a development cluster. */
   readonly isAlone: boolean;
+  /** How many of its files are run at once for each core; more than one where they wait for others much of the time. */
+  readonly filesPerCore: number;
   readonly globalSetup?: string;
 }
 
@@ -32,16 +34,18 @@ export const SUITES: readonly Suite[] = [
     exclude: [...SPECIAL.map((suffix) => `**/*.${suffix}.test.ts`), "src/simulation/**"],
     timeoutMs: MINUTE_MS,
     isAlone: false,
+    filesPerCore: 1,
   },
-  { ...withSuffix("contract"), timeoutMs: 2 * MINUTE_MS, isAlone: false, globalSetup: CONTRACT_SETUP },
-  { ...withSuffix("fault"), timeoutMs: 2 * MINUTE_MS, isAlone: false },
-  { name: "simulation", include: ["src/simulation/**/*.test.ts"], exclude: [], timeoutMs: 10 * MINUTE_MS, isAlone: false },
+  { ...withSuffix("contract"), timeoutMs: 2 * MINUTE_MS, isAlone: false, filesPerCore: 1.5, globalSetup: CONTRACT_SETUP },
+  { ...withSuffix("fault"), timeoutMs: 2 * MINUTE_MS, isAlone: false, filesPerCore: 2 },
+  { name: "simulation", include: ["src/simulation/**/*.test.ts"], exclude: [], timeoutMs: 10 * MINUTE_MS, isAlone: false, filesPerCore: 1 },
   {
     name: "e2e",
     include: ["e2e/**/*.e2e.test.ts"],
     exclude: [],
     timeoutMs: 20 * MINUTE_MS,
     isAlone: true,
+    filesPerCore: 1,
     ...(existsSync(E2E_SETUP) ? { globalSetup: E2E_SETUP } : {}),
   },
 ];

@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { filesOf, type Suite } from "../suites.ts";
 import { runVitest } from "../vitest.ts";
@@ -28,7 +28,8 @@ export function suiteStage(suite: Suite): Stage {
 
 function argumentsFor(suite: Suite, { filters, bail }: StageOptions, reportFile: string): readonly string[] {
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];
-  return [`--project=${suite.name}`, ...reporters, ...(bail ? ["--bail=1"] : []), ...filters];
+  const workers = Math.ceil(availableParallelism() * suite.filesPerCore);
+  return [`--project=${suite.name}`, `--maxWorkers=${workers}`, ...reporters, ...(bail ? ["--bail=1"] : []), ...filters];
 }
 
 function readReport(path: string): VitestReport | undefined {
