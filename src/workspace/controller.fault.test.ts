@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { USER_FINALIZER } from "../domain/names.ts";
 import type { Partition } from "../domain/partition.ts";
+import { anIntent } from "../store/testing/builders.ts";
 import { aSpec } from "./testing/builders.ts";
 import { eventually, startWorld, type World } from "./testing/world.ts";
 
@@ -51,6 +52,27 @@ describe("when the API server is away or lies", () => {
     world.server.faults.expireWatches();
     for (const uid of uids) await eventually("its row is marked", isMarked(uid));
     expect((await world.rowOf(kept))?.application.deletion).toBe("none");
+  });
+
+  it("does not take a namespace for gone whose news are late: what its user deletes goes with its objects", async () => {
+    world.openDoor();
+    await deployed("first");
+    const arrive = world.server.faults.hold({ path: /\/namespaces\?.*watch=true/, times: 1_000 });
+    world.server.faults.resetWatches();
+    await world.namespace("late");
+    await world.apply("guestbook", { namespace: "late" });
+    const uid = (await world.read("guestbook", "late"))?.metadata.uid ?? "";
+    const intent = anIntent({ namespace: "late", name: "guestbook", uid });
+    const workspace = { ...intent.workspace, apiCluster: "api" };
+    await world.store.intents.recordDeployments([{ ...intent, workspace }], world.signal);
+    await world.answer("guestbook", {}, "late");
+    await world.remove("guestbook", "late");
+    const isAsked = () => world.server.requests().some(({ method, url }) => method === "GET" && url.endsWith("/namespaces/late"));
+    await eventually("the namespace is looked for", isAsked);
+    expect((await world.rowOf(uid))?.application.deletion).toBe("none");
+    arrive();
+    await eventually("the row is marked", async () => (await world.rowOf(uid))?.application.deletion !== "none");
+    expect((await world.rowOf(uid))?.application.deletion).toBe("cascade");
   });
 
   it("does not take a resource for deleted that it merely cannot see yet (I2)", async () => {

@@ -8,7 +8,7 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { DoorPolicy } from "../door-policy.ts";
 import { parseKey } from "../keys.ts";
-import type { UserResources } from "../port.ts";
+import type { ResourceAt, UserResources } from "../port.ts";
 import type { RowIndex } from "../row-index.ts";
 import { type IntentPlan, planIntent, type RecordedIntent } from "./plan-intent.ts";
 
@@ -34,6 +34,8 @@ const CONCURRENCY = 4 * BATCH;
 const BESIDE_OTHERS = 4;
 /** A held resource is looked at again this often in case the news of its row's end got lost, in ms. */
 const HELD_AGAIN_MS = 30_000;
+/** How soon a namespace is looked for again that the watch has not shown yet, in ms; the watch tells too. */
+const UNSEEN_AGAIN_MS = 1_000;
 
 /**
  * Users' wishes in: makes the rows of one name in a namespace equal to the resource of that name. Key:
@@ -68,6 +70,7 @@ export function createIntentController(deps: IntentDeps): KeyedQueue {
 
   async function work(key: string, signal: AbortSignal): Promise<WorkResult | void> {
     const at = parseKey(key);
+    if (await isUnseen(at, key, signal)) return { requeueAfterMs: UNSEEN_AGAIN_MS };
     const resource = resources.deployment(at);
     const siblings = resources.deployments(at.namespace);
     const plan = planIntent({
@@ -85,18 +88,20 @@ export function createIntentController(deps: IntentDeps): KeyedQueue {
     if (resource !== undefined && plan.release !== "never") return release({ ...at, uid: resource.uid }, plan.release, signal);
   }
 
+  /** Of a namespace that is not kept here the watch may be behind: only one that is gone takes along what was deployed into it. */
+  async function isUnseen({ namespace, name }: ResourceAt, key: string, signal: AbortSignal): Promise<boolean> {
+    const isGone = resources.namespace(namespace) === undefined && resources.deployment({ namespace, name }) === undefined;
+    return isGone && rows.uidsOf(key).length > 0 && (await resources.readNamespaceUid(namespace, signal)) !== undefined;
+  }
+
   async function recordDeletions(key: string, { deletions }: IntentPlan, signal: AbortSignal): Promise<void> {
     await Promise.all(deletions.map((deletion) => remove.add(deletion, signal)));
     for (const { uid } of deletions) rows.departed(key, uid);
   }
 
   async function recordDeployment(key: string, { stamp, workspace, ...wish }: RecordedIntent, signal: AbortSignal): Promise<void> {
-    const newIds = {
-      workspaceId: ids.next<never>(),
-      unitId: ids.next<never>(),
-      applicationId: ids.next<ApplicationId>(),
-      operationId: ids.next<never>(),
-    };
+    const place = { workspaceId: ids.next<never>(), unitId: ids.next<never>() };
+    const newIds = { ...place, applicationId: ids.next<ApplicationId>(), operationId: ids.next<never>() };
     const apiCluster = parseKey(key).cluster;
     const outcome = await record.add({ ...wish, workspace: { ...workspace, plane: "kubernetes", apiCluster }, newIds }, signal);
     rows.recorded(key, { uid: wish.uid, applicationId: outcome.applicationId, wish: stamp });
