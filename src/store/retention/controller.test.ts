@@ -7,6 +7,7 @@ import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createMemoryStore } from "../adapters/memory/memory-store.ts";
 import { aDecision } from "../testing/builders.ts";
+import { createWorld } from "../testing/world.ts";
 import { createRetention } from "./controller.ts";
 
 const DAY = 86_400_000;
@@ -85,5 +86,23 @@ test("plans go some time after they expired, as long as journal entries are kept
   retention.start(signal);
   await retention.idle();
   expect((await store.plans.list({}, 10, signal)).map(({ id }) => id)).toEqual(["young"]);
+  await retention.stop();
+});
+
+test("what cascades ended is kept in mind for a day", async () => {
+  const { clock, store, member } = aFleet();
+  const { seat, remove } = createWorld(store);
+  const { intent, applicationId, instanceId } = await seat();
+  await remove(intent);
+  await store.shards.forgetApplications([applicationId], signal);
+  const left = async () => (await store.shards.listEnded(instanceId, [applicationId], signal)).length;
+  await clock.advance(DAY);
+  const retention = member("a");
+  retention.start(signal);
+  await retention.idle();
+  expect(await left()).toBe(1);
+  await clock.advance(3_600_000);
+  await retention.idle();
+  expect(await left()).toBe(0);
   await retention.stop();
 });

@@ -34,6 +34,9 @@ const LEASE_KEY = "retention";
 /** Rows of one step: some ten milliseconds, so that no other statement waits for it noticeably. */
 const STEP = 1000;
 
+/** How long it is kept in mind which applications a cascade ended: creations land within a minute, what they made is found within six. */
+const ENDED_DAYS = 1;
+
 /** Forgets completed operations, moves and journal entries by their age, and credentials of nobody, once an hour and on one member at a time. */
 export function createRetention(deps: RetentionDeps): Retention {
   const { store, members, memberId, keep, clock, log } = deps;
@@ -56,6 +59,8 @@ export function createRetention(deps: RetentionDeps): Retention {
     inSteps("operation", () => store.forgetOperations(daysAgo(keep.operationDays), STEP, signal));
   const forgetPlans = (signal: AbortSignal) => inSteps("plan", () => store.forgetPlans(daysAgo(keep.decisionDays), STEP, signal));
   const forgetMoves = (signal: AbortSignal) => inSteps("move", () => store.forgetMoves(daysAgo(keep.decisionDays), STEP, signal));
+  const forgetEnded = (signal: AbortSignal) =>
+    inSteps("ended_application", () => store.forgetEnded(daysAgo(ENDED_DAYS), STEP, signal));
   const forgetCredentials = (signal: AbortSignal) => inSteps("credential", () => store.forgetCredentials(STEP, signal));
 
   const forgetDecisions = async (signal: AbortSignal): Promise<number> => {
@@ -77,6 +82,7 @@ export function createRetention(deps: RetentionDeps): Retention {
     const [operations, plans] = [await forgetOperations(signal), await forgetPlans(signal)];
     const [moves, decisions] = [await forgetMoves(signal), await forgetDecisions(signal)];
     if (operations + plans + moves + decisions > 0) log.info({ operations, plans, moves, decisions }, "Forgetting what ended long ago");
+    await forgetEnded(signal);
     const credentials = await forgetCredentials(signal);
     if (credentials > 0) log.warn({ credentials }, "Forgetting sealed credentials that belonged to nothing");
     await members.release(lease, signal);

@@ -17,6 +17,8 @@ export interface RetentionStore {
   forgetPlans(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
   /** Removes at most `limit` live moves that ended before; returns how many. Less than `limit`: there are no more. */
   forgetMoves(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
+  /** Removes at most `limit` notes of applications that a cascade ended before; returns how many. Less than `limit`: there are no more. */
+  forgetEnded(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
   /**
    * Looks at the next `limit` entries of the journal that were made before, oldest first, and removes those that nothing rests
    * on: of each unit, instance and declaration that is still there, the newest of its kind stays however old it is. Returns how many

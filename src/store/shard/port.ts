@@ -40,6 +40,14 @@ export interface OwnedUnit {
   readonly workspaceId: WorkspaceId;
 }
 
+/** An application whose row is gone: its cascade had ended. */
+export interface EndedApplication {
+  readonly applicationId: ApplicationId;
+  readonly argoName: string;
+  /** The present one of its unit. */
+  readonly unitEpoch: number;
+}
+
 export interface Lagging {
   readonly applications: readonly ApplicationId[];
   readonly units: readonly UnitId[];
@@ -69,6 +77,8 @@ export interface ShardStore {
     instanceId: InstanceId,
     signal: AbortSignal,
   ): Promise<readonly { readonly applicationId: ApplicationId; readonly argoName: string; readonly epoch: number }[]>;
+  /** Of these applications those that a cascade ended, within a day or so, and whose unit now rests on the instance; sorted by id. */
+  listEnded(instanceId: InstanceId, ids: readonly ApplicationId[], signal: AbortSignal): Promise<readonly EndedApplication[]>;
   /** Applications and units of the instance whose acknowledged revision is behind the desired one, or that wait for deletion. */
   listLagging(instanceId: InstanceId, limit: number, signal: AbortSignal): Promise<Lagging>;
   /**
@@ -84,7 +94,8 @@ export interface ShardStore {
   /** Takes back what was recorded of objects that do not stand any more. */
   forgetObjects(objects: readonly Pick<ShardObject, "instanceId" | "kind" | "subject">[], signal: AbortSignal): Promise<void>;
   /**
-   * Ends deletions: removes the rows of applications that are marked deleted and confirmed gone; notifies `status`, and `sync-run` for
+   * Ends deletions: removes the rows of applications that are marked deleted and confirmed gone, and keeps in mind for `listEnded` those
+   * that were to go with what they had deployed; notifies `status`, and `sync-run` for
    * each of their runs that has not ended: no instance will say anything of these any more.
    */
   forgetApplications(ids: readonly ApplicationId[], signal: AbortSignal): Promise<void>;

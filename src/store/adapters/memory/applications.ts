@@ -31,6 +31,12 @@ export function putUnit(tables: Tables, row: UnitRow): void {
   tables.units.put(row.unit.id, row);
 }
 
+/** Removes a unit without applications, and what is kept in mind of those it had. */
+export function dropUnit(tables: Tables, id: UnitId): void {
+  for (const ended of tables.endedApplications.where("unit", id)) tables.endedApplications.drop(ended.id);
+  tables.units.drop(id);
+}
+
 /** What a unit's objects are made from: a change of it raises the unit. */
 function surroundingsOf(tables: Tables, unitId: UnitId): string {
   const environments = applicationsOf(tables, unitId).map(({ application: { id, spec } }) => `${id} ${spec.destination.environment ?? ""}`);
@@ -61,14 +67,15 @@ export function withUnits(transaction: Transaction, unitIds: Iterable<UnitId>, w
 
 /** Removes rows that are marked as deleted, with what hangs on them. */
 export function dropApplications(transaction: Transaction, applications: readonly Application[]): void {
-  const { tables, notify } = transaction;
+  const { tables, now, notify } = transaction;
   const doomed = applications.filter(({ deletedAt }) => deletedAt !== undefined);
   withUnits(
     transaction,
     doomed.map(({ unitId }) => unitId),
     () => {
-      for (const { id } of doomed) {
+      for (const { id, argoName, unitId, deletion } of doomed) {
         tables.applications.drop(id);
+        if (deletion === "cascade") tables.endedApplications.put(id, { id, argoName, unitId, endedAt: now() });
         for (const object of tables.objects.where("subject", id)) tables.objects.drop(objectKey(object));
         completeOperations(transaction, id, { kind: "delete-application" });
         notify("status", id);

@@ -46,6 +46,13 @@ export function createRetentionStore(transact: Transact): RetentionStore {
         for (const { id } of doomed) tables.moves.delete(id);
         return doomed.length;
       }),
+    forgetEnded: (before, limit, signal) =>
+      transact(signal, ({ tables }) => {
+        const old = [...tables.endedApplications.values()].filter(({ endedAt }) => endedAt < before);
+        const doomed = old.slice(0, limit);
+        for (const { id } of doomed) tables.endedApplications.drop(id);
+        return doomed.length;
+      }),
     // There is no walk to be continued here: an array is looked through at once.
     forgetDecisions: ({ before }, signal) =>
       transact(signal, ({ tables }) => {

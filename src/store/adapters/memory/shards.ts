@@ -3,7 +3,7 @@ import { canonicalJson } from "../../../domain/hash.ts";
 import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
-import type { DesiredApplication, DesiredUnit, Lagging, ProgressNote, ShardStore } from "../../shard/port.ts";
+import type { DesiredApplication, DesiredUnit, EndedApplication, Lagging, ProgressNote, ShardStore } from "../../shard/port.ts";
 import { UNIT_OBJECT_KINDS } from "../../shard/unit-object-kinds.ts";
 import { applicationsOf, dropApplications, objectKey, repoUrlsOf, unitRow, workspaceOf } from "./applications.ts";
 import { environmentNamed } from "./environments.ts";
@@ -33,6 +33,8 @@ export function createShardStore(transact: Transact): ShardStore {
         );
         return rows.sort((a, b) => (a.applicationId < b.applicationId ? -1 : 1));
       }),
+    listEnded: (instanceId, ids, signal) =>
+      transact(signal, ({ tables }) => [...new Set(ids)].sort().flatMap((id) => endedOn(tables, instanceId, id) ?? [])),
     listLagging: (instanceId, limit, signal) => transact(signal, ({ tables }) => listLagging(tables, instanceId, limit)),
     acknowledge: (objects, signal) =>
       transact(signal, (transaction) => objects.filter((object) => acknowledge(transaction, object)).length),
@@ -50,6 +52,13 @@ export function createShardStore(transact: Transact): ShardStore {
       ),
     forgetWorkspace: (id, signal) => transact(signal, ({ tables }) => forgetWorkspace(tables, id)),
   };
+}
+
+function endedOn(tables: Tables, instanceId: InstanceId, id: ApplicationId): EndedApplication | undefined {
+  const ended = tables.endedApplications.get(id);
+  const unit = ended && tables.units.get(ended.unitId)?.unit;
+  if (ended === undefined || unit?.owner !== instanceId || unit.phase !== "IDLE") return undefined;
+  return { applicationId: id, argoName: ended.argoName, unitEpoch: unit.epoch };
 }
 
 function ownedBy(tables: Tables, instanceId: InstanceId): readonly PlacementUnit[] {

@@ -3,7 +3,7 @@ import type { WorkspaceId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../../domain/load.ts";
 import { LOAD_PER_APPLICATION } from "../../placement/planning-load.ts";
 import type { SplitChange, SplitRow, SplitStore } from "../../split/port.ts";
-import { applicationsOf, putUnit } from "./applications.ts";
+import { applicationsOf, dropUnit, putUnit } from "./applications.ts";
 import type { Tables, Transact, Transaction, UnitRow } from "./tables.ts";
 
 export function createSplitStore(transact: Transact): SplitStore {
@@ -84,7 +84,7 @@ function reckon({ tables, notify }: Transaction, { workspaceId, parts }: SplitCh
     const { unit } = row;
     const count = applicationsOf(tables, unit.id).length;
     if (count === 0 && unit.bucket >= parts) {
-      tables.units.drop(unit.id);
+      dropUnit(tables, unit.id);
       continue;
     }
     const load = { ...ZERO_LOAD, applications: count * LOAD_PER_APPLICATION };

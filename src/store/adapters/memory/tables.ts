@@ -74,11 +74,19 @@ export interface CredentialRow {
   readonly plaintext: string;
 }
 
+export interface EndedRow {
+  readonly id: ApplicationId;
+  readonly argoName: string;
+  readonly unitId: UnitId;
+  readonly endedAt: Millis;
+}
+
 /** Everything the store holds. Rows are replaced, never changed, so that what was handed out stays as it was. */
 export interface Tables {
   readonly workspaces: IndexedTable<WorkspaceId, Workspace, "identity">;
   readonly units: IndexedTable<UnitId, UnitRow, "workspace" | "owner">;
   readonly applications: IndexedTable<ApplicationId, ApplicationRow, "unit" | "uid">;
+  readonly endedApplications: IndexedTable<ApplicationId, EndedRow, "unit">;
   readonly objects: IndexedTable<string, ShardObject, "subject">;
   readonly operations: IndexedTable<OperationId, OperationRow, "subject">;
   readonly syncRuns: IndexedTable<string, SyncRunRow, "application">;
@@ -117,6 +125,7 @@ export function createTables(): Tables {
     workspaces: createIndexedTable({ identity: (workspace: Workspace) => workspaceIdentity(workspace) }),
     units: createIndexedTable({ workspace: ({ unit }) => unit.workspaceId, owner: ({ unit }) => unit.owner ?? "" }),
     applications: createIndexedTable({ unit: ({ application }) => application.unitId, uid: ({ application }) => application.uid }),
+    endedApplications: createIndexedTable({ unit: ({ unitId }) => unitId }),
     objects: createIndexedTable({ subject: (object) => object.subject }),
     operations: createIndexedTable({ subject: ({ operation }) => operation.subject }),
     syncRuns: createIndexedTable({ application: ({ run }) => run.applicationId ?? "" }),

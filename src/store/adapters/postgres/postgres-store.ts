@@ -39,7 +39,7 @@ import { acknowledge } from "./shards/acknowledge.ts";
 import { forgetApplications } from "./shards/forget-applications.ts";
 import { forgetObjects } from "./shards/forget-objects.ts";
 import { forgetWorkspace } from "./shards/forget-workspace.ts";
-import { listActing, listApplications, listLagging, listOwned } from "./shards/list-by-instance.ts";
+import { listActing, listApplications, listEnded, listLagging, listOwned } from "./shards/list-by-instance.ts";
 import { readApplications } from "./shards/read-applications.ts";
 import { readUnit } from "./shards/read-unit.ts";
 import { recordProgress } from "./shards/record-progress.ts";
@@ -183,6 +183,7 @@ function shardsOn(database: Database, clock: Clock): ShardStore {
     listOwned: (instanceId, signal) => listOwned(database, instanceId, signal),
     listActing: (instanceId, signal) => listActing(database, instanceId, signal),
     listApplications: (instanceId, signal) => listApplications(database, instanceId, signal),
+    listEnded: (instanceId, ids, signal) => listEnded(database, instanceId, ids, signal),
     listLagging: (instanceId, limit, signal) => listLagging(database, instanceId, limit, signal),
     acknowledge: (objects, signal) => acknowledge(database, clock, objects, signal),
     recordProgress: (notes, signal) => recordProgress(database, clock, notes, signal),

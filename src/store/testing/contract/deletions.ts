@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
-import { AT, anIntent, anObject, aSpec, aStatus } from "../builders.ts";
+import type { ApplicationId, MoveId } from "../../../domain/ids.ts";
+import { AT, aDecision, anIntent, anObject, aSpec, aStatus, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
 export function describeDeletions(world: () => World): void {
@@ -156,6 +157,47 @@ export function describeDeletions(world: () => World): void {
         ...Array.from({ length: 12 }, () => record()),
       ]);
       expect(await store.shards.readUnit(unitId, soon())).toMatchObject({ applications: 13, unit: { load: { applications: 13_000 } } });
+    });
+
+    it("keeps in mind what a cascade ended, for the instance where its unit rests, and nothing else", async () => {
+      const { store, seat, record, remove, application } = world();
+      const seated = await seat();
+      const { applicationId, instanceId, epoch, intent, workspaceId } = seated;
+      const orphan = await record();
+      const living = await record();
+      const other = await seat({ namespace: "other" });
+      const { argoName } = await application(applicationId);
+      const all = [living.applicationId, orphan.applicationId, applicationId, other.applicationId, "nobody" as ApplicationId];
+      await remove(intent);
+      await remove(orphan, "orphan");
+      await remove(other.intent);
+      expect(await store.shards.listEnded(instanceId, all, soon())).toEqual([]);
+      await store.shards.forgetApplications([applicationId, orphan.applicationId, living.applicationId, other.applicationId], soon());
+      const ended = [{ applicationId, argoName, unitEpoch: epoch }];
+      expect(await store.shards.listEnded(instanceId, all, soon())).toEqual(ended);
+      expect(await store.shards.listEnded(other.instanceId, [applicationId], soon())).toEqual([]);
+      expect(await store.shards.listEnded(instanceId, [], soon())).toEqual([]);
+      await remove(living);
+      await store.shards.forgetApplications([living.applicationId], soon());
+      expect((await store.shards.listEnded(instanceId, all, soon())).map((each) => each.applicationId)).toEqual(
+        [applicationId, living.applicationId].sort(),
+      );
+      await store.intents.recordWorkspaceEnds([workspaceId], soon());
+      expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(true);
+      expect(await store.shards.listEnded(instanceId, all, soon())).toEqual([]);
+    });
+
+    it("does not say what a cascade ended while its unit is handed over, and says it of the one that has it then", async () => {
+      const { store, seat, remove, addInstance } = world();
+      const { applicationId, unitId, instanceId, epoch, intent } = await seat();
+      await remove(intent);
+      await store.shards.forgetApplications([applicationId], soon());
+      const { id: to } = await addInstance();
+      const wish = { id: "move-1" as MoveId, unitId, to, epoch, kind: "voluntary", reason: "FORCED", plan: undefined } as const;
+      await store.moves.request({ ...wish, reverses: undefined, actor: "otto", ceiling: WIDE, decision: aDecision() }, soon());
+      expect(await store.shards.listEnded(instanceId, [applicationId], soon())).toHaveLength(1);
+      expect(await store.moves.begin(wish.id, soon())).toBe("begun");
+      for (const id of [instanceId, to]) expect(await store.shards.listEnded(id, [applicationId], soon())).toEqual([]);
     });
 
     it("never loses a repository that one application leaves while another comes to it", async () => {

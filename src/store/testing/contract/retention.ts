@@ -86,6 +86,25 @@ export function describeRetention(world: () => World): void {
     });
   });
 
+  describe("forgetting what cascades ended", () => {
+    it("goes by when that was, in steps", async () => {
+      const { store, seat, remove } = world();
+      const seats = [await seat({ namespace: "a" }), await seat({ namespace: "b" })];
+      for (const { intent, applicationId } of seats) {
+        await remove(intent);
+        await store.shards.forgetApplications([applicationId], soon());
+      }
+      const left = async () =>
+        (await Promise.all(seats.map((each) => store.shards.listEnded(each.instanceId, [each.applicationId], soon())))).flat().length;
+      expect(await store.retention.forgetEnded(millis(0), 10, soon())).toBe(0);
+      expect(await left()).toBe(2);
+      expect(await store.retention.forgetEnded(FUTURE, 1, soon())).toBe(1);
+      expect(await left()).toBe(1);
+      expect(await store.retention.forgetEnded(FUTURE, 10, soon())).toBe(1);
+      expect(await store.retention.forgetEnded(FUTURE, 10, soon())).toBe(0);
+    });
+  });
+
   describe("forgetting credentials", () => {
     it("removes what belongs to nothing, and nothing else", async () => {
       const { store } = world();

@@ -19,6 +19,7 @@ import { ownership } from "./023-ownership.ts";
 import { statusVersions } from "./024-status-versions.ts";
 import { environmentReach } from "./025-environment-reach.ts";
 import { halts } from "./026-halts.ts";
+import { endedApplications } from "./029-ended-applications.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -48,6 +49,7 @@ export const MIGRATIONS: readonly Migration[] = [
   statusVersions,
   environmentReach,
   halts,
+  endedApplications,
 ];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */

@@ -25,6 +25,8 @@ const FORGET_OPERATIONS = forgetting("forget_operations", {
 });
 const FORGET_MOVES = forgetting("forget_moves", { table: "move", old: "ended_at < $1", age: "ended_at" });
 
+const FORGET_ENDED = forgetting("forget_ended_applications", { table: "ended_application", old: "ended_at < $1", age: "ended_at" });
+
 const FORGET_PLANS: Statement = {
   name: "forget_plans",
   text: `
@@ -107,6 +109,10 @@ export function createRetentionStore(database: Database): RetentionStore {
     },
     async forgetMoves(before, limit, signal) {
       const [row] = await database.run<{ readonly forgotten: number }>(FORGET_MOVES, [instant(before), limit], signal);
+      return row?.forgotten ?? 0;
+    },
+    async forgetEnded(before, limit, signal) {
+      const [row] = await database.run<{ readonly forgotten: number }>(FORGET_ENDED, [instant(before), limit], signal);
       return row?.forgotten ?? 0;
     },
     async forgetDecisions({ before, limit, after }, signal) {

@@ -1,6 +1,7 @@
 import type { ApplicationId, InstanceId, UnitId } from "../../../../domain/ids.ts";
-import type { Lagging, OwnedUnit } from "../../../shard/port.ts";
+import type { EndedApplication, Lagging, OwnedUnit } from "../../../shard/port.ts";
 import type { Database, Statement } from "../database.ts";
+import { texts } from "../sql-values.ts";
 
 const OWNED: Statement = {
   name: "list_owned",
@@ -23,6 +24,15 @@ select a.id as "applicationId", a.argo_name as "argoName", u.epoch
   from placement_unit u join application a on a.unit = u.id
  where u.owner = $1
  order by a.id`,
+};
+
+const ENDED: Statement = {
+  name: "list_ended_applications",
+  text: `
+select e.id as "applicationId", e.argo_name as "argoName", u.epoch as "unitEpoch"
+  from ended_application e join placement_unit u on u.id = e.unit
+ where e.id = any ($2::text[]) and u.owner = $1 and u.phase = 'IDLE'
+ order by e.id`,
 };
 
 /** Three short lists: what is not acknowledged yet (one partial index), what is being deleted, and whose namespace is gone. */
@@ -60,6 +70,15 @@ export async function listActing(database: Database, instanceId: InstanceId, sig
 
 export function listApplications(database: Database, instanceId: InstanceId, signal: AbortSignal): Promise<readonly ApplicationAt[]> {
   return database.run<ApplicationAt>(APPLICATIONS, [instanceId], signal);
+}
+
+export function listEnded(
+  database: Database,
+  instanceId: InstanceId,
+  ids: readonly ApplicationId[],
+  signal: AbortSignal,
+): Promise<readonly EndedApplication[]> {
+  return database.run<EndedApplication>(ENDED, [instanceId, texts(ids)], signal);
 }
 
 export async function listLagging(database: Database, instanceId: InstanceId, limit: number, signal: AbortSignal): Promise<Lagging> {
