@@ -65,6 +65,14 @@ export function planRelease(observed: ObservedApplication | undefined): Applicat
 }
 
 /**
+ * Decides the next step that ends an Application which was created after a cascade had ended what it stands for: what it deployed since
+ * goes with it, once it is at rest, as with any cascade.
+ */
+export function planLateCascade(wish: ApplicationWish, observed: ObservedApplication | undefined): ApplicationAction {
+  return cascade(wish, observed, (one) => (hasCascade(one) ? [] : outdo(one)));
+}
+
+/**
  * Decides the next step that ends an Application on an instance that its unit has left: whatever finalizer it has goes first, for nothing
  * that Argo CD does at an end is due there.
  */
@@ -94,18 +102,20 @@ function planOrphaning(desired: DesiredObject, observed: ObservedApplication | u
   return fencedOff(desired, observed) ?? planRelease(observed);
 }
 
-function planCascade(
-  desired: DesiredObject,
+function planCascade(desired: DesiredObject, wish: ApplicationWish, observed: ObservedApplication | undefined): ApplicationAction {
+  return fencedOff(desired, observed) ?? cascade(wish, observed, (one) => mark(desired, markFence(desired.fence), one));
+}
+
+/** `marksOf`: by which writers that decided before see that they are late. */
+function cascade(
   { now, isPatient }: ApplicationWish,
   observed: ObservedApplication | undefined,
+  marksOf: (observed: ObservedApplication) => readonly PatchOperation[],
 ): ApplicationAction {
-  const fenced = fencedOff(desired, observed);
-  if (fenced !== undefined) return fenced;
   if (observed === undefined || observed.isDeleting) return planRemoval(observed);
   const restlessness = isPatient ? restlessnessOf(observed, now) : undefined;
   const calming = restlessness === undefined ? [] : calm(observed, restlessness);
-  const fence = markFence(desired.fence);
-  const marks = [...setFinalizers(observed, withCascade(observed)), ...unpause(observed), ...mark(desired, fence, observed), ...calming];
+  const marks = [...setFinalizers(observed, withCascade(observed)), ...unpause(observed), ...marksOf(observed), ...calming];
   if (marks.length > 0) return change(observed, marks);
   return restlessness === undefined ? planRemoval(observed) : { kind: "await-rest", observed };
 }
@@ -127,6 +137,11 @@ function markFence(fence: Fence | undefined): Fence | undefined {
 function mark(desired: DesiredObject, fence: Fence | undefined, observed: ObservedApplication): readonly PatchOperation[] {
   const annotations = fence === undefined ? {} : { [ANNOTATION_EPOCH]: String(fence.epoch), [ANNOTATION_REVISION]: String(fence.revision) };
   return [...mapChanges("labels", observed.labels, desired.labels), ...mapChanges("annotations", observed.annotations, annotations)];
+}
+
+/** One revision more than whoever created it had read, as with any deletion. */
+function outdo({ annotations, revision = 0 }: ObservedApplication): readonly PatchOperation[] {
+  return mapChanges("annotations", annotations, { [ANNOTATION_REVISION]: String(revision + 1) });
 }
 
 function change(observed: ObservedApplication, patch: readonly PatchOperation[]): ApplicationAction {

@@ -1,15 +1,32 @@
 import type { ApplicationId } from "../domain/ids.ts";
-import type { PlacementUnit } from "../domain/workspace.ts";
+import type { Deletion, PlacementUnit } from "../domain/workspace.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 import { applicationOf } from "./parse-application.ts";
-import { type ApplicationAction, planDeparture, planRelease } from "./plan-application.ts";
+import { type ApplicationAction, type ApplicationWish, planDeparture, planLateCascade, planRelease } from "./plan-application.ts";
 
 /** An Application made for an application that is not among those that belong on its instance. */
 export interface Stray {
   readonly observed: ObservedApplication;
   readonly reason: "no-row" | "owned-elsewhere";
-  /** True: nobody wants it any more, or its unit has moved away from it, and it may go, without touching what it deployed. */
+  /** True: nobody wants it any more, or its unit has moved away from it, and it may go. */
   readonly isRemovable: boolean;
+  /** What becomes of what it deployed: that goes with it only where a cascade had ended its application before, and stays otherwise. */
+  readonly deletion: Exclude<Deletion, "none">;
+}
+
+/** An application that a cascade ended, and whose unit rests on this instance under that epoch. */
+export interface Ended {
+  readonly argoName: string;
+  readonly unitEpoch: number;
+}
+
+/** What the rows say of the Applications that stand on an instance. */
+export interface RowsOfStrays {
+  readonly belonging: ReadonlySet<ApplicationId>;
+  /** Of those that do not belong there. */
+  readonly existing: ReadonlyMap<ApplicationId, Home>;
+  /** Of those that have no row. */
+  readonly ended: ReadonlyMap<ApplicationId, Ended>;
 }
 
 /** Where the unit of an application that belongs elsewhere rests. */
@@ -25,10 +42,14 @@ const REMOVAL_LIMIT = 10;
  * Judges what stands on an instance beside what belongs there. Only an Application whose row is gone for good, or whose
  * unit rests elsewhere under a newer epoch, may be removed, and only when an earlier look (`seenBefore`, by uid) had found the same: a
  * row may be on its way. Result sorted by name.
+ *
+ * A creation that was long on its way may land when a cascade has ended the application, and what it deploys would stay for ever: so it
+ * goes with the same cascade. That takes the very name under which the application stood and an epoch that its unit, which rests here,
+ * has reached: what is labelled like it by hand, or what a set-back database does not know of, is left to be released.
  */
 export function judgeStrays(
   observed: readonly ObservedApplication[],
-  rows: { readonly belonging: ReadonlySet<ApplicationId>; readonly existing: ReadonlyMap<ApplicationId, Home> },
+  rows: RowsOfStrays,
   seenBefore: ReadonlySet<string>,
 ): readonly Stray[] {
   const strays = findStrays(observed, rows.belonging).map(
@@ -43,10 +64,16 @@ export function judgeStrays(
     .map(
       (stray): Stray => ({
         ...stray,
+        deletion: stray.reason === "no-row" && isLate(stray.observed, rows) ? "cascade" : "orphan",
         isRemovable: mayGo(stray) && seenBefore.has(stray.observed.uid) && !stray.observed.isDeleting,
       }),
     )
     .sort((a, b) => (a.observed.at.name < b.observed.at.name ? -1 : 1));
+}
+
+function isLate(observed: ObservedApplication, { ended }: RowsOfStrays): boolean {
+  const one = ended.get(applicationOf(observed) as ApplicationId);
+  return one?.argoName === observed.at.name && observed.epoch !== undefined && observed.epoch <= one.unitEpoch;
 }
 
 /** Applications that say whom they were made for, but do not belong here; ones of other use, such as probes, say nothing. */
@@ -61,7 +88,12 @@ export function findStrays(
 }
 
 /** The next step that ends a stray. Only this very object: another of its name may be wanted by now. */
-export function planStrayEnd({ reason, observed: { uid } }: Stray, now: ObservedApplication | undefined): ApplicationAction {
+export function planStrayEnd(
+  { reason, deletion, observed: { uid } }: Stray,
+  wish: ApplicationWish,
+  now: ObservedApplication | undefined,
+): ApplicationAction {
   const same = now?.uid === uid ? now : undefined;
+  if (deletion === "cascade") return planLateCascade(wish, same);
   return reason === "no-row" ? planRelease(same) : planDeparture(same);
 }

@@ -3,11 +3,11 @@ import { millis } from "../domain/clock.ts";
 import type { ApplicationId } from "../domain/ids.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 import { differsInContent, differsInReport, differsInWish, parseApplication } from "./parse-application.ts";
-import { planDeparture } from "./plan-application.ts";
+import { CASCADE_FINALIZER, planDeparture } from "./plan-application.ts";
 import { statusToRecord, waitForOthersMs } from "./record-status.ts";
 import { renderApplication } from "./render-application.ts";
 import { whyRevisit } from "./revisit.ts";
-import { type Home, judgeStrays } from "./strays.ts";
+import { type Ended, type Home, judgeStrays, planStrayEnd, type RowsOfStrays } from "./strays.ts";
 import type { Stored } from "./testing/builders.ts";
 import { anApplication, aSeat, setField, setMeta, stored, TARGET } from "./testing/builders.ts";
 
@@ -26,20 +26,20 @@ describe("Applications that stand where they do not belong", () => {
   const two = anObserved("application-2");
 
   test("are reported at the first look and may go at the second, when their rows are gone", () => {
-    const rows = { belonging: ids("application-1"), existing: new Map() };
-    expect(judgeStrays([one, two], rows, new Set())).toEqual([{ observed: two, reason: "no-row", isRemovable: false }]);
-    expect(judgeStrays([two, one], rows, uids(two))).toEqual([{ observed: two, reason: "no-row", isRemovable: true }]);
+    const rows = { belonging: ids("application-1"), existing: new Map(), ended: new Map() };
+    expect(judgeStrays([one, two], rows, new Set())).toEqual([{ observed: two, reason: "no-row", deletion: "orphan", isRemovable: false }]);
+    expect(judgeStrays([two, one], rows, uids(two))).toEqual([{ observed: two, reason: "no-row", deletion: "orphan", isRemovable: true }]);
     expect(judgeStrays([two], rows, new Set(["another-uid"]))[0]?.isRemovable).toBe(false);
   });
 
   test("stay while their row exists, for their owner is another instance, unless its unit rests there under a newer epoch", () => {
     const judged = (home: Home, seen = uids(two)) =>
-      judgeStrays([two], { belonging: ids(), existing: new Map([["application-2" as ApplicationId, home]]) }, seen);
-    const stays = [{ observed: two, reason: "owned-elsewhere", isRemovable: false }];
+      judgeStrays([two], { belonging: ids(), existing: new Map([["application-2" as ApplicationId, home]]), ended: new Map() }, seen);
+    const stays = [{ observed: two, reason: "owned-elsewhere", deletion: "orphan", isRemovable: false }];
     expect(judged({ epoch: 7, phase: "IDLE" })).toEqual(stays);
     expect(judged({ epoch: 8, phase: "MOVING" })).toEqual(stays);
     expect(judged({ epoch: 8, phase: "IDLE" }, new Set())).toEqual(stays);
-    expect(judged({ epoch: 8, phase: "IDLE" })).toEqual([{ observed: two, reason: "owned-elsewhere", isRemovable: true }]);
+    expect(judged({ epoch: 8, phase: "IDLE" })).toEqual([{ observed: two, reason: "owned-elsewhere", deletion: "orphan", isRemovable: true }]);
   });
 
   test("lose whatever finalizer they have before they go from an instance that their unit has left (I2)", () => {
@@ -54,8 +54,8 @@ describe("Applications that stand where they do not belong", () => {
 
   test("are only reported when very many rows are missing at once, as after a loss of data (I2)", () => {
     const many = Array.from({ length: 11 }, (_, index) => anObserved(`application-${index + 10}`));
-    expect(judgeStrays(many, { belonging: ids(), existing: new Map() }, uids(...many)).some((stray) => stray.isRemovable)).toBe(false);
-    expect(judgeStrays(many.slice(1), { belonging: ids(), existing: new Map() }, uids(...many)).every((stray) => stray.isRemovable)).toBe(
+    expect(judgeStrays(many, { belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).some((stray) => stray.isRemovable)).toBe(false);
+    expect(judgeStrays(many.slice(1), { belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).every((stray) => stray.isRemovable)).toBe(
       true,
     );
   });
@@ -63,9 +63,54 @@ describe("Applications that stand where they do not belong", () => {
   test("do not count when they say nothing of an application, or are on their way out", () => {
     const probe = anObserved("probe", (raw) => void delete (raw.metadata["labels"] as Record<string, string>)["argosy.dev/application"]);
     const leaving = anObserved("application-3", setMeta("deletionTimestamp", "2026-01-01T00:00:00Z"));
-    expect(judgeStrays([probe, leaving], { belonging: ids(), existing: new Map() }, uids(probe, leaving))).toEqual([
-      { observed: leaving, reason: "no-row", isRemovable: false },
+    expect(judgeStrays([probe, leaving], { belonging: ids(), existing: new Map(), ended: new Map() }, uids(probe, leaving))).toEqual([
+      { observed: leaving, reason: "no-row", deletion: "orphan", isRemovable: false },
     ]);
+  });
+});
+
+describe("an Application that was created after a cascade had ended what it stands for", () => {
+  const late = anObserved("application-1");
+  const ended = (over: Partial<Ended> = {}) =>
+    new Map([["application-1" as ApplicationId, { argoName: "name-application-1", unitEpoch: 7, ...over }]]);
+  const judged = (rows: Partial<RowsOfStrays>, observed = late) =>
+    judgeStrays([observed], { belonging: ids(), existing: new Map(), ended: new Map(), ...rows }, uids(observed))[0]?.deletion;
+  const cascade = { deletion: "cascade", now: millis(0), isPatient: true } as const;
+
+  test("goes with what it deployed, and any other without", () => {
+    expect(judged({ ended: ended() })).toBe("cascade");
+    expect(judged({ ended: ended({ unitEpoch: 8 }) })).toBe("cascade");
+    expect(judged({ ended: new Map([["application-2" as ApplicationId, { argoName: "name-application-1", unitEpoch: 7 }]]) })).toBe("orphan");
+  });
+
+  test("does not when it has another's name, no epoch, or one that the unit has not reached, nor while its row is there (I2)", () => {
+    expect(judged({ ended: ended({ argoName: "other" }) })).toBe("orphan");
+    expect(judged({ ended: ended({ unitEpoch: 6 }) })).toBe("orphan");
+    expect(judged({ ended: ended() }, anObserved("application-1", (raw) => void delete raw.metadata["annotations"]))).toBe("orphan");
+    expect(judged({ ended: ended(), existing: new Map([["application-1" as ApplicationId, { epoch: 9, phase: "IDLE" }]]) })).toBe("orphan");
+  });
+
+  test("is brought to rest first, and then deleted by its uid alone (I2)", () => {
+    const stray = judgeStrays([late], { belonging: ids(), existing: new Map(), ended: ended() }, uids(late))[0];
+    if (stray === undefined) throw new Error("nothing is found");
+    const step = planStrayEnd(stray, cascade, late);
+    expect(step).toMatchObject({
+      kind: "change",
+      patch: expect.arrayContaining([
+        { op: "test", path: "/metadata/uid", value: late.uid },
+        { op: "add", path: "/metadata/finalizers", value: [CASCADE_FINALIZER] },
+        { op: "add", path: "/metadata/annotations/argosy.dev~1revision", value: String((late.revision ?? 0) + 1) },
+        { op: "remove", path: "/spec/syncPolicy/automated" },
+      ]),
+    });
+    const marked = anObserved("application-1", (raw) => {
+      raw.metadata["finalizers"] = [CASCADE_FINALIZER];
+      delete ((raw["spec"] as Stored)["syncPolicy"] as Record<string, unknown>)["automated"];
+    });
+    expect(planStrayEnd(stray, cascade, marked)).toMatchObject({ kind: "delete", preconditions: { uid: late.uid } });
+    const syncing = anObserved("application-1", setMeta("finalizers", [CASCADE_FINALIZER]));
+    expect(planStrayEnd(stray, { ...cascade, isPatient: false }, syncing)).toMatchObject({ kind: "delete" });
+    expect(planStrayEnd(stray, cascade, { ...late, uid: "another" })).toEqual({ kind: "gone" });
   });
 });
 

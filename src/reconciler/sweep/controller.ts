@@ -1,17 +1,11 @@
 import type { Clock } from "../../domain/clock.ts";
-import type { InstanceId } from "../../domain/ids.ts";
-import { whyRevisit } from "../../shard/revisit.ts";
-import type { Stray } from "../../shard/strays.ts";
-import { findStrays, judgeStrays, planStrayEnd } from "../../shard/strays.ts";
 import type { ShardStore } from "../../store/shard/port.ts";
 import type { SyncRunStore } from "../../store/sync-run/port.ts";
-import type { Log } from "../../telemetry/log.ts";
-import type { Metrics } from "../../telemetry/metrics.ts";
 import type { Intake } from "../intake/controller.ts";
 import type { LeftoverSweep } from "../leftovers/controller.ts";
-import type { Carrier } from "../object/controller.ts";
 import type { Queues } from "../queues/controller.ts";
 import type { Host } from "../seats/controller.ts";
+import type { StrayKeeper } from "../strays/controller.ts";
 import { createRounds } from "./rounds.ts";
 
 /** Finds what no event told: rows that lag, objects that differ from what was written, and those nobody wants. */
@@ -24,13 +18,11 @@ export interface SweepController {
 export interface SweepDeps {
   readonly shards: ShardStore;
   readonly syncRuns: Pick<SyncRunStore, "listBusy">;
-  readonly carrier: Carrier;
+  readonly strays: StrayKeeper;
   readonly leftovers: LeftoverSweep;
   readonly intake: Pick<Intake, "take">;
   readonly queues: Pick<Queues, "requestUnit" | "reviewUnit" | "requestSync">;
   readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
 }
 
 /** Rows taken up by one sweep; more than any instance holds, so that a start from nothing is one sweep. */
@@ -43,40 +35,9 @@ const REVIEW_EVERY_MS = 30 * 60_000;
 const REVIEW_STEP_MS = 20;
 
 export function createSweepController(deps: SweepDeps): SweepController {
-  const { shards, clock, log } = deps;
+  const { shards, clock, strays } = deps;
   const thorough = createRounds(clock, THOROUGH_EVERY_MS);
   const reviews = createRounds(clock, REVIEW_EVERY_MS);
-  const strays = new Map<InstanceId, readonly Stray[]>();
-  deps.metrics
-    .gauge("argosy_reconciler_stray_applications", "Applications of ours that do not belong where they stand.", ["reason"])
-    .collect(() =>
-      (["no-row", "owned-elsewhere"] as const).map((reason) => ({
-        value: [...strays.values()].flat().filter((stray) => stray.reason === reason).length,
-        labels: { reason },
-      })),
-    );
-
-  const compare = async ({ instance, engine }: Host, signal: AbortSignal): Promise<void> => {
-    const observed = engine.applications.list(instance.namespace);
-    const rows = await shards.listApplications(instance.id, signal);
-    const belonging = new Set(rows.map((row) => row.applicationId));
-    const unknown = findStrays(observed, belonging).map((stray) => stray.id);
-    const existing = new Map(
-      unknown.length === 0
-        ? []
-        : (await shards.readApplications([...new Set(unknown)], signal)).map((row) => [row.application.id, row.unit]),
-    );
-    const before = new Set((strays.get(instance.id) ?? []).map((stray) => stray.observed.uid));
-    const found = judgeStrays(observed, { belonging, existing }, before);
-    strays.set(instance.id, found);
-    deps.intake.take(
-      rows
-        .filter((row) => whyRevisit(row, engine.applications.get({ namespace: instance.namespace, name: row.argoName })) !== undefined)
-        .map((row) => row.applicationId),
-    );
-    for (const stray of found) await dispose({ instance, engine }, stray, signal);
-  };
-
   /** What events did not tell of a unit's own objects shows when they are compared: that costs a read of rows where all is well. */
   const review = async (host: Host, signal: AbortSignal): Promise<void> => {
     const { id } = host.instance;
@@ -88,17 +49,6 @@ export function createSweepController(deps: SweepDeps): SweepController {
     owned.forEach(({ unitId }, index) => deps.queues.reviewUnit(unitId, index * stepMs));
   };
 
-  const dispose = async ({ instance, engine }: Host, stray: Stray, signal: AbortSignal): Promise<void> => {
-    const { at, uid } = stray.observed;
-    log.warn(
-      { instance: instance.name, at, uid, epoch: stray.observed.epoch, reason: stray.reason, isRemovable: stray.isRemovable },
-      "Finding an Application that does not belong here",
-    );
-    if (!stray.isRemovable) return;
-    const plan = (now: typeof stray.observed | undefined) => planStrayEnd(stray, now);
-    await deps.carrier.carryOut({ objects: engine.applications, at, plan, name: "stray" }, signal);
-  };
-
   return {
     distrust: () => [thorough, reviews].forEach((each) => each.distrust()),
     async sweep(host, signal) {
@@ -108,8 +58,7 @@ export function createSweepController(deps: SweepDeps): SweepController {
       deps.intake.take(lagging.applications);
       for (const busy of await deps.syncRuns.listBusy(id, LAGGING_LIMIT, signal)) deps.queues.requestSync(busy);
       const isThorough = thorough.isDue(id);
-      const hasStrays = (strays.get(id)?.length ?? 0) > 0;
-      if (isThorough || hasStrays) await compare(host, signal);
+      if (isThorough || strays.hasSome(id)) await strays.compare(host, signal);
       if (!isThorough) return;
       await review(host, signal);
       thorough.did(id);

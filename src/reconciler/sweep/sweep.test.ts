@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { KubeObject, ResourceType } from "../../runtime/kube/resource.ts";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
 import { accountName, environmentEntryName, projectName } from "../../shard/names.ts";
 import { APPLICATIONS, PROJECTS, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS } from "../adapters/kubernetes/types.ts";
 import { addEnvironment } from "../testing/environments.ts";
@@ -157,6 +158,37 @@ describe("a thorough sweep", () => {
       return (await world.hands.engine.get(APPLICATIONS, late, world.signal)) === undefined;
     });
     await passes({ clock, withinMs: 6 * 60_000 }, "so is everything else", async () => (await left()).length === 0);
+    expect(await isStanding(seated)()).toBe(true);
+  });
+
+  test("lets what a creation deployed that landed after its cascade had ended go with it, and nothing of one that is labelled like it", async () => {
+    const clock = createVirtualClock();
+    const seated = await seat();
+    const doomed = await world.rows.addApplication("team-a", "doomed");
+    const reconciler = await world.startReconciler(EVERYTHING_IS_MINE, { clock });
+    const at = { namespace: seated.instance.namespace, name: doomed.argoName };
+    await passes({ clock, withinMs: 60_000 }, "everything stands", isStanding(seated));
+    await passes({ clock, withinMs: 60_000 }, "so does what is doomed", isStanding({ ...seated, application: doomed }));
+    await reconciler.idle();
+    const made = await world.hands.engine.get<Raw>(APPLICATIONS, at, world.signal);
+    if (made === undefined) throw new Error("it was not made");
+    await world.rows.deleteApplication(doomed, "cascade");
+    await passes({ clock, withinMs: 60_000 }, "its row is gone", async () => (await world.rows.application(doomed.id)) === undefined);
+
+    world.freezeEngine(true);
+    const { labels: claims, annotations } = made.metadata;
+    for (const name of [at.name, "labelled-like-it"]) {
+      const late = { ...made, metadata: { name, namespace: at.namespace, labels: claims, annotations } };
+      await world.hands.engine.create<KubeObject>(APPLICATIONS, late as KubeObject, world.signal);
+    }
+    const read = (name: string) => world.hands.engine.get<Raw>(APPLICATIONS, { ...at, name }, world.signal);
+    await passes({ clock, withinMs: 7 * 60_000 }, "the other is gone", async () => (await read("labelled-like-it")) === undefined);
+    await passes({ clock, withinMs: 60_000 }, "it is asked to go", async () => {
+      return (await read(at.name))?.metadata.deletionTimestamp !== undefined;
+    });
+    expect((await read(at.name))?.metadata.finalizers).toEqual([CASCADE_FINALIZER]);
+    world.freezeEngine(false);
+    await passes({ clock, withinMs: 60_000 }, "it is gone", async () => (await read(at.name)) === undefined);
     expect(await isStanding(seated)()).toBe(true);
   });
 

@@ -7,8 +7,8 @@ import type { Scenario } from "../scenarios/schema.ts";
 const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
   burst: [142],
   "database-fail-over": [124],
-  "lost-answers": [1, 4, 21, 213, 243],
-  "lost-calls": [173],
+  "lost-answers": [1, 4, 21, 153, 173, 213, 243],
+  "lost-calls": [117, 173],
   "move-crashes": [106],
   "tenant-chaos": [24],
   "worker-crashes": [5],
