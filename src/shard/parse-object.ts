@@ -19,6 +19,8 @@ export function asString(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+const NOTHING_FIXED = contentHash({});
+
 /** Labels and annotations that mean something to us; the rest is other people's and would only take memory. */
 const OUR_PREFIX = "argosy.dev/";
 const OUR_NAMES: ReadonlySet<string> = new Set([
@@ -50,7 +52,7 @@ export function parseObject(kind: ManagedKind, raw: unknown): ObservedObject | u
     epoch: parseCount(annotations[ANNOTATION_EPOCH]),
     revision: parseCount(annotations[ANNOTATION_REVISION]),
     contentHash: contentHash(pick(object, [...fields, ...fixed])),
-    fixedHash: contentHash(pick(object, fixed)),
+    fixedHash: fixed.length === 0 ? NOTHING_FIXED : contentHash(pick(object, fixed)),
     isDeleting: asString(meta["deletionTimestamp"]) !== "",
   };
 }

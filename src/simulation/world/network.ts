@@ -116,10 +116,11 @@ async function carryOut<T>(call: Call<T>, ends: Ends<T>, answer: (settle: () => 
 /** The ends of a call whose caller may leave it: the first one counts, and takes back what waits for an end. */
 function endsOf<T>({ resolve, reject }: Omit<Ends<T>, "onEnd">, signal: AbortSignal): Ends<T> {
   let forget = (): void => undefined;
+  const waiting = waitersOf(signal);
   const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
+  waiting.add(onAbort);
   const over = (): void => {
-    signal.removeEventListener("abort", onAbort);
+    waiting.delete(onAbort);
     forget();
   };
   return {
@@ -135,6 +136,18 @@ function endsOf<T>({ resolve, reject }: Omit<Ends<T>, "onEnd">, signal: AbortSig
       reject(error);
     },
   };
+}
+
+/** Those that wait under one signal share a listener: most calls are made under few signals, and listeners are dear. */
+const WAITERS = new WeakMap<AbortSignal, Set<() => void>>();
+
+function waitersOf(signal: AbortSignal): Set<() => void> {
+  const known = WAITERS.get(signal);
+  if (known !== undefined) return known;
+  const waiting = new Set<() => void>();
+  WAITERS.set(signal, waiting);
+  signal.addEventListener("abort", () => [...waiting].forEach((leave) => leave()), { once: true });
+  return waiting;
 }
 
 interface Ends<T> {

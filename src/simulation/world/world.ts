@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
+import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { Rng } from "../../domain/rng.ts";
-import { createHeap } from "../../runtime/heap.ts";
+import { createHeap, type HeapNode } from "../../runtime/heap.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import type { Happening, History } from "../history.ts";
 
@@ -39,12 +40,28 @@ interface Event {
   readonly run: () => void;
 }
 
+/** The process hears signals, and writes what it has to say, after so many events at the latest. */
+const BREATHER = 2_000;
+/** The trace is hashed in pieces of about this length: each call of the hash costs as much as some kilobytes do. */
+const TRACE_PIECE = 32_768;
+
 /** Creates a world in which nothing happens yet, and no more than `longestRun` events ever will. Two worlds of one seed in which the same is asked for are the same to the byte. */
 export function createWorld(seed: string | number, history: History, longestRun = LONGEST_RUN): World {
   const heap = createHeap<Event>();
-  const trace = createHash("sha256");
+  const trace = createTrace();
   let nowMs = 0;
   let count = 0;
+
+  const runNext = (node: HeapNode<Event>): void => {
+    heap.remove(node);
+    nowMs = node.at;
+    count += 1;
+    const { what, run } = node.value;
+    if (count > longestRun)
+      throw new Error(`more than ${longestRun} events: somebody turns in circles, now ${what} at ${nowMs} ms`);
+    trace.add(`${nowMs} ${what}\n`);
+    run();
+  };
   return {
     elapsedMs: () => nowMs,
     now: () => millis(BEGINNING_MS + Math.floor(nowMs)),
@@ -55,27 +72,48 @@ export function createWorld(seed: string | number, history: History, longestRun 
       return () => heap.remove(node);
     },
     record(happening) {
-      trace.update(`${nowMs}!${happening.kind}\n`);
+      trace.add(`${nowMs}!${happening.kind}\n`);
       history.add(nowMs, happening);
     },
     async run(forMs) {
       const until = nowMs + forMs;
       await setImmediate();
       for (let next = heap.peek(); next !== undefined && next.at <= until; next = heap.peek()) {
-        heap.remove(next);
-        nowMs = next.at;
-        count += 1;
-        if (count > longestRun)
-          throw new Error(`more than ${longestRun} events: somebody turns in circles, now ${next.value.what} at ${nowMs} ms`);
-        trace.update(`${nowMs} ${next.value.what}\n`);
-        next.value.run();
-        // Node empties the whole queue of microtasks before the next immediate.
-        await setImmediate();
+        runNext(next);
+        if (count % BREATHER === 0) await setImmediate();
+        else await afterPromises();
       }
       nowMs = until;
     },
-    traceHash: () => trace.copy().digest("hex"),
+    traceHash: trace.hash,
     events: () => count,
+  };
+}
+
+/**
+ * Resolves when no promise is ready any more: Node empties the whole queue of microtasks before it runs what is due in the next tick, and
+ * what asks for the tick here is itself at the end of that queue. Cheaper by far than an immediate, which asks the system for news.
+ */
+function afterPromises(): Promise<void> {
+  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
+}
+
+function createTrace() {
+  const hash = createHash("sha256");
+  let piece = "";
+  const flush = (): void => {
+    hash.update(piece);
+    piece = "";
+  };
+  return {
+    add(line: string): void {
+      piece += line;
+      if (piece.length > TRACE_PIECE) flush();
+    },
+    hash(): string {
+      flush();
+      return hash.copy().digest("hex");
+    },
   };
 }
 

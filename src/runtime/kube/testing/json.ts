@@ -6,7 +6,11 @@ export function isMap(value: unknown): value is JsonMap {
 }
 
 export function cloneJson<T extends Json>(value: T): T {
-  return structuredClone(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((each) => cloneJson(each)) as T;
+  const copy: JsonMap = {};
+  for (const key of Object.keys(value)) copy[key] = cloneJson(value[key] as Json);
+  return copy as T;
 }
 
 /** The map at `key`, or an empty one that is not attached to anything. */

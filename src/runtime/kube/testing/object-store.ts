@@ -61,10 +61,13 @@ export function createObjectStore(onChange: (change: StoredChange) => void, { no
   const timestamp = (): string => rfc3339(now());
 
   const objects = new Map<string, Stored>();
+  /** Keys of each kind: a list need not look at all others. */
+  const keysOf = new Map<string, Set<string>>();
   // Above small numbers, so that nobody mistakes it for something to count with.
   let revision = 1_000;
 
-  const prefixOf = (type: ResourceType, namespace: string) => `${type.group}/${type.plural}|${namespace}${namespace === "" ? "" : "|"}`;
+  const kindOf = (type: ResourceType) => `${type.group}/${type.plural}`;
+  const prefixOf = (type: ResourceType, namespace: string) => `${kindOf(type)}|${namespace}${namespace === "" ? "" : "|"}`;
   const keyOf = (type: ResourceType, at: ObjectName) => `${prefixOf(type, at.namespace)}${at.name}`;
 
   function need(type: ResourceType, at: ObjectName): Stored {
@@ -85,8 +88,12 @@ export function createObjectStore(onChange: (change: StoredChange) => void, { no
     }
     const object = { ...next, metadata: { ...metadataOf(next), resourceVersion: String(++revision) } };
     const isFinished = before !== undefined && metadataOf(object)["deletionTimestamp"] !== undefined && finalizersOf(object).length === 0;
-    if (isFinished) objects.delete(keyOf(type, at));
-    else objects.set(keyOf(type, at), { object, owners });
+    const key = keyOf(type, at);
+    if (before === undefined) keysOf.set(kindOf(type), (keysOf.get(kindOf(type)) ?? new Set()).add(key));
+    if (isFinished) {
+      objects.delete(key);
+      keysOf.get(kindOf(type))?.delete(key);
+    } else objects.set(key, { object, owners });
     onChange({
       type,
       revision,
@@ -132,10 +139,11 @@ export function createObjectStore(onChange: (change: StoredChange) => void, { no
     revision: () => revision,
     create,
     get: (type: ResourceType, at: ObjectName): JsonMap => need(type, at).object,
+    find: (type: ResourceType, at: ObjectName): JsonMap | undefined => objects.get(keyOf(type, at))?.object,
     /** Sorted by key, as etcd does. An empty namespace means all of them. */
     list(type: ResourceType, namespace: string): readonly JsonMap[] {
       const prefix = prefixOf(type, namespace);
-      const keys = [...objects.keys()].filter((key) => key.startsWith(prefix)).sort();
+      const keys = [...(keysOf.get(kindOf(type)) ?? [])].filter((key) => key.startsWith(prefix)).sort();
       return keys.map((key) => objects.get(key)?.object).filter((object) => object !== undefined);
     },
     replace(type: ResourceType, at: ObjectName, options: WriteOptions & { readonly sent: Json }): JsonMap {

@@ -101,13 +101,12 @@ function whyNoPlace(
 ): Answer | undefined {
   const mayCreate = method === "POST" || (method === "PATCH" && contentType === "application/apply-patch+yaml" && subresource === "");
   if (!mayCreate || namespace === "") return undefined;
-  const found = objects.list(NAMESPACE_TYPE, "").find((each) => nameOf(each) === namespace);
+  const found = objects.find(NAMESPACE_TYPE, { namespace: "", name: namespace });
   if (found === undefined) {
     const answer = notFound(NAMESPACE_TYPE, namespace);
     return { kind: "json", status: answer.status, body: answer.body };
   }
-  const isThere = objects.list(type, namespace).some((each) => nameOf(each) === name);
-  if (metadataOf(found)["deletionTimestamp"] === undefined || isThere) return undefined;
+  if (metadataOf(found)["deletionTimestamp"] === undefined || objects.find(type, { namespace, name }) !== undefined) return undefined;
   return refused(`unable to create new content in namespace ${namespace} because it is being terminated`);
 }
 
