@@ -43,6 +43,7 @@ const BOOKMARKS_MS = 60_000;
 export function createKubeServer(world: World, name: string): KubeServer {
   const ids = createDrawnIds(world.rng.fork(`uids of ${name}`));
   const listeners: ((change: StoredChange) => void)[] = [];
+  const targets = createTargets();
   let by = name;
   let front: Front = () => undefined;
 
@@ -65,8 +66,7 @@ export function createKubeServer(world: World, name: string): KubeServer {
     name,
     objects,
     answer(request) {
-      const url = new URL(request.target, "http://server");
-      const at = parseApiPath(url.pathname, undefined);
+      const { url, at } = targets.of(request.target);
       const carryOut = (): Answer => {
         const missing = at === undefined ? undefined : whyNoPlace(objects, request, at);
         if (missing !== undefined) return missing;
@@ -85,6 +85,25 @@ export function createKubeServer(world: World, name: string): KubeServer {
     },
     compact: api.compact,
     endWatches: () => hub.endAll("end"),
+  };
+}
+
+/** More than a fleet asks for again and again. */
+const TARGETS_KEPT = 5_000;
+
+/** What targets of requests mean: reading an address costs more than answering it, and most are asked for many times. */
+function createTargets() {
+  const known = new Map<string, { readonly url: URL; readonly at: ApiTarget | undefined }>();
+  return {
+    of(target: string) {
+      const found = known.get(target);
+      if (found !== undefined) return found;
+      const url = new URL(target, "http://server");
+      const read = { url, at: parseApiPath(url.pathname, undefined) };
+      if (known.size >= TARGETS_KEPT) known.clear();
+      known.set(target, read);
+      return read;
+    },
   };
 }
 
