@@ -49,7 +49,7 @@ export type Happening =
   /** `isWrite`: it is due only when somebody wants something else. */
   | { readonly kind: "call"; readonly by: string; readonly name: string; readonly isWrite: boolean }
   | { readonly kind: "fault"; readonly name: string; readonly from: string; readonly verdict: string }
-  | { readonly kind: "chaos"; readonly what: string }
+  | { readonly kind: "chaos"; readonly trouble: string; readonly what: string }
   /** Faults have ended and everybody is back. */
   | { readonly kind: "calm" }
   /** Everything as it stands, taken while all is calm. */
@@ -105,13 +105,14 @@ export interface History {
   follow(follower: (entry: Entry) => void): void;
 }
 
-export function createHistory(): History {
+/** One that keeps no entries tells its followers alone. */
+export function createHistory(keepsEntries = true): History {
   const entries: Entry[] = [];
   const followers: ((entry: Entry) => void)[] = [];
   return {
     add(at, happening) {
       const entry = { at, happening };
-      entries.push(entry);
+      if (keepsEntries) entries.push(entry);
       for (const follower of followers) follower(entry);
     },
     entries: () => entries,

@@ -2,7 +2,9 @@ import process from "node:process";
 import { InputError } from "../domain/errors.ts";
 import { BUGS } from "./bugs/bugs.ts";
 import { huntBug, renderHunts } from "./bugs/hunt.ts";
-import { type Marathon, renderMarathon, runMarathon } from "./marathon.ts";
+import { runMarathon } from "./marathon/marathon.ts";
+import { addUp, type Part, renderSum } from "./marathon/part.ts";
+import { readParts } from "./marathon/read-parts.ts";
 import { parseSimulateOptions, renderHelp, type SimulateOptions } from "./options.ts";
 import { drawOutcome } from "./picture.ts";
 import { type Outcome, runSeed } from "./run.ts";
@@ -16,6 +18,7 @@ async function main(args: readonly string[]): Promise<number> {
   const options = parseSimulateOptions(args);
   if (options.help) return print(renderHelp(scenarioNames().map(loadScenario)));
   if (options.isHunt) return hunt();
+  if (options.addUp !== undefined) return print(`${renderSum(addUp(readParts(options.addUp)))}\n`);
   if (options.moves !== undefined) return goOn(options, options.moves);
   const scenario = loadScenario(options.scenario);
   let isGood = true;
@@ -33,14 +36,16 @@ function render({ output }: SimulateOptions, outcome: Outcome): string {
   return JSON.stringify({ ...rest, troubles: history.entries().filter(({ happening }) => happening.kind === "chaos"), fleet: last });
 }
 
-/** Says how far it is after each tenth run: it may take hours. */
-async function goOn({ scenario, seed }: SimulateOptions, moves: number): Promise<number> {
-  const onRun = (soFar: Marathon): void => {
-    if (soFar.runs % 10 === 0) process.stderr.write(`${renderMarathon(soFar)}\n`);
+/** Says how far it is after each tenth run: it may take hours, and whoever ends it hears what was done. */
+async function goOn({ scenario, seed, output }: SimulateOptions, moves: number): Promise<number> {
+  const onRun = (soFar: Part): void => {
+    if (soFar.runs % 10 === 0) process.stderr.write(`${renderSum(addUp([soFar]))}\n`);
   };
-  const marathon = await runMarathon({ scenario, seed, moves, onRun });
-  print(`${renderMarathon(marathon)}\n`);
-  return marathon.failed.length === 0 ? 0 : 1;
+  const ending = new AbortController();
+  for (const name of ["SIGTERM", "SIGINT"]) process.once(name, () => ending.abort());
+  const part = await runMarathon({ scenario, seed, moves, onRun }, ending.signal);
+  print(output === "json" ? `${JSON.stringify(part)}\n` : `${renderSum(addUp([part]))}\n`);
+  return part.failed.length === 0 ? 0 : 1;
 }
 
 async function hunt(): Promise<number> {

@@ -11,7 +11,14 @@ describe("arguments of the simulation", () => {
       isHunt: false,
       help: false,
       moves: undefined,
+      addUp: undefined,
     });
+    expect(parseSimulateOptions(["--marathon"])).toMatchObject({ scenario: "move-marathon", moves: 1_000 });
+    expect(parseSimulateOptions(["--marathon", "--moves", "5", "--scenario", "move-one"])).toMatchObject({
+      scenario: "move-one",
+      moves: 5,
+    });
+    expect(parseSimulateOptions(["--add-up", "parts.jsonl"])).toMatchObject({ addUp: "parts.jsonl" });
     expect(parseSimulateOptions(["--moves", "20000"])).toMatchObject({ moves: 20_000 });
     expect(parseSimulateOptions(["--scenario", "burst", "--seed", "42", "--seeds", "3", "-o", "json", "--hunt"])).toMatchObject({
       ...{ scenario: "burst", seed: 42, seeds: 3, output: "json", isHunt: true },

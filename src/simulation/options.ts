@@ -8,6 +8,8 @@ export interface SimulateOptions {
   readonly seeds: number;
   /** Instead of a number of runs: so many moves, from that seed on. */
   readonly moves: number | undefined;
+  /** A file with parts of a long run, to be added up instead of anything else. */
+  readonly addUp: string | undefined;
   readonly output: "text" | "json";
   readonly isHunt: boolean;
   readonly help: boolean;
@@ -20,6 +22,9 @@ export interface ScenarioInfo {
   readonly open?: string | undefined;
 }
 
+/** Hand-overs of a long run that says no number. */
+const MARATHON = 1_000;
+
 export function renderHelp(scenarios: readonly ScenarioInfo[]): string {
   return `Usage: npm run simulate -- [options]   (or: npx argosy simulate [options])
 
@@ -30,7 +35,9 @@ and of Argo CD. The same seed gives the same run to the byte. Exit status 1 when
 ${scenarios.map(({ name, about, open }) => `      ${name.padEnd(20)} ${about}${open === undefined ? "" : ` Open: ${open}.`}`).join("\n")}
   --seed N          which of its runs (default: 1)
   --seeds N         so many runs, from that seed on (default: 1)
-  --moves N         so many hand-overs instead, in as many runs as that takes; move-marathon has the most of them in a run
+  --marathon        a long run of hand-overs: move-marathon, and 1000 of them, unless said otherwise. SIGTERM ends it after its present run
+  --moves N         so many hand-overs, in as many runs as that takes. With -o json: one line, a part of a longer run
+  --add-up FILE     instead: what such lines come to together, if they ran on the same code under other seeds each
   --hunt            instead: puts each deliberate bug in, and shows with which seed it is found
   -o text|json      a picture of the fleet, or everything that came of it (default: text)
   --help            this text
@@ -43,10 +50,16 @@ export function parseSimulateOptions(args: readonly string[]): SimulateOptions {
   const { output } = values;
   if (output !== "text" && output !== "json") throw wrong("-o", output, "Give text or json");
   return {
-    ...{ scenario: values.scenario, output, isHunt: values.hunt, help: values.help },
+    ...{
+      scenario: values.scenario ?? (values.marathon ? "move-marathon" : "steady"),
+      addUp: values["add-up"],
+      output,
+      isHunt: values.hunt,
+      help: values.help,
+    },
     seed: wholeNumber("--seed", values.seed),
     seeds: wholeNumber("--seeds", values.seeds),
-    moves: values.moves === undefined ? undefined : wholeNumber("--moves", values.moves),
+    moves: values.moves === undefined ? (values.marathon ? MARATHON : undefined) : wholeNumber("--moves", values.moves),
   };
 }
 
@@ -55,10 +68,12 @@ function parse(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
-        scenario: { type: "string", default: "steady" },
+        scenario: { type: "string" },
         seed: { type: "string", default: "1" },
         seeds: { type: "string", default: "1" },
         moves: { type: "string" },
+        marathon: { type: "boolean", default: false },
+        "add-up": { type: "string" },
         output: { type: "string", short: "o", default: "text" },
         hunt: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },

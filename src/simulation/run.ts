@@ -13,7 +13,7 @@ import { createMovers } from "./fleet/movers.ts";
 import { photograph } from "./fleet/photograph.ts";
 import { planTroubles } from "./fleet/troubles.ts";
 import { createUsers } from "./fleet/users.ts";
-import { createHistory, type History, type Photograph } from "./history.ts";
+import { createHistory, type Happening, type History, type Photograph } from "./history.ts";
 import type { Scenario } from "./scenarios/schema.ts";
 import { type CallMade, createFailpoints, type Failpoint } from "./world/failpoints.ts";
 import { createNetwork } from "./world/network.ts";
@@ -28,6 +28,10 @@ export interface RunOptions {
   readonly onCall?: (call: CallMade) => void;
   /** Is told of each phase that a move goes into. */
   readonly onMoved?: (phase: MovePhase) => void;
+  /** Is told of everything that happens. */
+  readonly onHappening?: (happening: Happening) => void;
+  /** Default: yes. Whoever counts while it runs needs none afterwards, and they are most of the memory. */
+  readonly keepsEntries?: boolean;
   /** Breaks a port of Argosy's, to show that the checkers see it. */
   readonly breaker?: Breaker;
 }
@@ -58,12 +62,15 @@ const REST_MS = 20_000;
 /** Runs one scenario with one seed to its end, or to the first property that does not hold. */
 export async function runSeed(options: RunOptions): Promise<Outcome> {
   const { scenario, seed, failpoints: named = [], breaker = (ports) => ports } = options;
-  const history = createHistory();
+  const history = createHistory(options.keepsEntries);
   const violations = follow(history, checkersFor(scenario));
-  history.follow(({ happening }) => (happening.kind === "move" ? options.onMoved?.(happening.phase) : undefined));
+  history.follow(({ happening }) => {
+    if (happening.kind === "move") options.onMoved?.(happening.phase);
+    options.onHappening?.(happening);
+  });
   const world = createWorld(`${scenario.name} ${seed}`, history);
   const failpoints = createFailpoints(world.rng.fork("faults"), named, options.onCall);
-  const network = createNetwork(world, failpoints);
+  const network = createNetwork(world, failpoints, scenario.hopMs);
   const { members, instances, servers, hasWebhook } = scenario;
   const fleet = await startFleet({ world, network, members, instances, servers, hasWebhook, breaker });
   network.onDeath((name) => fleet.crash(name, RESTART_MS));

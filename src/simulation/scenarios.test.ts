@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
-import { renderMarathon, runMarathon } from "./marathon.ts";
+import { runMarathon } from "./marathon/marathon.ts";
+import { addUp, renderSum } from "./marathon/part.ts";
 import { drawOutcome } from "./picture.ts";
 import { runSeed } from "./run.ts";
 import { loadScenario, scenarioNames } from "./scenarios/load.ts";
@@ -9,6 +10,7 @@ import { summarize } from "./summary.ts";
 
 const GOLDEN = new URL("./scenarios/golden.txt", import.meta.url);
 const SEED = 7;
+const never = new AbortController().signal;
 
 describe("the scenarios", () => {
   it(`give the same trace twice under seed ${SEED}, to the byte, and what golden.txt says comes of it`, async () => {
@@ -31,10 +33,16 @@ describe("the scenarios", () => {
 
   it("give the same long run of hand-overs twice, whatever else they are run with", async () => {
     const options = { scenario: "move-one", seed: 3, moves: 3 };
-    const [first, second] = [await runMarathon(options), await runMarathon(options)];
-    expect(first).toMatchObject({ runs: 3, moves: 3, failed: [], hash: second.hash });
-    expect(renderMarathon(first)).toContain("3 moves in 3 runs");
-    expect((await runMarathon({ ...options, seed: 4 })).hash).not.toBe(first.hash);
+    const [first, second] = [await runMarathon(options, never), await runMarathon(options, never)];
+    expect(first).toMatchObject({ runs: 3, ends: { DONE: 3 }, failed: [], trace: second.trace, code: second.code });
+    expect(renderSum(addUp([first]))).toContain("3 (3 DONE) in 3 runs of 1 parts");
+    expect((await runMarathon({ ...options, seed: 4 }, never)).trace).not.toBe(first.trace);
+  });
+
+  it("end a long run after the present one when they are asked to, and say what was done", async () => {
+    const ending = new AbortController();
+    const part = await runMarathon({ scenario: "move-one", seed: 3, moves: 1_000, onRun: () => ending.abort() }, ending.signal);
+    expect(part).toMatchObject({ runs: 1, ends: { DONE: 1 } });
   });
 
   it("give other traces under other seeds", async () => {

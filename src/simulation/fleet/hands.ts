@@ -23,7 +23,7 @@ export function layFinalizer({ world, engine, instances }: Fleet, rng: Rng): voi
   );
   const one = found[Math.floor(rng.next() * found.length)];
   if (one === undefined) return;
-  world.record({ kind: "chaos", what: `somebody puts a finalizer on ${nameOf(one)}` });
+  world.record({ kind: "chaos", trouble: "hand-finalizer", what: `somebody puts a finalizer on ${nameOf(one)}` });
   engine.objects.mergePatch(APPLICATIONS, atOf(one), { ...WRITE, patch: { metadata: { finalizers: [CASCADE] } } });
 }
 
@@ -38,7 +38,7 @@ export function deleteNextCopy({ world, engine }: Fleet, rng: Rng): void {
   const strike = (at: ObjectAt): void => {
     const now = engine.objects.list(APPLICATIONS, at.namespace).find((each) => nameOf(each) === at.name);
     if (now === undefined || !isStanding(now) || !["created", "comparing"].includes(arrivalOf(now))) return;
-    world.record({ kind: "chaos", what: `somebody deletes the copy ${at.namespace}/${at.name}` });
+    world.record({ kind: "chaos", trouble: "hand-delete", what: `somebody deletes the copy ${at.namespace}/${at.name}` });
     engine.objects.mergePatch(APPLICATIONS, at, { ...WRITE, patch: { metadata: { finalizers: [CASCADE] } } });
     engine.objects.delete(APPLICATIONS, at, { body: {}, dryRun: false });
   };

@@ -20,7 +20,7 @@ function strike(fleet: Fleet, trouble: Trouble, rng: Rng): void {
   const own = fleet.names.filter((name) => name.startsWith("argosy-") === (trouble.who === "argosy"));
   const name = own[Math.floor(rng.next() * own.length)] ?? "";
   const ms = rng.next() * trouble.longestSeconds * 1_000;
-  const tell = (what: string): void => world.record({ kind: "chaos", what });
+  const tell = (what: string): void => world.record({ kind: "chaos", trouble: trouble.kind, what });
   const later = (what: string, run: () => void): void => void world.schedule(ms, what, run);
   const forMs = `for ${Math.round(ms)} ms`;
   switch (trouble.kind) {

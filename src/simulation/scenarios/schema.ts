@@ -65,6 +65,7 @@ export const scenarioSchema = z.strictObject({
     .optional()
     .describe("live moves that are asked for, at any time once the first users have come"),
   servers: z.int().min(1).max(3).default(1).describe("API servers behind the address of the users' cluster"),
+  hopMs: z.number().min(0.1).max(1_000).default(3).describe("how long anything takes from one process to another at most"),
   hasWebhook: z.boolean().default(false).describe("instances are told of pushes at once"),
   createWithinSeconds: seconds.optional().describe("creations come in this time from the beginning; absent: as everything, at any time"),
   faults: faults.optional(),

@@ -43,17 +43,18 @@ export interface PushStream {
 
 /** How long a caller waits for an answer if it does not say, in ms, as the Kubernetes client and the database driver do. */
 const PATIENCE_MS = 30_000;
-/** One way between two processes of a data centre, in ms. */
+/** The longest way between two processes of a data centre, in ms. */
 const HOP_MS = 3;
 
-export function createNetwork(world: World, failpoints: Failpoints): Network {
+/** `hopMs`: how long one way takes at most, in ms. */
+export function createNetwork(world: World, failpoints: Failpoints, hopMs = HOP_MS): Network {
   const parted = new Set<string>();
   const pair = (a: string, b: string): string => [a, b].sort().join(" | ");
   const rngs = new Map<string, Rng>();
   const hop = (name: string): number => {
     const rng = rngs.get(name) ?? world.rng.fork(`hops ${name}`);
     rngs.set(name, rng);
-    return 0.2 + rng.next() * HOP_MS;
+    return 0.2 + rng.next() * hopMs;
   };
   let kill: (name: string) => void = () => undefined;
   const isParted = (a: string, b: string): boolean => parted.has(pair(a, b));
@@ -88,7 +89,7 @@ export function createNetwork(world: World, failpoints: Failpoints): Network {
       }),
     push(stream, deliver) {
       const { from, to, what, lagMs, onCut } = stream;
-      const at = Math.max(stream.lastAt, world.elapsedMs() + hop(from) + (hop(`lag of ${to.name}`) / HOP_MS) * lagMs);
+      const at = Math.max(stream.lastAt, world.elapsedMs() + hop(from) + (hop(`lag of ${to.name}`) / hopMs) * lagMs);
       stream.lastAt = at;
       world.schedule(at - world.elapsedMs(), `${to.name} hears ${what}`, () => {
         if (isParted(from, to.name)) onCut();
