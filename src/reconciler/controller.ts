@@ -27,8 +27,8 @@ import { createRepositoriesController } from "./repositories/controller.ts";
 import { createRows } from "./rows/controller.ts";
 import { createHosts } from "./seats/controller.ts";
 import { createStatusController } from "./status/controller.ts";
-import { createSurvey } from "./survey/controller.ts";
 import { createStrayKeeper } from "./strays/controller.ts";
+import { createSurvey } from "./survey/controller.ts";
 import { createSweepController } from "./sweep/controller.ts";
 import { createSyncController } from "./sync/controller.ts";
 import { createTriggers } from "./triggers/controller.ts";
@@ -95,7 +95,8 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const events = createEvents({ requests: queues, partition });
   const applications = createApplicationController({ ...parts, onApplied: requestSync });
   const intake = createIntake({ ...parts, applications, request: requestApplication, signal: abort.signal });
-  const sweep = createSweepController({ ...parts, queues, intake, strays: createStrayKeeper({ ...base, intake }), leftovers: createLeftoverSweep(base) });
+  const strays = createStrayKeeper({ ...base, intake });
+  const sweep = createSweepController({ ...parts, queues, intake, strays, leftovers: createLeftoverSweep(base) });
   const onStanding: UnitControllerDeps["onStanding"] = (id, ...standing) =>
     applications.release(id, ...standing).forEach((application) => requestApplication(application, id));
   const units = createUnitController({ ...parts, onStanding });

@@ -39,7 +39,9 @@ describe("Applications that stand where they do not belong", () => {
     expect(judged({ epoch: 7, phase: "IDLE" })).toEqual(stays);
     expect(judged({ epoch: 8, phase: "MOVING" })).toEqual(stays);
     expect(judged({ epoch: 8, phase: "IDLE" }, new Set())).toEqual(stays);
-    expect(judged({ epoch: 8, phase: "IDLE" })).toEqual([{ observed: two, reason: "owned-elsewhere", deletion: "orphan", isRemovable: true }]);
+    expect(judged({ epoch: 8, phase: "IDLE" })).toEqual([
+      { observed: two, reason: "owned-elsewhere", deletion: "orphan", isRemovable: true },
+    ]);
   });
 
   test("lose whatever finalizer they have before they go from an instance that their unit has left (I2)", () => {
@@ -54,10 +56,14 @@ describe("Applications that stand where they do not belong", () => {
 
   test("are only reported when very many rows are missing at once, as after a loss of data (I2)", () => {
     const many = Array.from({ length: 11 }, (_, index) => anObserved(`application-${index + 10}`));
-    expect(judgeStrays(many, { belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).some((stray) => stray.isRemovable)).toBe(false);
-    expect(judgeStrays(many.slice(1), { belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).every((stray) => stray.isRemovable)).toBe(
-      true,
-    );
+    expect(
+      judgeStrays(many, { belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).some((stray) => stray.isRemovable),
+    ).toBe(false);
+    expect(
+      judgeStrays(many.slice(1), { belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).every(
+        (stray) => stray.isRemovable,
+      ),
+    ).toBe(true);
   });
 
   test("do not count when they say nothing of an application, or are on their way out", () => {
@@ -80,13 +86,20 @@ describe("an Application that was created after a cascade had ended what it stan
   test("goes with what it deployed, and any other without", () => {
     expect(judged({ ended: ended() })).toBe("cascade");
     expect(judged({ ended: ended({ unitEpoch: 8 }) })).toBe("cascade");
-    expect(judged({ ended: new Map([["application-2" as ApplicationId, { argoName: "name-application-1", unitEpoch: 7 }]]) })).toBe("orphan");
+    expect(judged({ ended: new Map([["application-2" as ApplicationId, { argoName: "name-application-1", unitEpoch: 7 }]]) })).toBe(
+      "orphan",
+    );
   });
 
   test("does not when it has another's name, no epoch, or one that the unit has not reached, nor while its row is there (I2)", () => {
     expect(judged({ ended: ended({ argoName: "other" }) })).toBe("orphan");
     expect(judged({ ended: ended({ unitEpoch: 6 }) })).toBe("orphan");
-    expect(judged({ ended: ended() }, anObserved("application-1", (raw) => void delete raw.metadata["annotations"]))).toBe("orphan");
+    expect(
+      judged(
+        { ended: ended() },
+        anObserved("application-1", (raw) => void delete raw.metadata["annotations"]),
+      ),
+    ).toBe("orphan");
     expect(judged({ ended: ended(), existing: new Map([["application-1" as ApplicationId, { epoch: 9, phase: "IDLE" }]]) })).toBe("orphan");
   });
 

@@ -57,8 +57,7 @@ export function createWorld(seed: string | number, history: History, longestRun 
     nowMs = node.at;
     count += 1;
     const { what, run } = node.value;
-    if (count > longestRun)
-      throw new Error(`more than ${longestRun} events: somebody turns in circles, now ${what} at ${nowMs} ms`);
+    if (count > longestRun) throw new Error(`more than ${longestRun} events: somebody turns in circles, now ${what} at ${nowMs} ms`);
     trace.add(`${nowMs} ${what}\n`);
     run();
   };

@@ -59,8 +59,7 @@ export function createRetention(deps: RetentionDeps): Retention {
     inSteps("operation", () => store.forgetOperations(daysAgo(keep.operationDays), STEP, signal));
   const forgetPlans = (signal: AbortSignal) => inSteps("plan", () => store.forgetPlans(daysAgo(keep.decisionDays), STEP, signal));
   const forgetMoves = (signal: AbortSignal) => inSteps("move", () => store.forgetMoves(daysAgo(keep.decisionDays), STEP, signal));
-  const forgetEnded = (signal: AbortSignal) =>
-    inSteps("ended_application", () => store.forgetEnded(daysAgo(ENDED_DAYS), STEP, signal));
+  const forgetEnded = (signal: AbortSignal) => inSteps("ended_application", () => store.forgetEnded(daysAgo(ENDED_DAYS), STEP, signal));
   const forgetCredentials = (signal: AbortSignal) => inSteps("credential", () => store.forgetCredentials(STEP, signal));
 
   const forgetDecisions = async (signal: AbortSignal): Promise<number> => {
