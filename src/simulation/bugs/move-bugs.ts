@@ -142,7 +142,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "orphans-unseen",
     about: "nobody looks for copies that were made after their move was given up",
-    ...{ property: "settled", scenario: "move-stale-workers", seed: 14 },
+    ...{ property: "settled", scenario: "move-stale-workers", seed: 27 },
     breaker: withPorts(({ engines }) => ({
       engines: {
         async get(cluster) {
@@ -193,7 +193,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "tests-dropped",
     about: "patches test neither version nor epoch of what they change",
-    ...{ property: "I7", scenario: "move-stale-workers", seed: 3 },
+    ...{ property: "I7", scenario: "move-stale-workers", seed: 7 },
     breaker: writing(({ side, write }) => ({
       side,
       write: write.kind === "change" ? { ...write, patch: write.patch.filter(({ op }) => op !== "test") } : write,
