@@ -66,9 +66,18 @@ export interface Planning {
 /** The mover's live moves. */
 export interface Moving {
   /** What speaks against moving a unit there now, for people. */
-  whyNot(unit: PlacementUnit, target: Instance, signal: AbortSignal): Promise<{ readonly code: string; readonly text: string } | undefined>;
+  whyNot(
+    wish: { readonly unit: PlacementUnit; readonly target: Instance; readonly isFailOver?: boolean },
+    signal: AbortSignal,
+  ): Promise<{ readonly code: string; readonly text: string } | undefined>;
   ask(
-    wish: { readonly unit: PlacementUnit; readonly target: Instance; readonly kind: MoveKind; readonly actor: string },
+    wish: {
+      readonly unit: PlacementUnit;
+      readonly target: Instance;
+      readonly kind: MoveKind;
+      readonly actor: string;
+      readonly isFailOver?: boolean;
+    },
     signal: AbortSignal,
   ): Promise<Move>;
   abort(id: MoveId, actor: string, signal: AbortSignal): Promise<Move>;
@@ -80,7 +89,11 @@ export interface Draining {
   /** How many of its moves may be under way at once with one instance at either end. */
   readonly budget: number;
   draft(instance: Instance, actor: string, signal: AbortSignal): Promise<StoredPlan>;
-  begin(instance: Instance, said: { readonly actor: string; readonly reason: string }, signal: AbortSignal): Promise<void>;
+  begin(
+    instance: Instance,
+    said: { readonly actor: string; readonly reason: string; readonly isFailOver?: boolean },
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
 /** What the API asks of the other rooms; the composition root hands it in. */

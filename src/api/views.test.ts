@@ -23,6 +23,7 @@ const instance: Instance = {
   weight: 1,
   appliedHash: "",
   halt: "none",
+  failsOver: false,
   revision: 1,
 };
 

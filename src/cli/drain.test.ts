@@ -107,7 +107,18 @@ describe("emptying an instance from the command line", () => {
       phase: null,
     } as const;
     const view: DrainView = {
-      ...{ instance: "a", state: "DRAINING", units: 2, budget: 8, moved: 3, underWay: 1, waiting: 0, refused: 1, longestGapMs: 2_340 },
+      ...{
+        instance: "a",
+        state: "DRAINING",
+        units: 2,
+        failOver: false,
+        budget: 8,
+        moved: 3,
+        underWay: 1,
+        waiting: 0,
+        refused: 1,
+        longestGapMs: 2_340,
+      },
       ...{ phases: [{ phase: "REVOKE", moves: 1 }], steps: [step] },
     };
     const views = [view, view, { ...view, units: 1, moved: 4, underWay: 0, phases: [] }];
@@ -144,5 +155,30 @@ describe("emptying an instance from the command line", () => {
     const again = await drain("--no-wait", "-o", "json");
     expect(JSON.parse(again.out)).toMatchObject({ state: "DRAINING", units: 1, moved: 17, waiting: 1, refused: 0 });
     expect(await onlyMove()).not.toBe(first);
+  });
+
+  it("goes without the instance once that is said: what would have gone there is given up, and asked for anew", async () => {
+    await deployOne(served, fleet);
+    await drain("--no-wait");
+    const first = await onlyMove();
+    const asked = JSON.parse((await drain("--fail-over", "--reason", "it burns", "--no-wait", "-o", "json")).out);
+    expect(asked).toMatchObject({ state: "DRAINING", failOver: true, waiting: 1, units: 1 });
+    expect(await served.store.moves.read(first, soon())).toMatchObject({ phase: "ABORTED", message: "given up by anna", isFailOver: false });
+    const second = await onlyMove();
+    expect(await served.store.moves.read(second, soon())).toMatchObject({ kind: "evacuation", isFailOver: true, phase: "WAITING" });
+    const row = await served.store.fleet.readInstance(fleet.full.id, soon());
+    expect(row).toMatchObject({ failsOver: true, reason: "drained by anna, by fail-over: it burns" });
+    expect(JSON.parse((await drain("--no-wait", "-o", "json")).out)).toMatchObject({ failOver: true, waiting: 1 });
+    expect(await onlyMove()).toBe(second);
+  });
+
+  it("hands one workspace over without its instance where that is said", async () => {
+    const namespace = await deployOne(served, fleet);
+    const how = ["--to", fleet.roomy.name, "--fail-over"];
+    expect((await runAs("operator", "move", namespace, ...how, "--dry-run")).out).toContain("can be moved from standard-1");
+    const { out, code } = await runAs("operator", "move", namespace, ...how, "--no-wait", "-o", "json");
+    expect([code, JSON.parse(out)]).toMatchObject([0, { kind: "evacuation", failOver: true, phase: "WAITING" }]);
+    const [decision] = await served.store.decisions.list({ kind: "placement" }, 1, soon());
+    expect(decision).toMatchObject({ verdict: "MOVE_REQUESTED", details: { isFailOver: true } });
   });
 });

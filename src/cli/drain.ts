@@ -4,6 +4,7 @@ import type { RestClient } from "./rest-client.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface DrainOptions {
+  readonly failOver?: boolean;
   readonly dryRun?: boolean;
   readonly wait?: boolean;
   readonly reason?: string;
@@ -20,10 +21,11 @@ const LOOK_EVERY_MS = 500;
 
 /** `argosy drain <instance>`: empties an instance, and follows that to its end unless it is told not to. */
 export async function drainInstance(client: RestClient, instance: string, options: DrainOptions, terminal: Terminal): Promise<Drained> {
-  const { dryRun = false, wait = true, reason, output } = options;
+  const { failOver = false, dryRun = false, wait = true, reason, output } = options;
   const path = `/v1/instances/${encodeURIComponent(instance)}/drain`;
-  if (dryRun) return dryRunOf(await client.post<DrainDryRunView>(`${path}/dry-run`, {}), output);
-  const asked = await client.post<DrainView>(path, reason === undefined ? {} : { reason });
+  const how = failOver ? { failOver } : {};
+  if (dryRun) return dryRunOf(await client.post<DrainDryRunView>(`${path}/dry-run`, how), output);
+  const asked = await client.post<DrainView>(path, reason === undefined ? how : { ...how, reason });
   const tell = (line: string): void => void (output === "table" && terminal.note(line));
   const view = wait ? await follow(client, { path, asked }, tell) : asked;
   const isLeft = wait ? view.units > 0 : view.refused > 0;

@@ -5,6 +5,7 @@ import type { Terminal } from "./terminal.ts";
 
 export interface MoveOptions {
   readonly to: string;
+  readonly failOver?: boolean;
   readonly dryRun?: boolean;
   readonly wait?: boolean;
   readonly output: OutputFormat;
@@ -14,8 +15,8 @@ const LOOK_EVERY_MS = 200;
 
 /** `argosy move <workspace> --to <instance>`: asks for a live move, and follows it phase by phase unless it is told not to. */
 export async function moveWorkspace(client: RestClient, workspace: string, options: MoveOptions, terminal: Terminal): Promise<string> {
-  const { to, dryRun = false, wait = true, output } = options;
-  const body = { workspace, to };
+  const { to, failOver = false, dryRun = false, wait = true, output } = options;
+  const body = { workspace, to, ...(failOver ? { failOver } : {}) };
   if (dryRun) {
     const view = await client.post<MoveDryRunView>("/v1/moves/dry-run", body);
     return show(view, output, dryRunText(view));
@@ -64,7 +65,8 @@ async function follow(client: RestClient, asked: MoveView, tell: (line: string) 
 
 function sentenceOf(view: MoveView): string {
   const what = `move ${view.id} of workspace ${view.workspace ?? view.unit} from ${view.from} to ${view.to}`;
-  if (view.phase === "DONE") return `${what}: done in ${seconds(view.tookMs)}, ${seconds(view.gapMs)} without an owner`;
+  const said = view.message === "" ? "" : `; ${view.message}`;
+  if (view.phase === "DONE") return `${what}: done in ${seconds(view.tookMs)}, ${seconds(view.gapMs)} without an owner${said}`;
   if (view.phase === "ABORTED") return `${what}: given up, ${view.message}`;
   return `${what}: ${view.phase}`;
 }

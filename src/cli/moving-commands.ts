@@ -12,6 +12,7 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
   remote(move.command("start <workspace>", { isDefault: true }), ["table", "json", "yaml"])
     .description("hand a workspace over; this is what `argosy move <workspace>` does")
     .requiredOption("--to <instance>", "the instance that is to have it")
+    .option("--fail-over", "without going to the instance it is on, which nobody reaches; where it deploys to, that one has to be refused")
     .option("--dry-run", "say what speaks against it, and do nothing")
     .option("--no-wait", "do not follow it to its end")
     .action(async (workspace: string, options: RemoteOptions & MoveOptions) =>
@@ -30,6 +31,7 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
     .description(
       "send away by live moves what an instance holds, and follow that; asked again it watches, and tries again what was refused",
     )
+    .option("--fail-over", "without going to it, which nobody reaches; `argosy move --fail-over` for each workspace it holds")
     .option("--dry-run", "say where everything would go and what speaks against it, and do nothing")
     .option("--no-wait", "do not follow it to its end")
     .option("--reason <text>", "why, for the journal and whoever asks later")

@@ -26,6 +26,8 @@ export interface Instance {
   readonly state: InstanceState;
   readonly stateSince: Millis;
   readonly halt: Halt;
+  /** Whether what leaves it while it drains leaves by fail-over. */
+  readonly failsOver: boolean;
   /** Why it is in this state, for people. */
   readonly reason: string;
   /** Attempts in the present state; a failed creation is retried with its reason and given up visibly. */

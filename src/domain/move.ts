@@ -62,6 +62,8 @@ export interface Move {
   readonly reason: MoveReason;
   /** The plan it is a step of. */
   readonly plan: PlanId | undefined;
+  /** Nobody goes to its source, which may be alive and out of reach: what it could do is forbidden where it writes. */
+  readonly isFailOver: boolean;
   /** The move that it takes back. */
   readonly reverses: MoveId | undefined;
   /** Who asked for it. */

@@ -252,6 +252,6 @@ describe("an instance that is stopped before it is empty", () => {
   });
 
   it("is not what one is whose pod is missing by chance", () => {
-    expect(nextStep(facts({ ...halting, halt: "none" }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
+    expect(nextStep(facts({ ...halting, halt: "none", failsOver: false }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
   });
 });

@@ -133,7 +133,7 @@ function requestOf({
       reason: `pool ${pool.name} asks for ${pool.instances.min} instances`,
       attempt: 0,
     },
-    ...{ capacity: pool.capacity, weight: weightOf(pool, fleet), appliedHash: "", halt: "none" },
+    ...{ capacity: pool.capacity, weight: weightOf(pool, fleet), appliedHash: "", halt: "none", failsOver: false },
   };
 }
 

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { anApplication } from "../shard/testing/builders.ts";
 import { activate, verify } from "./activate.ts";
 import { arrive, baselineOf } from "./prepare.ts";
+import { hand } from "./quiesce.ts";
 import { aMove, createModel, MOVE_EPOCH, NOW } from "./testing/model.ts";
 
 const WEB = anApplication({ argoName: "web" });
@@ -56,4 +57,41 @@ it("does not hold against a move what was so before it", () => {
     web.status = { ...web.status, ...both };
   }
   expect(verify(pair(), baselineOf([pair()]))).toEqual({ kind: "done" });
+});
+
+it("puts what nobody could look at on the target idle, knowing nothing, and lets it loose as any other (a fail-over)", () => {
+  const model = createModel([WEB]);
+  const move = aMove({ isFailOver: true });
+  const pair = () => model.look(move).pairs[0]!;
+  const made = arrive(pair(), MOVE_EPOCH);
+  if (made.kind === "write") model.carry(made);
+  expect(pair().target).toMatchObject({ isPaused: true, isAutomated: false, arrival: "created", status: {} });
+  expect(baselineOf([pair()])).toEqual([{ name: "web", sync: "Synced", health: "Healthy", conditions: [] }]);
+  expect(activate(pair(), MOVE_EPOCH, NOW)).toMatchObject({ kind: "write" });
+});
+
+it("makes anew what somebody took away: at work, but idle where its user deletes it and nobody knows whether it stands still", () => {
+  const model = createModel([WEB]);
+  const [seen, unseen] = [aMove(), aMove({ isFailOver: true })].map((move) => model.look(move).pairs[0]!);
+  const madeOf = (verdict: ReturnType<typeof activate>) => {
+    if (verdict.kind !== "write" || verdict.write.kind !== "create") return verdict.kind;
+    return verdict.write.manifest.metadata.annotations["argocd.argoproj.io/skip-reconcile"] === "true" ? "idle" : "at work";
+  };
+  const made = (pair: typeof seen, isLeaving: boolean) => madeOf(activate({ ...pair!, isLeaving }, MOVE_EPOCH, NOW));
+  expect([made(seen, false), made(seen, true), made(unseen, false), made(unseen, true)]).toEqual(["at work", "at work", "at work", "idle"]);
+  expect(madeOf(activate({ ...seen!, source: undefined, isLeaving: true }, MOVE_EPOCH, NOW))).toBe("done");
+});
+
+it("lets a copy forget what its instance had under way for a former one of its name, until it is let loose", () => {
+  const { pair } = prepared();
+  const toldOf = (sync: object) => ({ ...pair(), target: { ...pair().target!, sync } }) as unknown as ReturnType<typeof pair>;
+  const forgets = (told: ReturnType<typeof pair>) =>
+    [arrive(told, MOVE_EPOCH), hand(told, MOVE_EPOCH), activate(told, MOVE_EPOCH, NOW)].map((step) => {
+      const patch = step.kind === "write" && step.write.kind === "change" ? step.write.patch : [];
+      return patch.filter(({ op, path }) => op === "remove" && /^.(operation|status)/.test(path)).map(({ path }) => path);
+    });
+  const both = ["/operation", "/status/operationState"];
+  expect(forgets(toldOf({ operation: {}, state: { phase: "Running" } }))).toEqual([both, both, both]);
+  expect(forgets(toldOf({ operation: undefined, state: { phase: "Failed" } }))).toEqual([[both[1]], [both[1]], [both[1]]]);
+  expect(forgets(toldOf({ operation: undefined, state: { phase: "Succeeded" } }))).toEqual([[], [], []]);
 });

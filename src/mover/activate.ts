@@ -5,7 +5,8 @@ import { diffObject, escapePointer, guards, type PatchOperation } from "../shard
 import { type DesiredObject, manifestOf } from "../shard/managed-object.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "../shard/names.ts";
 import type { Sight } from "../shard/parse-sight.ts";
-import { isNewer, type Pair } from "./pair.ts";
+import { foreignSync, isNewer, isUnfit, type Pair } from "./pair.ts";
+import { renderArrival } from "./prepare.ts";
 import { DONE, FENCED, remove, type Verdict, wait, write } from "./verdict.ts";
 
 const annotation = (name: string): string => `/metadata/annotations/${escapePointer(name)}`;
@@ -16,16 +17,21 @@ const take = (name: string): PatchOperation => ({ op: "remove", path: annotation
  * copied status may be believed for minutes. Done once Argo CD has looked since (`since`). One that its user deletes stays as it is: its
  * owner deletes it after the move.
  */
-export function activate({ desired, isLeaving, source, target }: Pair, epoch: number, since: Millis): Verdict {
-  if (desired === undefined || (isLeaving && (target !== undefined || source === undefined))) return DONE;
-  if (target === undefined) return write("target", { kind: "create", manifest: manifestOf(desired) });
+export function activate({ desired, isLeaving, source, target, isSourceUnknown }: Pair, epoch: number, since: Millis): Verdict {
+  if (desired === undefined || (isLeaving && (target !== undefined || (source === undefined && !isSourceUnknown)))) return DONE;
+  if (target === undefined) return makeAnew(desired, isLeaving && isSourceUnknown);
   if (isNewer(target, epoch)) return FENCED;
-  if (target.isDeleting || (target.epoch ?? 0) < epoch) return remove("target", target);
+  if (isUnfit(target, epoch)) return remove("target", target);
   if (target.isPaused || target.arrival !== undefined) return letLoose(target, desired);
   const reconciledAt = target.report?.reconciledAt;
   // Argo CD's times have whole seconds.
   const hasLooked = !target.awaitsRefresh && reconciledAt !== undefined && reconciledAt >= since - (since % 1000);
   return hasLooked ? DONE : wait(`for the new owner to look at ${target.at.name}`);
+}
+
+/** What was deleted and may be gone from the cluster by now is not to come back for the end of its deletion. */
+function makeAnew(desired: DesiredObject, isIdle: boolean): Verdict {
+  return write("target", { kind: "create", manifest: isIdle ? renderArrival(desired) : manifestOf(desired) });
 }
 
 function letLoose(target: Sight, desired: DesiredObject): Verdict {
@@ -37,8 +43,9 @@ function letLoose(target: Sight, desired: DesiredObject): Verdict {
     ...(target.arrival === undefined ? [] : [take(ANNOTATION_ARRIVING)]),
     ...(target.copiedHash === undefined ? [] : [take(ANNOTATION_COPIED)]),
   ];
+  const foreign = foreignSync(target);
   const refresh: PatchOperation = { op: "add", path: annotation(ANNOTATION_REFRESH), value: "normal" };
-  return write("target", { kind: "change", at: target.at, patch: [...content, ...marks, refresh] });
+  return write("target", { kind: "change", at: target.at, patch: [...content, ...marks, ...foreign, refresh] });
 }
 
 /** From good to bad; what cannot be told is worst. */

@@ -22,7 +22,7 @@ import { fenceTimeMs } from "./proof.ts";
 import { createSteps } from "./steps/controller.ts";
 
 export interface MoverDeps {
-  readonly store: Pick<Store, "moves" | "shards" | "fleet" | "changes">;
+  readonly store: Pick<Store, "moves" | "shards" | "fleet" | "intents" | "changes">;
   readonly sights: SightSource;
   readonly managed: ManagedCluster;
   readonly grounds: Grounds;

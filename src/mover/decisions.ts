@@ -1,21 +1,22 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { Move } from "../domain/move.ts";
+import { LEFT_BEHIND } from "../domain/move-messages.ts";
 import type { Refusal } from "./verdict.ts";
 
 /** The journal's entry of a move that is asked for. */
 export function requestDecision(
-  wish: Pick<Move, "id" | "unitId" | "to" | "kind" | "reason" | "plan" | "actor" | "reverses">,
+  wish: Pick<Move, "id" | "unitId" | "to" | "kind" | "reason" | "plan" | "actor" | "reverses" | "isFailOver">,
   at: Millis,
 ): Decision {
-  const { id, unitId, to, kind, reason, plan = null, actor, reverses = null } = wish;
+  const { id, unitId, to, kind, reason, plan = null, actor, reverses = null, isFailOver } = wish;
   return {
     at,
     subject: unitId,
     kind: "placement",
     verdict: "MOVE_REQUESTED",
     rule: plan === null ? "COMMAND" : reason,
-    details: { move: id, to, moveKind: kind, actor, plan, reverses },
+    details: { move: id, to, moveKind: kind, actor, plan, reverses, ...(isFailOver ? { isFailOver } : {}) },
   };
 }
 
@@ -34,6 +35,12 @@ export function givingUp(move: Move, why: Refusal, at: Millis): { readonly messa
   return { message: why.text, decision: abortDecision(move, at, why) };
 }
 
+/** What is said of a move that ends. */
+export function lastWords({ phase, isFailOver, message }: Pick<Move, "phase" | "isFailOver" | "message">): string {
+  if (phase !== "CLEANUP" || !isFailOver) return message;
+  return message === "" ? LEFT_BEHIND : `${message}; ${LEFT_BEHIND}`;
+}
+
 const LONGEST_REASON = 300;
 
 /** What a move waits for whose write an API server refuses, in that server's words. */
@@ -48,7 +55,18 @@ interface Saying {
 }
 
 function decisionOf(move: Move, at: Millis, { verdict, rule, text }: Saying): Decision {
-  const { id, unitId, from, to, fromEpoch, toEpoch, kind, actor, phase } = move;
-  const details = { move: id, from, to, fromEpoch, toEpoch, moveKind: kind, actor, phase, plan: move.plan ?? null };
+  const { id, unitId, from, to, fromEpoch, toEpoch, kind, actor, phase, isFailOver } = move;
+  const details = {
+    move: id,
+    from,
+    to,
+    fromEpoch,
+    toEpoch,
+    moveKind: kind,
+    actor,
+    phase,
+    plan: move.plan ?? null,
+    ...(isFailOver ? { isFailOver } : {}),
+  };
   return { at, subject: unitId, kind: "placement", verdict, rule, details: { ...details, ...(text === undefined ? {} : { why: text }) } };
 }

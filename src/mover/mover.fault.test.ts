@@ -243,7 +243,7 @@ describe("a hand-over of a unit that deploys to an environment too", () => {
     await eventually("what deploys there stands", async () => (await over.sights(to)).some(({ at }) => at.name === abroad?.argoName));
     await expectMovedThere(from, to);
     const { revision: now } = (await rows.memory.fleet.readInstance(from.id, signal)) as Instance;
-    await rows.memory.fleet.changeInstance({ ...change, revision: now, halt: "none" }, signal);
+    await rows.memory.fleet.changeInstance({ ...change, revision: now, halt: "none", failsOver: false }, signal);
   });
 
   it.each(FAULT_MODES)("is completed by another worker when any call of the first %s, and the worker dies of it (I5)", async (mode) => {

@@ -118,6 +118,57 @@ describe("a move", () => {
     );
   });
 
+  it("that fails over ends with everything on the target, its source untouched and refused, whatever both controllers do (I1, I2, I4, I8)", () => {
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 5, maxLength: 80 }), (turns) => {
+        const model = createModel([WEB, API]);
+        let move = aMove({ isFailOver: true });
+        const work = (): void => {
+          const step = nextStep(move, model.look(move, proven(model, move)));
+          expect(stepWrites(step).filter(({ side }) => side === "source")).toEqual([]);
+          move = carryOut(model, move, step);
+        };
+        for (const each of turns) {
+          model.now = millis(model.now + 400);
+          if (each.kind === "act") model.act(each.side, each.name, each.what);
+          else work();
+        }
+        for (let round = 0; round < 200 && PHASES[move.phase].isLive; round += 1) {
+          model.now = millis(model.now + 1000);
+          for (const name of ["web", "api"]) model.act("target", name, "look");
+          work();
+        }
+        expect(move.phase).toBe("DONE");
+        expect([...model.objects.source.values()].map((raw) => sightOf(raw)).map(({ isAutomated, epoch }) => [isAutomated, epoch])).toEqual(
+          [
+            [true, EPOCH],
+            [true, EPOCH],
+          ],
+        );
+        const stand = ["api", "web"].map((name) => sightOf(model.objects.target.get(name) as never));
+        expect(stand.map(({ isPaused, isAutomated, epoch }) => [isPaused, isAutomated, epoch])).toEqual([
+          [false, true, MOVE_EPOCH],
+          [false, true, MOVE_EPOCH],
+        ]);
+        expect(holderOf(model)).toBe("target");
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("that fails over waits for the refusal however long it takes, and gives up where the source enters an environment freely", () => {
+    const model = createModel([WEB]);
+    const move = aMove({ isFailOver: true, phase: "REVOKE" });
+    for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+    expect(nextStep(move, model.look(move, { answer: "refused", now: millis(model.now + 60 * 60_000) }))).toMatchObject({ kind: "probe" });
+    expect(nextStep(move, model.look(move, { answer: "silent", now: millis(model.now + 60 * 60_000) }))).toMatchObject({
+      kind: "abort",
+      why: { code: "NO_REFUSAL" },
+    });
+    const before = aMove({ isFailOver: true });
+    expect(nextStep(before, model.look(before, { enteredFreely: "prod" }))).toMatchObject({ kind: "abort", why: { code: "SOFT_PROFILE" } });
+  });
+
   it("knows a step for every phase, and none leads where the phase may not go", () => {
     for (const phase of MOVE_PHASES) {
       const model = createModel([WEB]);

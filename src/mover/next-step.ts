@@ -31,6 +31,8 @@ export interface MoveWorld {
   readonly askedAt: string | undefined;
   /** The source's controller was seen to be gone for good: nothing it could do has to be waited for, or forbidden where nobody can. */
   readonly isSourceStopped: boolean;
+  /** An environment that the source may enter with what nobody can take from it; absent: none is known, or nobody has looked. */
+  readonly enteredFreely: string | undefined;
   /** What came of going to environments with registers of the unit's in this phase; absent: nobody went. */
   readonly visits: readonly Visited[] | undefined;
 }
@@ -125,6 +127,7 @@ function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
   const { pairs, groundWaits, visits } = world;
   const away = awayOf(visits ?? []);
   if (away !== undefined && elapsedMs > AWAY_CAP_MS && !world.isSourceStopped) return unreachable(away);
+  if (world.enteredFreely !== undefined) return unfenceable(world.enteredFreely);
   const prepared = outside(world, false, { kind: "raise" });
   if (groundWaits === undefined || prepared.kind !== "raise") return prepared;
   const [waits] = groundWaits;
@@ -141,6 +144,11 @@ function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
 /** Goes to the environments of the unit first, where it has any. A source that was stopped needs no refusal where nobody gets to. */
 function outside({ visits, isSourceStopped }: MoveWorld, mayBeAway: boolean, then: Step): Step {
   return visits === undefined ? { kind: "visit" } : after(judgeVisits(visits, mayBeAway || isSourceStopped), then);
+}
+
+function unfenceable(environment: string): Step {
+  const text = `the old owner may enter environment ${environment} with the user's own credential, which nobody can take from it`;
+  return { kind: "abort", why: { code: "SOFT_PROFILE", text } };
 }
 
 function unreachable(away: string): Step {

@@ -1,3 +1,5 @@
+import type { EngineStatus } from "../domain/status.ts";
+import type { PatchOperation } from "../shard/diff-object.ts";
 import type { DesiredObject } from "../shard/managed-object.ts";
 import type { Sight } from "../shard/parse-sight.ts";
 
@@ -11,7 +13,33 @@ export interface Pair {
   /** Its user deletes it: that waits for the end of the move. */
   readonly isLeaving: boolean;
   readonly source: Sight | undefined;
+  /** Nobody looks at the source: whether it stands there is not known, and what was last recorded of it is all there is. */
+  readonly isSourceUnknown: boolean;
+  /** How it is, or was when somebody last looked, before the move. */
+  readonly before: EngineStatus | undefined;
   readonly target: Sight | undefined;
+}
+
+/** Whether a sync is asked for or under way in it. */
+export function isUnderWay({ sync: { operation, state } }: Sight): boolean {
+  return operation !== undefined || state?.phase === "Running" || state?.phase === "Terminating";
+}
+
+/** Whether what stands on the target cannot become what is wanted there: it ends, or is of an earlier time. */
+export function isUnfit(target: Sight, epoch: number): boolean {
+  return target.isDeleting || (target.epoch ?? 0) < epoch;
+}
+
+/**
+ * What a copy has to forget of syncs: one begins nothing, and is told of one that succeeded or of none. Anything else is of a former
+ * Application of its name that its instance went on with, which nobody would end.
+ */
+export function foreignSync({ arrival, sync: { operation, state } }: Sight): readonly PatchOperation[] {
+  if (arrival === undefined) return [];
+  return [
+    ...(operation === undefined ? [] : [{ op: "remove", path: "/operation" } as const]),
+    ...(state === undefined || state.phase === "Succeeded" ? [] : [{ op: "remove", path: "/status/operationState" } as const]),
+  ];
 }
 
 /** Whether something newer than the move was written to it. */

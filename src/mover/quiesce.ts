@@ -4,7 +4,7 @@ import { escapePointer, type PatchOperation } from "../shard/diff-object.ts";
 import { ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "../shard/names.ts";
 import type { Sight } from "../shard/parse-sight.ts";
 import { copyStatus } from "./copy-status.ts";
-import { isNewer, type Pair } from "./pair.ts";
+import { foreignSync, isNewer, isUnderWay, isUnfit, type Pair } from "./pair.ts";
 import { renderArrival } from "./prepare.ts";
 import { change, DONE, FENCED, remove, type Verdict, wait, write } from "./verdict.ts";
 
@@ -69,8 +69,10 @@ export function hand({ desired, source, target }: Pair, epoch: number): Verdict 
   if (source === undefined || desired === undefined) return DONE;
   if (target === undefined) return write("target", { kind: "create", manifest: renderArrival(desired, source) });
   if (isNewer(target, epoch)) return FENCED;
-  if (target.isDeleting || (target.epoch ?? 0) < epoch) return remove("target", target);
+  if (isUnfit(target, epoch)) return remove("target", target);
   const { status, hash } = copyStatus(source);
+  const foreign = foreignSync(target);
+  if (foreign.length > 0) return change("target", target, foreign);
   if (target.copiedHash === hash) return DONE;
   return change("target", target, [
     { op: "add", path: "/status", value: status },
@@ -82,10 +84,6 @@ const TERMINATE: PatchOperation = { op: "add", path: "/status/operationState/pha
 
 function strip(sight: Sight): readonly PatchOperation[] {
   return sight.finalizers.length === 0 ? [] : [{ op: "add", path: "/metadata/finalizers", value: [] }];
-}
-
-function isUnderWay({ sync: { operation, state } }: Sight): boolean {
-  return operation !== undefined || state?.phase === "Running" || state?.phase === "Terminating";
 }
 
 /** A sync that waits for its next attempt does nothing: ended at once. Without an operation the phase would never leave Terminating. */

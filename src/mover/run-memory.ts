@@ -4,6 +4,8 @@ import type { Visited } from "./visits.ts";
 /** What one run of a move remembers from step to step: it looks for the target's objects, and goes to environments, once in each phase. */
 export interface RunMemory {
   groundWaits: readonly string[] | undefined;
+  /** An environment that the source of a fail-over may enter with what nobody can take from it. */
+  enteredFreely?: string | undefined;
   /** What came of visits to environments, and in which phase. */
   visits?: { readonly phase: MovePhase; readonly ends: readonly Visited[] };
 }

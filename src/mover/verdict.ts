@@ -31,7 +31,13 @@ export type Verdict =
 
 /** Why a move is given up, in a word and for people. */
 export interface Refusal {
-  readonly code: "FOREIGN_FINALIZER" | "REGISTER_BYPASSED" | "TARGET_CANNOT_COMPARE" | "NO_REFUSAL" | "ENVIRONMENT_UNREACHABLE";
+  readonly code:
+    | "FOREIGN_FINALIZER"
+    | "REGISTER_BYPASSED"
+    | "TARGET_CANNOT_COMPARE"
+    | "NO_REFUSAL"
+    | "ENVIRONMENT_UNREACHABLE"
+    | "SOFT_PROFILE";
   readonly text: string;
 }
 

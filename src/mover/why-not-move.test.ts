@@ -57,3 +57,13 @@ it("takes nothing from a source that was stopped, so nothing of that kind speaks
     false,
   ]);
 });
+
+it("lets a fail-over begin where accounts can be refused, and says why no time makes it safe where they cannot", () => {
+  expect(whyNotMove({ ...wish, environments: [own], isFailOver: true })).toBeUndefined();
+  const soft = [own, { ...own, name: "theirs", createsAccount: false }];
+  expect(whyNotMove({ ...wish, environments: soft, isFailOver: true })).toEqual({
+    code: "SOFT_PROFILE",
+    text: "applications deploy to environment theirs: its credential is the user's own and cannot be taken from one; as long as its controller may be alive, no time makes that safe",
+  });
+  expect(whyNotMove({ ...wish, environments: soft, isFailOver: true, source: { ...source, halt: "seen" } })).toBeUndefined();
+});

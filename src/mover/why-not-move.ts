@@ -11,6 +11,8 @@ export interface MoveWish {
   /** Absent: the row of its instance is not there. */
   readonly source: Instance | undefined;
   readonly target: Instance;
+  /** The source is not gone to. */
+  readonly isFailOver?: boolean;
 }
 
 /** Why a unit cannot be handed over now, in a word and for people. */
@@ -27,7 +29,7 @@ export interface MoveRefusal {
 }
 
 /** The first thing that speaks against a move; `undefined`: nothing but what is tested when it begins (room, other moves, deletions). */
-export function whyNotMove({ unit, environments, source, target }: MoveWish): MoveRefusal | undefined {
+export function whyNotMove({ unit, environments, source, target, isFailOver = false }: MoveWish): MoveRefusal | undefined {
   const { name, state } = target;
   if (unit.owner === undefined || source === undefined) return { code: "UNPLACED", text: "it lives nowhere yet: the scheduler places it" };
   if (unit.owner === target.id) return { code: "THERE_ALREADY", text: `it lives on ${name} already` };
@@ -38,7 +40,7 @@ export function whyNotMove({ unit, environments, source, target }: MoveWish): Mo
     const text = `${name} runs Argo CD ${target.version}, older than ${source.version} on ${source.name}: it would drop what it does not know`;
     return { code: "OLDER_VERSION", text };
   }
-  return source.halt === "seen" ? undefined : whyNotTaken(environments, source);
+  return source.halt === "seen" ? undefined : whyNotTaken(environments, source, isFailOver);
 }
 
 /** Refusals that end where the source is stopped: then nothing has to be taken from it. */
@@ -50,11 +52,11 @@ export function endsWithSource(refusal: Pick<MoveRefusal, "code"> | undefined): 
 }
 
 /** What keeps the right to write in an environment from being taken from the source. */
-function whyNotTaken(environments: MoveWish["environments"], { name }: Instance): MoveRefusal | undefined {
+function whyNotTaken(environments: MoveWish["environments"], { name }: Instance, isFailOver: boolean): MoveRefusal | undefined {
   const soft = environments.find(({ createsAccount }) => !createsAccount);
   if (soft !== undefined) {
     const text = `applications deploy to environment ${soft.name}: its credential is the user's own and cannot be taken from ${name}`;
-    return { code: "SOFT_PROFILE", text };
+    return { code: "SOFT_PROFILE", text: isFailOver ? `${text}; as long as its controller may be alive, no time makes that safe` : text };
   }
   const away = environments.find(({ unreachableSince }) => unreachableSince !== undefined);
   if (away?.unreachableSince === undefined) return undefined;

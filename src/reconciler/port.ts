@@ -95,12 +95,19 @@ export interface Ground {
   readonly epoch: number;
   /** Environments whose entries it does without while their credentials are not there. */
   readonly withoutEnvironments?: readonly EnvironmentId[];
+  /** Nobody gets to its engine cluster: what stands there goes with the sweep once somebody does. */
+  readonly isAway?: boolean;
 }
 
 /** What Applications of a unit need on an instance before they stand: account, project, repository Secrets, the right to impersonate. */
 export interface Grounds {
   /** Makes them those of the unit's row. Returns what they wait for, for people; empty: they stand. */
   raise(ground: Ground, signal: AbortSignal): Promise<readonly string[]>;
+  /**
+   * Name of an environment that the instance may enter for the unit with what is no account of ours, by what is recorded of its entries;
+   * `undefined`: none.
+   */
+  enteredFreely(ground: Ground, signal: AbortSignal): Promise<string | undefined>;
   /** Takes them away, but for what a newer epoch wrote. The right to impersonate goes with the next look at the instance. */
   clear(ground: Ground, signal: AbortSignal): Promise<void>;
   /** Counts a register that somebody changed while it was handed over and that was put back, and tells of it. */

@@ -69,6 +69,7 @@ async function addInstance(name: string, applications: number, state: Instance["
     weight: 1,
     appliedHash: "",
     halt: "none",
+    failsOver: false,
     revision: 1,
   };
   await store.fleet.insertInstance(instance, aDecision(name), never);

@@ -36,6 +36,7 @@ export type Happening =
       readonly to: string;
       readonly phase: MovePhase;
       readonly epoch: number;
+      readonly isFailOver: boolean;
     }
   | {
       readonly kind: "user";

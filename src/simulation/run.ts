@@ -71,8 +71,8 @@ export async function runSeed(options: RunOptions): Promise<Outcome> {
   const world = createWorld(`${scenario.name} ${seed}`, history);
   const failpoints = createFailpoints(world.rng.fork("faults"), named, options.onCall);
   const network = createNetwork(world, failpoints, scenario.hopMs);
-  const { members, instances, servers, hasWebhook } = scenario;
-  const fleet = await startFleet({ world, network, members, instances, servers, hasWebhook, breaker });
+  const { members, instances, far, servers, hasWebhook } = scenario;
+  const fleet = await startFleet({ world, network, members, instances, far, servers, hasWebhook, breaker });
   network.onDeath((name) => fleet.crash(name, RESTART_MS));
   await world.run(START_MS);
   const { faults } = scenario;

@@ -35,6 +35,7 @@ const anInstance = (state: InstanceState, version: string, reason = ""): Instanc
   weight: 1,
   appliedHash: "",
   halt: "none",
+  failsOver: false,
   revision: 1,
 });
 

@@ -21,6 +21,7 @@ const drain = progressView
     instance: z.string(),
     state: z.string(),
     units: z.number().int().describe("of which it still has something: it holds them, or their moves have not ended"),
+    failOver: z.boolean().describe("what leaves it leaves without anybody going to it"),
     budget: z.number().int().describe("how many of its moves may be under way at once"),
   })
   .meta({ id: "Drain" });
@@ -42,7 +43,12 @@ const dryRun = z
 const named = z.object({ instance: z.string().max(253) });
 const body = z.strictObject({
   reason: z.string().trim().min(1).max(500).default("no reason given").describe("why, for the journal and for whoever asks later"),
+  failOver: z
+    .boolean()
+    .default(false)
+    .describe("without going to it, which nobody reaches; moves that would have gone there are given up as far as they can be"),
 });
+const tried = body.pick({ failOver: true });
 export type DrainView = z.infer<typeof drain>;
 export type DrainDryRunView = z.infer<typeof dryRun>;
 
@@ -79,7 +85,7 @@ export function addDrainRoutes(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: drain },
       },
     },
-    async ({ params, body: { reason }, actor, role }, reply) => {
+    async ({ params, body: { reason, failOver }, actor, role }, reply) => {
       const instance = await findInstance(deps, params.instance, deadline());
       const approval =
         instance.state === "DRAINING" ? [] : deps.planning.names(await deps.draining.draft(instance, actor, deadline())).approval;
@@ -88,7 +94,7 @@ export function addDrainRoutes(server: FastifyInstance, deps: ApiDeps): void {
         const detail = `${much}: token ${actor} has role ${role}, this needs approver`;
         return sendProblem(reply, problem({ status: 403, code: "api.role", detail }));
       }
-      await deps.draining.begin(instance, { actor, reason }, deadline());
+      await deps.draining.begin(instance, { actor, reason, isFailOver: failOver }, deadline());
       return viewOf(deps, await findInstance(deps, instance.id, deadline()));
     },
   );
@@ -100,12 +106,14 @@ export function addDrainRoutes(server: FastifyInstance, deps: ApiDeps): void {
         summary: "Says where everything on an instance would go, and what speaks against it",
         security,
         params: named,
+        body: tried,
         response: { 200: dryRun },
       },
     },
-    async ({ params, actor }) => {
+    async ({ params, body: { failOver }, actor }) => {
       const instance = await findInstance(deps, params.instance, deadline());
-      return dryRunOf(deps, instance, await deps.draining.draft(instance, actor, deadline()));
+      const plan = await deps.draining.draft(instance, actor, deadline());
+      return dryRunOf(deps, instance, plan, failOver || instance.failsOver);
     },
   );
 }
@@ -121,10 +129,15 @@ async function viewOf(deps: ApiDeps, instance: Instance): Promise<DrainView> {
   const names = new Map<string, string>((await store.fleet.listInstances(deadline())).map((one) => [one.id, one.name]));
   const progress = progressViewOf(steps, { moves: movesById(moves), nameOf: (one) => names.get(one) ?? one, now: clock.now() });
   const units = (await store.fleet.countUnits(deadline())).get(id) ?? 0;
-  return { ...progress, instance: name, state, units, budget: draining.budget };
+  return { ...progress, instance: name, state, units, failOver: instance.failsOver, budget: draining.budget };
 }
 
-async function dryRunOf({ store, planning, moving }: ApiDeps, instance: Instance, plan: StoredPlan): Promise<DrainDryRunView> {
+async function dryRunOf(
+  { store, planning, moving }: ApiDeps,
+  instance: Instance,
+  plan: StoredPlan,
+  isFailOver: boolean,
+): Promise<DrainDryRunView> {
   const names = planning.names(plan);
   const instances = await store.fleet.listInstances(deadline());
   const leaving = plan.moves.filter(({ from }) => from === instance.id);
@@ -132,7 +145,7 @@ async function dryRunOf({ store, planning, moving }: ApiDeps, instance: Instance
     const row = await store.placements.readUnit(unit, deadline());
     const target = instances.find(({ id }) => id === to);
     const takesLive = row !== undefined && target !== undefined && names.isDeployed(unit);
-    const refusal = takesLive ? await moving.whyNot(row.unit, target, deadline()) : undefined;
+    const refusal = takesLive ? await moving.whyNot({ unit: row.unit, target, isFailOver }, deadline()) : undefined;
     return { workspace: names.unit(unit), to: names.instance(to), refusal: refusal?.text ?? null };
   });
   return {

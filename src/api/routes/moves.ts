@@ -28,6 +28,7 @@ const moveView = z
     kind: z.enum(MOVE_KINDS),
     reason: z.enum(MOVE_REASONS),
     plan: z.string().nullable().describe("the plan it is a step of"),
+    failOver: z.boolean().describe("nobody goes to the instance it comes from"),
     actor: z.string(),
     createdAt: time,
     endedAt: time.nullable(),
@@ -52,6 +53,10 @@ const dryRun = z
 const wish = z.strictObject({
   workspace: z.string().max(253).describe("its namespace"),
   to: z.string().max(253).describe("name of the instance"),
+  failOver: z
+    .boolean()
+    .default(false)
+    .describe("without going to the instance it is on, which nobody reaches: the clusters it deploys to have to refuse that one"),
 });
 const named = z.object({ move: z.string().max(253) });
 export type MoveView = z.infer<typeof moveView>;
@@ -100,8 +105,9 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
       },
     },
     async ({ body, actor }) => {
-      const { unit, target } = await wishOf(deps, body);
-      return show(deps, await deps.moving.ask({ unit, target, kind: "voluntary", actor }, deadline()));
+      const wanted = await wishOf(deps, body);
+      const kind = wanted.isFailOver ? "evacuation" : "voluntary";
+      return show(deps, await deps.moving.ask({ ...wanted, kind, actor }, deadline()));
     },
   );
   app.post(
@@ -110,9 +116,10 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
       schema: { operationId: "tryMove", summary: "Says what speaks against a move", security, body: wish, response: { 200: dryRun } },
     },
     async ({ body }) => {
-      const { unit, target } = await wishOf(deps, body);
+      const wanted = await wishOf(deps, body);
+      const { unit, target } = wanted;
       const source = (await deps.store.fleet.listInstances(deadline())).find(({ id }) => id === unit.owner);
-      const refusal = await deps.moving.whyNot(unit, target, deadline());
+      const refusal = await deps.moving.whyNot(wanted, deadline());
       return { workspace: body.workspace, from: source?.name ?? null, to: target.name, refusal: refusal ?? null };
     },
   );
@@ -130,8 +137,8 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
 
 async function wishOf(
   deps: ApiDeps,
-  { workspace, to }: z.infer<typeof wish>,
-): Promise<{ readonly unit: PlacementUnit; readonly target: Instance }> {
+  { workspace, to, failOver }: z.infer<typeof wish>,
+): Promise<{ readonly unit: PlacementUnit; readonly target: Instance; readonly isFailOver: boolean }> {
   const { workspace: found } = await findWorkspace(deps, workspace, deadline());
   const units = await deps.store.placements.readUnitsOf(found.id, deadline());
   const [unit, ...more] = units;
@@ -139,7 +146,7 @@ async function wishOf(
     const remedy = unit === undefined ? "Wait until something is deployed from it" : "Move its parts by `argosy plan`";
     throw new InputError(`${workspace} is ${units.length} units`, { code: "move.units", path: "workspace", remedy });
   }
-  return { unit, target: await findInstance(deps, to, deadline()) };
+  return { unit, target: await findInstance(deps, to, deadline()), isFailOver: failOver };
 }
 
 async function readMove({ store }: ApiDeps, id: string): Promise<Move> {
@@ -155,7 +162,18 @@ async function viewOf({ store, clock }: ApiDeps, move: Move, instances: readonly
   const unit = await store.placements.readUnit(move.unitId, deadline());
   const { id, phase, kind, reason, plan = null, actor, message, marks } = move;
   return {
-    ...{ id, phase, kind, reason, plan, actor, message, unit: move.unitId, workspace: unit?.workspace.namespace ?? null },
+    ...{
+      id,
+      phase,
+      kind,
+      reason,
+      plan,
+      actor,
+      message,
+      unit: move.unitId,
+      failOver: move.isFailOver,
+      workspace: unit?.workspace.namespace ?? null,
+    },
     ...{ from: nameOf(move.from), to: nameOf(move.to), since: rfc3339(move.phaseSince), createdAt: rfc3339(move.createdAt) },
     endedAt: move.endedAt === undefined ? null : rfc3339(move.endedAt),
     gapMs: gapMs(move, clock.now()) ?? null,

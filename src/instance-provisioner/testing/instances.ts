@@ -14,7 +14,17 @@ export function anInstance(changes: Partial<Instance> = {}): Instance {
       namespace: "argosy-standard-1",
     },
     ...{ pool: "standard", class: "eu/shared/public", version: "3.5.7", desiredVersion: "3.5.7", state: "REQUESTED" },
-    ...{ stateSince: millis(0), reason: "", attempt: 0, capacity: CAPACITY, weight: 1, appliedHash: "", halt: "none", revision: 1 },
+    ...{
+      stateSince: millis(0),
+      reason: "",
+      attempt: 0,
+      capacity: CAPACITY,
+      weight: 1,
+      appliedHash: "",
+      halt: "none",
+      failsOver: false,
+      revision: 1,
+    },
     ...changes,
   };
 }

@@ -3,14 +3,12 @@ import { GoneError, RefusedError } from "../../domain/errors.ts";
 import type { Ids, MoveId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { Move, MoveKind } from "../../domain/move.ts";
-import { GIVEN_UP_BY } from "../../domain/move-messages.ts";
 import { PHASES } from "../../domain/move-phases.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
-import type { MoveWish } from "../../store/move/port.ts";
 import type { Store } from "../../store/port.ts";
-import { abortDecision, requestDecision } from "../decisions.ts";
 import type { LiveMoves } from "../port.ts";
-import { endsWithSource, type MoveRefusal, roomOf, whyNotMove } from "../why-not-move.ts";
+import { createRequests, type Requests } from "../requests/controller.ts";
+import { endsWithSource, roomOf } from "../why-not-move.ts";
 
 export interface MoveDeskDeps {
   readonly store: Pick<Store, "moves" | "shards" | "fleet">;
@@ -20,8 +18,7 @@ export interface MoveDeskDeps {
 
 /** What people and plans ask of live moves. */
 export interface MoveDesk extends LiveMoves {
-  /** What speaks against moving a unit there now; `undefined`: nothing but what is tested when it is asked for. */
-  whyNot(unit: PlacementUnit, target: Instance, signal: AbortSignal): Promise<MoveRefusal | undefined>;
+  readonly whyNot: Requests["whyNot"];
   /** Asks for a move. Throws `RefusedError` with what speaks against it. */
   ask(wish: Asked, signal: AbortSignal): Promise<Move>;
   /** Gives a move up. Throws `GoneError` for one nobody knows, `RefusedError` after its point of no return. */
@@ -30,14 +27,16 @@ export interface MoveDesk extends LiveMoves {
   reverse(id: MoveId, actor: string, signal: AbortSignal): Promise<Move>;
 }
 
-/** The move that waits now, or why there is none and which one stands in its way. */
-type Requested = { readonly id: MoveId } | { readonly id?: undefined; readonly why: string; readonly by?: MoveId };
+/** More than an instance has units. */
+const LIVE_READ = 100_000;
 
 interface Asked {
   readonly unit: PlacementUnit;
   readonly target: Instance;
   readonly kind: MoveKind;
   readonly actor: string;
+  /** Nobody gets to the instance it is on, which may be alive. */
+  readonly isFailOver?: boolean;
   readonly reverses?: MoveId;
 }
 
@@ -49,27 +48,12 @@ export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
     throw new GoneError(`there is no move ${id}; \`argosy moves\` lists them`, { code: "move.unknown", context: { move: id } });
   };
 
-  const whyNot: MoveDesk["whyNot"] = async (unit, target, signal) => {
-    const source = unit.owner === undefined ? undefined : await fleet.readInstance(unit.owner, signal);
-    const environments = (await shards.readUnit(unit.id, signal))?.environments ?? [];
-    return whyNotMove({ unit, environments, source, target });
-  };
-  const request = async (wish: Omit<MoveWish, "id" | "decision">, { name }: Instance, signal: AbortSignal): Promise<Requested> => {
-    const id = ids.next<MoveId>();
-    const decision = requestDecision({ ...wish, id }, clock.now());
-    const outcome = await moves.request({ ...wish, id, decision }, signal);
-    if (outcome.kind === "requested") return { id };
-    if (outcome.kind === "moving") return { by: outcome.id, why: `it is being moved already: \`argosy moves\` shows move ${outcome.id}` };
-    return {
-      why: outcome.kind === "full" ? `${name} has no room for it, or takes nothing now` : "it was moved at this moment: look again",
-    };
-  };
-
-  const ask: MoveDesk["ask"] = async ({ unit, target, kind, actor, reverses }, signal) => {
-    const refusal = await whyNot(unit, target, signal);
+  const { whyNot, sourceOf, request, giveUp } = createRequests({ store, clock, ids });
+  const ask: MoveDesk["ask"] = async ({ unit, target, kind, actor, isFailOver = false, reverses }, signal) => {
+    const refusal = await whyNot({ unit, target, isFailOver }, signal);
     if (refusal !== undefined) throw refused(refusal.text, unit);
-    const wish = { unitId: unit.id, to: target.id, epoch: unit.epoch, kind, reason: "FORCED", plan: undefined, reverses, actor } as const;
-    const requested = await request({ ...wish, ceiling: roomOf(target) }, target, signal);
+    const what = { unitId: unit.id, to: target.id, epoch: unit.epoch, kind, reason: "FORCED", plan: undefined } as const;
+    const requested = await request({ ...what, reverses, isFailOver, actor, ceiling: roomOf(target) }, target, signal);
     if (requested.id === undefined) throw refused(requested.why, unit);
     return read(requested.id, signal);
   };
@@ -79,24 +63,29 @@ export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
     ask,
     async isHeldBySource(unitId, to, signal) {
       const [target, row] = [await fleet.readInstance(to, signal), await shards.readUnit(unitId, signal)];
-      return target !== undefined && row !== undefined && endsWithSource(await whyNot(row.unit, target, signal));
+      return target !== undefined && row !== undefined && endsWithSource(await whyNot({ unit: row.unit, target }, signal));
     },
     async askFor(wish, signal) {
       const target = await fleet.readInstance(wish.to, signal);
       const unit = (await shards.readUnit(wish.unitId, signal))?.unit;
       if (unit === undefined || target === undefined) return { kind: "refused", why: "it or the instance it should go to is gone" };
-      const refusal = await whyNot(unit, target, signal);
+      const isFailOver = leavesByFailOver(await sourceOf(unit, signal));
+      const refusal = await whyNot({ unit, target, isFailOver }, signal);
       if (refusal !== undefined) return { kind: "refused", why: refusal.text };
-      const requested = await request({ ...wish, reverses: undefined }, target, signal);
+      const kind = isFailOver ? "evacuation" : wish.kind;
+      const requested = await request({ ...wish, kind, isFailOver, reverses: undefined }, target, signal);
       if (requested.id !== undefined) return { kind: "asked", id: requested.id };
       const under = requested.by === undefined ? undefined : await moves.read(requested.by, signal);
       return under?.plan === wish.plan && under !== undefined ? { kind: "asked", id: under.id } : { kind: "refused", why: requested.why };
     },
+    async giveUpGoingTo(instanceId, actor, signal) {
+      const live = await moves.list({ isLive: true, instanceId }, LIVE_READ, signal);
+      const going = live.filter(({ from, isFailOver }) => from === instanceId && !isFailOver);
+      const ends = await Promise.all(going.map((move) => giveUp(move, actor, signal)));
+      return ends.filter(Boolean).length;
+    },
     async abort(id, actor, signal) {
-      const move = await read(id, signal);
-      const text = `${GIVEN_UP_BY}${actor}`;
-      const decision = abortDecision({ ...move, actor }, clock.now(), { code: "COMMAND", text });
-      if (await moves.abort(id, { message: text, decision }, signal)) return read(id, signal);
+      if (await giveUp(await read(id, signal), actor, signal)) return read(id, signal);
       const { phase } = await read(id, signal);
       const how = PHASES[phase].isLive ? "goes only forward now; `argosy move reverse` takes it back once it has ended" : "has ended";
       throw new RefusedError(`move ${id} is in ${phase} and ${how}`, { code: "move.too-late", context: { move: id } });
@@ -113,6 +102,11 @@ export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
       return ask({ unit: row.unit, target, kind: "voluntary", actor, reverses: id }, signal);
     },
   };
+}
+
+/** Whether what a plan sends away from an instance goes without it. */
+function leavesByFailOver(source: Instance | undefined): boolean {
+  return source?.state === "DRAINING" && source.failsOver;
 }
 
 function refused(text: string, unit: PlacementUnit): RefusedError {

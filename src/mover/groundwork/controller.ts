@@ -1,26 +1,36 @@
 import type { Ground, Grounds } from "../../reconciler/port.ts";
 import type { View } from "../look/controller.ts";
 
+/** What making it came to. */
+interface Raised {
+  /** What that waits for, for people. */
+  readonly groundWaits: readonly string[];
+  readonly enteredFreely: string | undefined;
+}
+
 /** What Applications of a moved unit need on its two instances. */
 export interface Groundwork {
-  /** Makes it on the target. Returns what that waits for, for people. */
-  raise(view: View, signal: AbortSignal): Promise<readonly string[]>;
+  /** Makes it on the target. */
+  raise(view: View, signal: AbortSignal): Promise<Raised>;
   clear(view: View, side: "source" | "target", signal: AbortSignal): Promise<void>;
 }
 
 export function createGroundwork(grounds: Grounds): Groundwork {
   const groundOf = ({ move, source, target }: View, side: "source" | "target"): Ground => {
-    return { unitId: move.unitId, instance: side === "source" ? source : target, epoch: move.toEpoch };
+    const isAway = side === "source" && move.isFailOver;
+    return { unitId: move.unitId, instance: side === "source" ? source : target, epoch: move.toEpoch, isAway };
   };
   return {
     async raise(view, signal) {
       // The source's too where accounts are made: what it entered an environment with before may be nothing that can be taken from it.
-      const { abroad, move } = view;
-      const onSource =
-        abroad.length === 0
-          ? []
-          : await grounds.raise({ ...groundOf(view, "source"), epoch: move.fromEpoch, withoutEnvironments: view.unknown }, signal);
-      return [...onSource, ...(await grounds.raise({ ...groundOf(view, "target"), withoutEnvironments: view.unknown }, signal))];
+      // Where nobody gets to the source, what was recorded of it has to say so.
+      const { abroad, move, unknown: withoutEnvironments } = view;
+      const source = { ...groundOf(view, "source"), epoch: move.fromEpoch, withoutEnvironments };
+      const enteredFreely = move.isFailOver && !view.world.isSourceStopped ? await grounds.enteredFreely(source, signal) : undefined;
+      if (enteredFreely !== undefined) return { groundWaits: [], enteredFreely };
+      const onSource = abroad.length === 0 || move.isFailOver ? [] : await grounds.raise(source, signal);
+      const onTarget = await grounds.raise({ ...groundOf(view, "target"), withoutEnvironments }, signal);
+      return { groundWaits: [...onSource, ...onTarget], enteredFreely };
     },
     clear: (view, side, signal) => grounds.clear(groundOf(view, side), signal),
   };

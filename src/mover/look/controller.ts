@@ -1,6 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
-import { UnavailableError } from "../../domain/errors.ts";
-import type { EnvironmentId, InstanceId } from "../../domain/ids.ts";
+import type { ApplicationId, EnvironmentId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { Move } from "../../domain/move.ts";
 import type { ObjectAt } from "../../shard/managed-object.ts";
@@ -10,6 +9,7 @@ import type { Destination, OwnNamespaces, Seat } from "../../shard/seat.ts";
 import type { Store } from "../../store/port.ts";
 import type { EnvironmentRegisters } from "../../workspace/environment/port.ts";
 import { type Abroad, abroadOf } from "../abroad.ts";
+import { createEnds } from "../ends/controller.ts";
 import { LOOKS } from "../looks.ts";
 import type { MoveWorld } from "../next-step.ts";
 import { pairUp } from "../pair-up.ts";
@@ -24,7 +24,8 @@ export interface View {
   readonly target: Instance;
   /** The unit on the target under the move's epoch. */
   readonly seat: Seat;
-  readonly sourceSights: Sights;
+  /** Absent: nobody goes there. */
+  readonly sourceSights: Sights | undefined;
   readonly targetSights: Sights;
   readonly register: ObjectAt;
   /** Environments where the unit has, or had, a register of its own. */
@@ -35,11 +36,11 @@ export interface View {
   readonly unitEpoch: number;
   /** What came of going there in this phase. */
   readonly visits: readonly Visited[] | undefined;
-  readonly world: Omit<MoveWorld, "groundWaits" | "isRefusalProven" | "answer" | "askedAt" | "visits">;
+  readonly world: Omit<MoveWorld, "groundWaits" | "enteredFreely" | "isRefusalProven" | "answer" | "askedAt" | "visits">;
 }
 
 export interface LookDeps {
-  readonly store: Pick<Store, "moves" | "shards" | "fleet">;
+  readonly store: Pick<Store, "moves" | "shards" | "fleet" | "intents">;
   readonly sights: SightSource;
   readonly managed: Pick<ManagedCluster, "read">;
   readonly destination: Destination;
@@ -55,11 +56,12 @@ export interface Look {
 
 export function createLook({ store, sights, managed, destination, namespaces, registers, clock }: LookDeps): Look {
   const believed = createBelieved(store);
-  const ends = async (id: InstanceId, signal: AbortSignal): Promise<{ readonly instance: Instance; readonly sights: Sights }> => {
-    const instance = await store.fleet.readInstance(id, signal);
-    const found = instance === undefined ? undefined : await sights.of(instance.engineCluster);
-    if (instance !== undefined && found !== undefined) return { instance, sights: found };
-    throw new UnavailableError("reaching an instance of a move", { code: "mover.no-instance", context: { instance: id } });
+  const ends = createEnds({ fleet: store.fleet, sights });
+  /** What was last heard of applications; `undefined` where their source is looked at. */
+  const recordedOf = async ({ isFailOver }: Move, ids: readonly ApplicationId[], signal: AbortSignal) => {
+    if (!isFailOver) return undefined;
+    const known = await store.intents.readByIds(ids, signal);
+    return new Map(known.flatMap(({ application, status }) => (status === undefined ? [] : [[application.id, status.status] as const])));
   };
 
   /** Environments that the target has no account for: only beside a source that was stopped does a move go on without. */
@@ -71,26 +73,27 @@ export function createLook({ store, sights, managed, destination, namespaces, re
 
   return {
     async at(move, signal) {
-      const [source, target] = await Promise.all([ends(move.from, signal), ends(move.to, signal)]);
+      const { source, target } = await ends.find(move, signal);
       const row = await store.shards.readUnit(move.unitId, signal);
       if (row === undefined) return undefined;
-      const rows = await store.shards.readApplications(await store.moves.listApplications(move.unitId, signal), signal);
+      const ids = await store.moves.listApplications(move.unitId, signal);
+      const rows = await store.shards.readApplications(ids, signal);
       const unit = { ...row.unit, owner: move.to, epoch: move.toEpoch };
       const seat: Seat = { unit, workspace: row.workspace, instance: target.instance };
       const register = { namespace: row.workspace.namespace, name: registerName(unit.bucket) };
       const looks = LOOKS[move.phase];
-      const seen = ({ instance, sights: from }: typeof source) =>
-        looks.atApplications ? from.list({ namespace: instance.namespace, unitId: unit.id }, signal) : [];
+      const listSource = move.phase === "ABORT" ? ends.listIfReached : ends.list;
       const [onSource, onTarget, present] = await Promise.all([
-        seen(source),
-        seen(target),
+        looks.atApplications ? listSource(source, unit.id, signal) : [],
+        looks.atApplications ? ends.list(target, unit.id, signal) : [],
         looks.atRegister ? managed.read(register, signal) : undefined,
       ]);
       const { repoUrls, environments } = row;
       const granted = renderUnit(seat, { destination, namespaces, repoUrls, environments }).register;
       const abroad = abroadOf(environments, rows);
       const unknown = await unknownTo(move, source.instance, abroad, signal);
-      const pairs = pairUp(seat, { rows, onSource, onTarget, unknown, own: destination });
+      const recorded = await recordedOf(move, ids, signal);
+      const pairs = pairUp(seat, { rows, onSource, onTarget, unknown, own: destination, recorded });
       const isSourceStopped = source.instance.halt === "seen";
       const mine = await believed(move, granted, present, signal);
       const world = { now: clock.now(), pairs, onSource, onTarget, register: mine, granted, isSourceStopped };

@@ -6,7 +6,7 @@ import type { Grounds } from "../../reconciler/port.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { commitDecision, givingUp } from "../decisions.ts";
+import { commitDecision, givingUp, lastWords } from "../decisions.ts";
 import { createGroundwork } from "../groundwork/controller.ts";
 import type { Look, View } from "../look/controller.ts";
 import { askAgainMs, lookAgainMs } from "../looks.ts";
@@ -75,8 +75,8 @@ export function createSteps(deps: StepsDeps): Steps {
         return measured(move, "ABORT", moves.abort(move.id, givingUp(move, step.why, clock.now()), signal));
       case "clear": {
         await groundwork.clear(view, step.side, signal);
-        const to = step.side === "source" ? "DONE" : "ABORTED";
-        return measured(move, to, moves.advance(move.id, { from: move.phase, to, message: move.message }, signal));
+        const [from, to] = [move.phase, step.side === "source" ? "DONE" : "ABORTED"] as const;
+        return measured(move, to, moves.advance(move.id, { from, to, message: lastWords(move) }, signal));
       }
       case "probe":
         await probe.ask(view, step.whom, signal);
@@ -97,9 +97,10 @@ export function createSteps(deps: StepsDeps): Steps {
     if (seen === undefined) return void probe.forget(id);
     const visits = run.visits?.phase === seen.move.phase ? run.visits.ends : seen.visits;
     const view: View = { ...seen, visits };
-    const step = decide(view.move, { ...view.world, visits, groundWaits: run.groundWaits, ...probe.known(id) });
+    const { groundWaits, enteredFreely } = run;
+    const step = decide(view.move, { ...view.world, visits, groundWaits, enteredFreely, ...probe.known(id) });
     if (step.kind === "visit") run.visits = { phase: view.move.phase, ends: await outside.visit(view, signal) };
-    else if (step.kind === "raise") run.groundWaits = await groundwork.raise(view, signal);
+    else if (step.kind === "raise") Object.assign(run, await groundwork.raise(view, signal));
     else return carryOut(view, step, signal);
     return "again";
   };

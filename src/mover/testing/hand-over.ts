@@ -1,8 +1,10 @@
 import { millis } from "../../domain/clock.ts";
 import type { EnvironmentId, InstanceId, MoveId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { LABEL_UNIT } from "../../domain/names.ts";
+import type { ShardObject } from "../../domain/shard-object.ts";
 import type { Application } from "../../domain/workspace.ts";
-import { APPLICATIONS, ROLE_BINDINGS } from "../../reconciler/adapters/kubernetes/types.ts";
+import { APPLICATIONS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from "../../reconciler/adapters/kubernetes/types.ts";
 import type { Reconciler } from "../../reconciler/controller.ts";
 import type { Grounds } from "../../reconciler/port.ts";
 import { addEnvironment, PROD } from "../../reconciler/testing/environments.ts";
@@ -10,6 +12,7 @@ import { eventually } from "../../reconciler/testing/until.ts";
 import { DESTINATION, NAMESPACES, type World } from "../../reconciler/testing/world.ts";
 import type { KubeObject } from "../../runtime/kube/resource.ts";
 import { parseRegister, parseSight, type Sight } from "../../shard/parse-sight.ts";
+import type { DesiredUnit } from "../../store/shard/port.ts";
 import { aDecision, WIDE } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { createAccountController } from "../../workspace/environment/account/controller.ts";
@@ -35,7 +38,7 @@ export interface HandOver {
   readonly elsewhere: Elsewhere | undefined;
   owner(): Promise<InstanceId | undefined>;
   /** Asks for a move to the other instance, and begins it. */
-  begin(): Promise<{ readonly id: MoveId; readonly to: Instance; readonly from: Instance }>;
+  begin(how?: { readonly isFailOver: boolean }): Promise<{ readonly id: MoveId; readonly to: Instance; readonly from: Instance }>;
   /** A worker with a memory of its own, whose every call goes through `wrap`. */
   worker(wrap?: <T extends object>(port: T) => T): Steps;
   /** From now on each phase began this much longer ago, in ms. */
@@ -45,6 +48,10 @@ export interface HandOver {
   sights(instance: Instance): Promise<readonly Sight[]>;
   /** Names of whom the register lets write. */
   holders(): Promise<readonly string[]>;
+  /** Names of the accounts that stand for the unit, on whatever instance. */
+  accounts(): Promise<readonly string[]>;
+  /** Takes an Application away by hand, with nothing of what it deployed. */
+  remove(instance: Instance, name: string): Promise<void>;
   /** Lets each Argo CD look at what is not paused. */
   look(): Promise<void>;
 }
@@ -72,6 +79,8 @@ export interface Elsewhere {
   install(): Promise<void>;
   /** The name an instance's account has there. */
   account(instance: Instance): string;
+  /** From now on it is recorded that an instance enters it with something else than its account. */
+  enterFreely(instance: Instance): Promise<void>;
   /** The token an instance enters it with; `undefined`: it has no entry. */
   tokenOn(instance: Instance): Promise<string | undefined>;
 }
@@ -98,6 +107,11 @@ async function addElsewhere(world: World, unitId: UnitId): Promise<Elsewhere> {
     clusters,
     install,
     account: ({ id: instanceId }) => clusterAccountName(environment.id, { unitId, instanceId }),
+    async enterFreely({ id: instanceId }) {
+      const { unit, acknowledged } = (await rows.memory.shards.readUnit(unitId, signal)) as DesiredUnit;
+      const entry = acknowledged.find((object) => object.kind === "cluster-entry" && object.instanceId === instanceId) as ShardObject;
+      await rows.memory.shards.acknowledge([{ ...entry, epoch: unit.epoch, hash: "of the user's own credential" }], signal);
+    },
     async tokenOn(instance) {
       const config = (await environment.entry(instance.namespace))?.["config"];
       return config === undefined ? undefined : (JSON.parse(config) as { readonly bearerToken?: string }).bearerToken;
@@ -144,14 +158,14 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
   const over: HandOver = {
     ...{ instances: [one, two], applications, unitId, reconciler, holders, elsewhere },
     owner: async () => (await rows.unit(unitId))?.owner,
-    async begin() {
+    async begin({ isFailOver } = { isFailOver: false }) {
       const unit = await rows.unit(unitId);
       const [from, to] = unit?.owner === one.id ? [one, two] : [two, one];
       count += 1;
       const id = `move-${count}` as MoveId;
       const wish = { id, unitId, to: to.id, epoch: unit?.epoch ?? 0, kind: "voluntary", reason: "FORCED", plan: undefined } as const;
       const outcome = await memory.moves.request(
-        { ...wish, reverses: undefined, actor: "otto", ceiling: WIDE, decision: aDecision() },
+        { ...wish, reverses: undefined, isFailOver, actor: "otto", ceiling: WIDE, decision: aDecision() },
         signal,
       );
       if (outcome.kind !== "requested") throw new Error(`asking for a move: ${outcome.kind}`);
@@ -159,7 +173,7 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
       return { id, to, from };
     },
     worker(wrap = (port) => port) {
-      const store = { moves: wrap(memory.moves), shards: wrap(memory.shards), fleet: wrap(memory.fleet) };
+      const store = { moves: wrap(memory.moves), shards: wrap(memory.shards), fleet: wrap(memory.fleet), intents: memory.intents };
       const own = { clock: time.clock, destination: DESTINATION, namespaces: NAMESPACES, log: silentLog, managed: wrap(managed) };
       const sights = wrap(createSights(hands.engine));
       const clusters = elsewhere?.clusters ?? createTargetClusters();
@@ -192,6 +206,12 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
       }
       throw new Error(`the move did not end: ${JSON.stringify(await memory.moves.read(id, signal))}`);
     },
+    async accounts() {
+      const labelSelector = `${LABEL_UNIT}=${unitId}`;
+      const page = await hands.api.listPage<KubeObject>(SERVICE_ACCOUNTS, { namespace: NAMESPACES.accounts, labelSelector }, signal);
+      return page.items.map(({ metadata }) => metadata.name);
+    },
+    remove: ({ namespace }, name) => hands.engine.delete(APPLICATIONS, { namespace, name }, {}, signal),
     sights: async (instance) => (await list(instance)).flatMap((raw) => parseSight(raw) ?? []),
     async look() {
       for (const instance of over.instances) {

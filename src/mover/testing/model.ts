@@ -21,7 +21,17 @@ export function aMove(over: Partial<Move> = {}): Move {
   return {
     ...{ id: "move-1" as MoveId, unitId: "unit-1" as UnitId, from: "instance-1" as InstanceId, to: "instance-2" as InstanceId },
     ...{ fromEpoch: EPOCH, toEpoch: MOVE_EPOCH, phase: "PREPARE", phaseSince: NOW, kind: "voluntary", reason: "FORCED" },
-    ...{ plan: undefined, reverses: undefined, actor: "otto", createdAt: NOW, endedAt: undefined, message: "", baseline: [], marks: [] },
+    ...{
+      plan: undefined,
+      reverses: undefined,
+      isFailOver: false,
+      actor: "otto",
+      createdAt: NOW,
+      endedAt: undefined,
+      message: "",
+      baseline: [],
+      marks: [],
+    },
     ...over,
   };
 }
@@ -94,14 +104,17 @@ export function createModel(applications: readonly Application[]): Model {
           desired: desiredOn("target", each),
           isAbroad: each.spec.destination.environment !== undefined,
           isLeaving: each.deletedAt !== undefined,
-          source: list("source").find(({ at }) => at.name === each.argoName),
+          ...sourceOf(
+            move,
+            list("source").find(({ at }) => at.name === each.argoName),
+          ),
           target: list("target").find(({ at }) => at.name === each.argoName),
         }),
       );
       return {
-        ...{ now: model.now, pairs, onSource: list("source"), onTarget: list("target") },
+        ...{ now: model.now, pairs, onSource: move.isFailOver ? [] : list("source"), onTarget: list("target") },
         ...{ register: model.register && parseRegister(model.register), granted: GRANTED, groundWaits: [] },
-        ...{ isRefusalProven: false, answer: undefined, askedAt: undefined, visits: [], isSourceStopped: false },
+        ...{ isRefusalProven: false, answer: undefined, askedAt: undefined, visits: [], isSourceStopped: false, enteredFreely: undefined },
         ...over,
         ...(move.phase === "GRANT" && over.answer === undefined ? { answer: holderOf(model) === "target" ? "allowed" : "refused" } : {}),
       };
@@ -133,6 +146,11 @@ export function createModel(applications: readonly Application[]): Model {
     },
   };
   return model;
+}
+
+/** What a move sees of its source. One that does not go there knows what was last recorded: here as it is. */
+function sourceOf({ isFailOver }: Move, sight: Sight | undefined): Pick<Pair, "source" | "isSourceUnknown" | "before"> {
+  return { source: isFailOver ? undefined : sight, isSourceUnknown: isFailOver, before: sight?.report?.status };
 }
 
 /** Who the register lets write. */

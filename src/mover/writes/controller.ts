@@ -1,4 +1,4 @@
-import { GoneError, RefusedError, StaleError } from "../../domain/errors.ts";
+import { DefectError, GoneError, RefusedError, StaleError } from "../../domain/errors.ts";
 import type { Grounds } from "../../reconciler/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -31,6 +31,8 @@ export function createWrites({ moves, managed, probe, grounds, log }: WritesDeps
     const { sourceSights, targetSights, move } = view;
     const { side, write } = sided;
     const objects = { source: sourceSights, target: targetSights, register: managed }[side];
+    if (objects === undefined)
+      throw new DefectError("writing to an instance that nobody goes to", { code: "mover.away", context: { move: move.id } });
     log.debug({ move: move.id, phase: move.phase, side, step: write.kind }, "Writing for a move");
     if (side === "register") minding(view, sided);
     if (write.kind === "create") return objects.create(write.manifest, signal);

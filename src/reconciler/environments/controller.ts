@@ -1,8 +1,10 @@
 import { type Environment, entryCredentialKey } from "../../domain/environment.ts";
 import type { EnvironmentId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
 import type { ShardObject } from "../../domain/shard-object.ts";
 import { acknowledgementOf } from "../../shard/acknowledge.ts";
 import { diffObject, planRemoval } from "../../shard/diff-object.ts";
+import { nameFreelyEntered } from "../../shard/freely-entered.ts";
 import type { Lack } from "../../shard/lack.ts";
 import type { DesiredObject, ObservedObject } from "../../shard/managed-object.ts";
 import { parseCredential } from "../../shard/parse-credential.ts";
@@ -22,6 +24,8 @@ import type { Host } from "../seats/controller.ts";
 export interface EnvironmentEntries {
   /** Sees to it that every environment the unit uses has its entry, but for those whose credential cannot be read. */
   raise(row: DesiredUnit, host: Host, signal: AbortSignal): Promise<Alignment>;
+  /** Name of an environment that the instance may enter for the unit with what is no account of ours; `undefined`: none. */
+  enteredFreely(row: DesiredUnit, instance: Instance, signal: AbortSignal): Promise<string | undefined>;
   /** Takes away the entries of environments that the unit does not use any more. Returns what that waits for, for people. */
   clear(row: DesiredUnit, host: Host, signal: AbortSignal): Promise<readonly string[]>;
 }
@@ -73,6 +77,13 @@ export function createEnvironmentEntries(deps: EnvironmentEntriesDeps): Environm
         waits: going.map(({ environment }) => waits.going(waits.environmentEntry(environment.name))),
         lacks: lacksOf(row.environments, new Set(entries.map(({ environment }) => environment.id))),
       };
+    },
+
+    async enteredFreely(row, instance, signal) {
+      const seat = { unit: row.unit, workspace: row.workspace, instance };
+      const present = row.environments.filter(({ createsAccount }) => createsAccount);
+      const wanted = (await Promise.all(present.map((environment) => render(seat, environment, signal)))).flat();
+      return nameFreelyEntered(row, instance.id, new Map(wanted.map(({ environment: { id }, desired }) => [id, desired.contentHash])));
     },
 
     async clear(row, host, signal) {

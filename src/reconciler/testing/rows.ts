@@ -151,6 +151,7 @@ export function createTestRows(): TestRows {
         weight: 1,
         appliedHash: "",
         halt: "none",
+        failsOver: false,
         revision: 1,
       } as const;
       const instance: Instance = { id: next("instance") as InstanceId, name, ...place, ...version, ...life, capacity: ROOM, ...over };

@@ -14,9 +14,16 @@ import type { PlanningDesk } from "../planning/controller.ts";
 export interface DrainingDeps {
   readonly store: Pick<Store, "plans" | "fleet">;
   readonly planning: Pick<PlanningDesk, "draft" | "apply">;
-  readonly moving: Pick<LiveMoves, "isHeldBySource">;
+  readonly moving: Pick<LiveMoves, "isHeldBySource" | "giveUpGoingTo">;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+interface DrainOrder {
+  readonly actor: string;
+  readonly reason: string;
+  /** Nobody gets to it: what it holds leaves by fail-over. Once said, it holds for the instance. */
+  readonly isFailOver?: boolean;
 }
 
 /** Empties instances. */
@@ -27,7 +34,7 @@ export interface DrainingDesk {
    * Sends an instance's units away, and nobody there any more. One that is being emptied already is looked at again. Throws
    * `RefusedError` for one that serves nobody.
    */
-  begin(instance: Instance, said: { readonly actor: string; readonly reason: string }, signal: AbortSignal): Promise<void>;
+  begin(instance: Instance, said: DrainOrder, signal: AbortSignal): Promise<void>;
   /** Ends what was interrupted, plans anew what has not left a DRAINING instance yet and is not about to, and carries that out. */
   carryOn(instance: Instance, actor: string, signal: AbortSignal): Promise<void>;
 }
@@ -74,15 +81,17 @@ export function createDrainingDesk({ store: { plans, fleet }, planning, moving, 
   return {
     draft,
     carryOn,
-    async begin(instance, { actor, reason }, signal) {
+    async begin(instance, { actor, reason, isFailOver = false }, signal) {
       const { id, revision, attempt } = instance;
       const why = whyNotDrain(instance);
       if (why !== undefined)
         throw new RefusedError(`instance ${instance.name} ${why}`, { code: "instance.no-drain", context: { instance: instance.name } });
-      if (instance.state === "DRAINING") return carryOn(instance, actor, signal);
-      const text = drainReason(actor, reason);
+      const failsOver = instance.failsOver || isFailOver;
+      if (instance.state === "DRAINING" && failsOver === instance.failsOver) return carryOn(instance, actor, signal);
+      const text = drainReason(actor, reason, failsOver);
       const decision = drainDecision(instance, { at: clock.now(), actor, reason: text });
-      const row = await fleet.changeInstance({ id, revision, state: "DRAINING", reason: text, attempt, decision }, signal);
+      const row = await fleet.changeInstance({ id, revision, state: "DRAINING", reason: text, attempt, failsOver, decision }, signal);
+      if (failsOver) await moving.giveUpGoingTo(id, actor, signal);
       return carryOn(row, actor, signal);
     },
   };

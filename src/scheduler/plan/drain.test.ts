@@ -13,6 +13,7 @@ describe("the order to empty an instance", () => {
 
   it("is known on the instance and in the journal by who gave it and why", () => {
     expect(drainReason("otto", "old node")).toBe("drained by otto: old node");
+    expect(drainReason("otto", "burnt", true)).toBe("drained by otto, by fail-over: burnt");
     const { id, name, pool } = aRow("a");
     expect(drainDecision(aRow("a"), { at: NOON, actor: "otto", reason: "old node" })).toEqual({
       ...{ at: NOON, subject: id, kind: "instance", verdict: "DRAINING", rule: "COMMAND" },

@@ -9,8 +9,8 @@ export function whyNotDrain({ state }: Pick<Instance, "state">): string | undefi
 }
 
 /** What an instance says of itself that a person had emptied. */
-export function drainReason(actor: string, reason: string): string {
-  return `drained by ${actor}: ${reason}`;
+export function drainReason(actor: string, reason: string, failsOver = false): string {
+  return `drained by ${actor}${failsOver ? ", by fail-over" : ""}: ${reason}`;
 }
 
 /** The journal's entry of the order. */

@@ -118,7 +118,7 @@ describe("the planning desk", () => {
       plan: undefined,
     } as const;
     const epoch = (await store.placements.readUnit(unit!, never))!.unit.epoch;
-    const wish = { ...asked, epoch, reverses: undefined, actor: "vera", ceiling: WIDE, decision: aDecision() };
+    const wish = { ...asked, epoch, reverses: undefined, isFailOver: false, actor: "vera", ceiling: WIDE, decision: aDecision() };
     expect(await store.moves.request(wish, never)).toEqual({ kind: "requested" });
     const steps = await desk.apply(plan.id, { actor: "otto" }, never);
     expect(steps.filter(({ outcome }) => outcome !== "moved")).toMatchObject([

@@ -170,6 +170,12 @@ export const MOVE_BUGS: readonly Bug[] = [
     ),
   },
   {
+    name: "away-for-dead",
+    about: "a source that nobody reaches counts as one that does nothing: the right goes on at once",
+    ...{ property: "I1", scenario: "move-fail-over" },
+    breaker: seeing(inPhase("REVOKE", (world, move) => ({ ...world, isRefusalProven: world.isRefusalProven || move.isFailOver }))),
+  },
+  {
     name: "silence-counted",
     about: "an API server that does not answer counts as one that refused",
     ...{ property: "I1", scenario: "move-frozen-server", seed: 3 },

@@ -31,7 +31,7 @@ const CAP_MS = 10 * 60_000;
 
 /**
  * Quality: when the right to write is taken from an owner nothing is under way in its applications, and nothing begins there until it is
- * the owner again.
+ * the owner again. A fail-over is for those that nobody can bring to rest.
  */
 export function nothingIsCutOff(): Checker {
   const applications = new Map<string, Standing & { readonly namespace: string }>();
@@ -42,10 +42,12 @@ export function nothingIsCutOff(): Checker {
   };
   const onMove = (move: MoveHappening, at: number): string | undefined => {
     const before = sources.get(move.unit);
-    if (["ABORT", "DONE", "ABORTED"].includes(move.phase)) return void sources.delete(move.unit);
+    if (move.isFailOver || ["ABORT", "DONE", "ABORTED"].includes(move.phase)) return void sources.delete(move.unit);
     sources.set(move.unit, { move, quietSince: move.phase === "QUIESCE" ? at : (before?.quietSince ?? at) });
     if (move.phase !== "REVOKE" || at - (before?.quietSince ?? at) > CAP_MS) return undefined;
-    const busy = [...applications.values()].find((each) => each.unit === move.unit && each.isUnderWay && !each.isDeleting);
+    // What a fail-over left elsewhere has lost its right already.
+    const own = [...applications.values()].filter((each) => each.unit === move.unit && each.holder === move.from);
+    const busy = own.find((each) => each.isUnderWay && !each.isDeleting);
     return busy && `the right is taken for ${move.unit} while a sync of ${busy.at} is under way`;
   };
   return {
@@ -75,7 +77,7 @@ export function copiesKnowNoFailure(): Checker {
       const changed = applicationOf(happening);
       if (changed === undefined || changed.change === "DELETED") return undefined;
       const { at, isArriving, lastSync } = changed.standing;
-      const isTold = isArriving && lastSync !== undefined && lastSync !== "Succeeded";
+      const isTold = changed.by.startsWith("argosy-") && isArriving && lastSync !== undefined && lastSync !== "Succeeded";
       return isTold ? `the copy ${at} is told of a sync that is ${lastSync}` : undefined;
     },
   };

@@ -25,7 +25,7 @@ export interface Ground {
   readonly party: Party;
   readonly store: Store;
   readonly api: KubeClient;
-  readonly engine: KubeClient;
+  readonly engines: readonly KubeClient[];
   /** As the configuration says it of the API cluster. */
   readonly isSingleServer: boolean;
 }
@@ -52,7 +52,7 @@ const LEASES = { ttlMs: 15_000, renewMs: 5_000 };
 const UNFINISHED_PER_UNIT = 16;
 
 /** Starts one process with all its roles, wired as the composition root wires them. It ends only by its party's death. */
-export function startArgosy({ party, store, api, engine, isSingleServer }: Ground, breaker: Breaker): void {
+export function startArgosy({ party, store, api, engines: engineClients, isSingleServer }: Ground, breaker: Breaker): void {
   const ending = new AbortController();
   const { signal } = ending;
   const { clock, rng, ids } = party;
@@ -63,14 +63,20 @@ export function startArgosy({ party, store, api, engine, isSingleServer }: Groun
     client: api,
     namespaces: { accounts: ACCOUNTS_NAMESPACE },
   });
+  const clientOf = (name: string) => engineClients.find(({ cluster }) => cluster === name);
   const engines = createEngines({
     ...common,
     rng: rng.fork("engines"),
-    clientOf: async (name) => (name === engine.cluster ? engine : undefined),
+    clientOf: async (name) => clientOf(name),
     signal,
   });
   const watched = createUserResources({ ...common, rng: rng.fork("resources"), client: api });
-  const sights: SightSource = { of: async (name) => (name === engine.cluster ? createSights(engine) : undefined) };
+  const sights: SightSource = {
+    async of(name) {
+      const client = clientOf(name);
+      return client && createSights(client);
+    },
+  };
   const live = { sights, managed: createManagedCluster(api), decide: nextStep };
   const ports = breaker({ store, apiCluster, engines, resources: watched, ...live }, party);
 

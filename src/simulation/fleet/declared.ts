@@ -5,6 +5,8 @@ import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 
 export const ENGINE_CLUSTER = "engine";
+/** One that stories may part from Argosy while its instances go on. */
+export const FAR_CLUSTER = "far-engine";
 const VERSION = "3.5.7";
 
 const POOL: PoolSpec = {
@@ -33,7 +35,7 @@ const POOL: PoolSpec = {
 
 /** What `argosy apply` declared before the simulation began. */
 export const FLEET: FleetSpec = {
-  engineClusters: [{ name: ENGINE_CLUSTER, region: "eu", access: { kind: "inCluster" } }],
+  engineClusters: [ENGINE_CLUSTER, FAR_CLUSTER].map((name) => ({ name, region: "eu", access: { kind: "inCluster" } })),
   versions: { default: VERSION, floor: "3.5.1", catalogue: [] },
   pools: [POOL],
   workspaces: { selector: {}, quota: { deployments: 100, syncsPerMinute: 60 } },
@@ -43,12 +45,12 @@ export const FLEET: FleetSpec = {
 export const DECLARED: Decision = { at: millis(0), subject: "fleet", kind: "fleet", verdict: "APPLIED", rule: "DECLARED", details: {} };
 
 /** An instance that stands already: its making is not simulated. */
-export function standingInstance(index: number): Instance {
+export function standingInstance(index: number, engineCluster: string): Instance {
   const name = `standard-${index}`;
   return {
     id: `00000000-0000-7000-8000-${String(index).padStart(12, "0")}` as InstanceId,
-    ...{ name, engineCluster: ENGINE_CLUSTER, namespace: `argosy-${name}`, pool: POOL.name, class: classOf(POOL) },
+    ...{ name, engineCluster, namespace: `argosy-${name}`, pool: POOL.name, class: classOf(POOL) },
     ...{ version: VERSION, desiredVersion: VERSION, state: "ACTIVE", stateSince: millis(0), reason: "", attempt: 0 },
-    ...{ capacity: POOL.capacity, weight: 1, appliedHash: "", halt: "none", revision: 1 },
+    ...{ capacity: POOL.capacity, weight: 1, appliedHash: "", halt: "none", failsOver: false, revision: 1 },
   };
 }

@@ -15,7 +15,7 @@ import type { Network } from "../world/network.ts";
 import { createParty, type Party } from "../world/party.ts";
 import type { World } from "../world/world.ts";
 import { type Breaker, startArgosy } from "./argosy.ts";
-import { DECLARED, ENGINE_CLUSTER, FLEET, standingInstance } from "./declared.ts";
+import { DECLARED, ENGINE_CLUSTER, FAR_CLUSTER, FLEET, standingInstance } from "./declared.ts";
 
 /** A whole fleet with everything around it. */
 export interface Fleet {
@@ -23,7 +23,8 @@ export interface Fleet {
   readonly network: Network;
   readonly database: Database;
   readonly api: KubeServer;
-  readonly engine: KubeServer;
+  /** By name, the one that most instances stand on first. */
+  readonly engines: readonly KubeServer[];
   readonly git: Git;
   readonly authority: Authority;
   readonly instances: readonly Instance[];
@@ -33,6 +34,8 @@ export interface Fleet {
   /** Ends a process in the middle of everything and starts it anew after that long. */
   crash(name: string, downMs: number): void;
   client(party: Party, server: KubeServer): KubeClient;
+  /** The engine cluster an instance stands on. */
+  engineOf(instance: Pick<Instance, "engineCluster">): KubeServer;
 }
 
 export interface FleetOptions {
@@ -40,6 +43,8 @@ export interface FleetOptions {
   readonly network: Network;
   readonly members: number;
   readonly instances: number;
+  /** How many of them, the first, stand on an engine cluster of their own. */
+  readonly far?: number;
   /** API servers behind the address of the users' cluster. */
   readonly servers: number;
   /** What one comparison takes an instance, in ms: from, to. */
@@ -52,21 +57,20 @@ const never = new AbortController().signal;
 
 /** Builds a fleet whose instances stand and hold nothing, and starts its processes. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const { world, network, members, instances: wanted, servers, breaker } = options;
+  const { world, network, members, instances: wanted, far = 0, servers, breaker } = options;
   const database = createDatabase(world, network);
   const api = createKubeServer(world, "api");
-  const engine = createKubeServer(world, ENGINE_CLUSTER);
+  const engines = [ENGINE_CLUSTER, ...(far === 0 ? [] : [FAR_CLUSTER])].map((name) => createKubeServer(world, name));
   const git = createGit(world);
-  const instances = Array.from({ length: wanted }, (_, index) => standingInstance(index + 1));
+  const instances = Array.from({ length: wanted }, (_, index) => standingInstance(index + 1, index < far ? FAR_CLUSTER : ENGINE_CLUSTER));
+  const engineOf = ({ engineCluster }: Pick<Instance, "engineCluster">): KubeServer =>
+    engines.find(({ name }) => name === engineCluster) as KubeServer;
   const authority = createAuthority(world, api, servers);
   runClusterControllers(world, api, [DEPLOYMENTS, CONFIG_MAPS, ROLE_BINDINGS, SERVICE_ACCOUNTS, SECRETS]);
-  runClusterControllers(world, engine, [PROJECTS]);
+  for (const engine of engines) runClusterControllers(world, engine, [PROJECTS]);
   prepare(api, [ACCOUNTS_NAMESPACE]);
   api.objects.create(CLUSTER_ROLES, "", { sent: { metadata: { name: DEPLOYER_ROLE } }, dryRun: false });
-  prepare(
-    engine,
-    instances.map(({ namespace }) => namespace),
-  );
+  for (const instance of instances) prepare(engineOf(instance), [instance.namespace]);
   await database.rows.fleet.applyFleet(FLEET, "simulation", never);
   for (const instance of instances) await database.rows.fleet.insertInstance(instance, DECLARED, never);
 
@@ -78,7 +82,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     starts.set(`argosy-${index}`, (party) =>
       startArgosy(
         {
-          ...{ party, store: database.connect(party), api: client(party, api), engine: client(party, engine) },
+          ...{ party, store: database.connect(party), api: client(party, api), engines: engines.map((engine) => client(party, engine)) },
           isSingleServer: servers === 1,
         },
         breaker,
@@ -86,8 +90,11 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     );
   const { comparisonMs, hasWebhook = false } = options;
   const pace = { hasWebhook, ...(comparisonMs === undefined ? {} : { comparisonMs }) };
-  for (const { name, namespace } of instances)
-    starts.set(name, (party) => startEngine({ party, namespace, own: client(party, engine), managed: client(party, api), git, ...pace }));
+  for (const instance of instances) {
+    const { name, namespace } = instance;
+    const own = (party: Party) => client(party, engineOf(instance));
+    starts.set(name, (party) => startEngine({ party, namespace, own: own(party), managed: client(party, api), git, ...pace }));
+  }
 
   const start = (name: string): void => {
     const life = lives.get(name) ?? 0;
@@ -106,7 +113,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     party(name).kill();
     world.schedule(downMs, `${name} starts`, () => start(name));
   };
-  return { world, network, database, api, engine, git, authority, instances, names: [...starts.keys()], party, crash, client };
+  return { world, network, database, api, engines, git, authority, instances, names: [...starts.keys()], party, crash, client, engineOf };
 }
 
 function prepare({ objects }: KubeServer, namespaces: readonly string[]): void {

@@ -17,7 +17,8 @@ const isStanding = (each: JsonMap): boolean => metadataOf(each)["deletionTimesta
 const arrivalOf = (each: JsonMap): string => textAt(annotationsOf(each), ANNOTATION_ARRIVING);
 
 /** Somebody with kubectl puts Argo CD's cascade on an Application. */
-export function layFinalizer({ world, engine, instances }: Fleet, rng: Rng): void {
+export function layFinalizer({ world, engines: [engine], instances }: Fleet, rng: Rng): void {
+  if (engine === undefined) return;
   const found = instances.flatMap(({ namespace }) =>
     engine.objects.list(APPLICATIONS, namespace).filter((each) => isStanding(each) && arrivalOf(each) === ""),
   );
@@ -28,7 +29,8 @@ export function layFinalizer({ world, engine, instances }: Fleet, rng: Rng): voi
 }
 
 /** Somebody with kubectl deletes the next copy that a move makes, with Argo CD's cascade: what that would destroy nobody asked for. */
-export function deleteNextCopy({ world, engine }: Fleet, rng: Rng): void {
+export function deleteNextCopy({ world, engines: [engine] }: Fleet, rng: Rng): void {
+  if (engine === undefined) return;
   let isOver = false;
   engine.onChange(({ type, kind, object }) => {
     if (isOver || kind !== "ADDED" || type.plural !== APPLICATIONS.plural || arrivalOf(object) !== "created") return;

@@ -5,6 +5,7 @@ import type { MoveKind } from "../../domain/move.ts";
 import type { Rng } from "../../domain/rng.ts";
 import { createMoveDesk } from "../../mover/desk/controller.ts";
 import { createDrawnIds } from "../world/party.ts";
+import { FAR_CLUSTER } from "./declared.ts";
 import type { Fleet } from "./fleet.ts";
 
 /** What people who run the fleet ask of live moves, each at one moment and in the very row: their own connection is not simulated. */
@@ -18,6 +19,8 @@ export interface Movers {
   /** Everything of one instance away from it. */
   drain(): Promise<void>;
   evacuate(): Promise<void>;
+  /** One unit of an instance on the far cluster to one that is near, without going to the far one. */
+  failOver(): Promise<void>;
 }
 
 const never = new AbortController().signal;
@@ -57,7 +60,21 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
     if (id !== undefined) await asked(() => act(id));
   };
 
+  const isFar = ({ engineCluster }: Instance): boolean => engineCluster === FAR_CLUSTER;
+  const failOver = async (id: UnitId): Promise<void> => {
+    const unit = (await rows.placements.readUnit(id, never))?.unit;
+    const near = instances.filter((instance) => !isFar(instance));
+    const target = pick(rng, near);
+    const wish = { kind: "evacuation", actor: ACTOR, isFailOver: true } as const;
+    if (unit !== undefined && target !== undefined) await asked(() => desk.ask({ ...wish, unit, target }, never));
+  };
+
   return {
+    async failOver() {
+      const held = await Promise.all(instances.filter(isFar).map(heldBy));
+      const id = pick(rng, held.flat());
+      if (id !== undefined) await failOver(id);
+    },
     async move() {
       const held = await Promise.all(instances.map(heldBy));
       const id = pick(rng, held.flat());

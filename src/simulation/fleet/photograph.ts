@@ -20,7 +20,7 @@ const never = new AbortController().signal;
 
 /** Everything that should agree with everything else, as it stands now in rows, objects and Git. */
 export async function photograph(fleet: Fleet): Promise<Photograph> {
-  const { api, engine, instances, database } = fleet;
+  const { api, instances, database } = fleet;
   const namespaces = api.objects
     .list(NAMESPACE_TYPE, "")
     .map(nameOf)
@@ -34,16 +34,19 @@ export async function photograph(fleet: Fleet): Promise<Photograph> {
     rows,
     units,
     moves: moves.map(({ id, phase, message }) => ({ id, phase, message })),
-    applications: instances.flatMap(({ name: instance, namespace }) =>
-      engine.objects.list(APPLICATIONS, namespace).map((each) => ({
-        ...{
-          instance,
-          name: nameOf(each),
-          epoch: epochOf(each),
-          path: pathOf(each),
-          isDeleting: metadataOf(each)["deletionTimestamp"] !== undefined,
-        },
-      })),
+    applications: instances.flatMap((instance) =>
+      fleet
+        .engineOf(instance)
+        .objects.list(APPLICATIONS, instance.namespace)
+        .map((each) => ({
+          ...{
+            instance: instance.name,
+            name: nameOf(each),
+            epoch: epochOf(each),
+            path: pathOf(each),
+            isDeleting: metadataOf(each)["deletionTimestamp"] !== undefined,
+          },
+        })),
     ),
     registers: api.objects
       .list(ROLE_BINDINGS, "")

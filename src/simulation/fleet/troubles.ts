@@ -3,6 +3,7 @@ import { nameOf } from "../../runtime/kube/testing/object-rules.ts";
 import { NAMESPACE_TYPE } from "../models/kubernetes/server.ts";
 import { DATABASE } from "../models/store.ts";
 import type { Scenario, Trouble } from "../scenarios/schema.ts";
+import { FAR_CLUSTER } from "./declared.ts";
 import type { Fleet } from "./fleet.ts";
 import { deleteNextCopy, layFinalizer } from "./hands.ts";
 
@@ -36,13 +37,19 @@ function strike(fleet: Fleet, trouble: Trouble, rng: Rng): void {
       tell(`${name} is parted from ${trouble.from} ${forMs}`);
       network.part(name, trouble.from);
       return later("a partition heals", () => network.heal(name, trouble.from));
+    case "cut-off": {
+      const processes = fleet.names.filter((each) => each.startsWith("argosy-"));
+      tell(`Argosy is parted from ${FAR_CLUSTER} ${forMs}`);
+      for (const each of processes) network.part(each, FAR_CLUSTER);
+      return later("the far cluster is back", () => processes.forEach((each) => void network.heal(each, FAR_CLUSTER)));
+    }
     case "database-away":
       tell(`${DATABASE} is away ${forMs}`);
       fleet.database.setAway(true);
       return later("the database is back", () => fleet.database.setAway(false));
     case "end-watches":
       tell("all watches end");
-      return [fleet.api, fleet.engine].forEach((server) => server.endWatches());
+      return [fleet.api, ...fleet.engines].forEach((server) => server.endWatches());
     case "freeze-server": {
       const server = Math.floor(rng.next() * 3);
       tell(`API server ${server} of the users' cluster stands still ${forMs}`);
@@ -63,7 +70,7 @@ function strike(fleet: Fleet, trouble: Trouble, rng: Rng): void {
       return deleteNextCopy(fleet, rng);
     case "compact":
       tell("servers forget the past");
-      for (const server of [fleet.api, fleet.engine]) {
+      for (const server of [fleet.api, ...fleet.engines]) {
         server.compact();
         server.endWatches();
       }

@@ -101,8 +101,8 @@ function recordMoves(world: World, memory: MemoryStore): Store["moves"] {
   const follow = async (id: MoveId, before: Move | undefined): Promise<void> => {
     const now = await moves.read(id, never);
     if (now === undefined || now.phase === before?.phase) return;
-    const { unitId: unit, from, to, phase, toEpoch: epoch } = now;
-    world.record({ kind: "move", ...{ id, unit, from, to, phase, epoch } });
+    const { unitId: unit, from, to, phase, toEpoch: epoch, isFailOver } = now;
+    world.record({ kind: "move", ...{ id, unit, from, to, phase, epoch, isFailOver } });
     if (phase === "GRANT" || phase === "ABORT") await recordSeat(recorded, now.unitId);
   };
   const followed =

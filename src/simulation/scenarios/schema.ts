@@ -18,6 +18,7 @@ const trouble = z.strictObject({
     "crash",
     "freeze",
     "part",
+    "cut-off",
     "database-away",
     "end-watches",
     "compact",
@@ -43,6 +44,7 @@ export const scenarioSchema = z.strictObject({
   commitRuns: times.default(60).describe("fresh seeds of it that every commit runs"),
   members: z.int().min(1).max(10),
   instances: z.int().min(1).max(50),
+  far: times.default(0).describe("how many of the instances stand on an engine cluster of their own, which Argosy can be cut off from"),
   workspaces: z.int().min(1).max(1_000),
   activeSeconds: seconds,
   users: z.strictObject({
@@ -61,6 +63,7 @@ export const scenarioSchema = z.strictObject({
       reverse: times.default(0),
       drain: times.default(0).describe("everything of one instance"),
       evacuate: times.default(0),
+      failOver: times.default(0).describe("single units away from far instances, without going there"),
     })
     .optional()
     .describe("live moves that are asked for, at any time once the first users have come"),

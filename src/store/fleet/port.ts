@@ -25,6 +25,7 @@ export interface InstanceChange {
   readonly capacity?: LoadVector;
   readonly weight?: number;
   readonly halt?: Halt;
+  readonly failsOver?: boolean;
   /** Only while it holds no unit and no live move is to it or from it, whoever may be placing one at this moment. */
   readonly onlyIfEmpty?: true;
   readonly decision: Decision | undefined;

@@ -15,6 +15,7 @@ export interface MoveWish {
   readonly reason: MoveReason;
   readonly plan: PlanId | undefined;
   readonly reverses: MoveId | undefined;
+  readonly isFailOver: boolean;
   readonly actor: string;
   /** Largest load the target may have with the unit on it. */
   readonly ceiling: LoadVector;
@@ -32,7 +33,7 @@ export type MoveRequest =
 
 export type MoveBeginning =
   | "begun"
-  /** An application of the unit is being deleted: that ends first. */
+  /** An application of the unit is being deleted: that ends first, but for a fail-over, whose source may never end it. */
   | "leaving"
   /** The unit was moved or went, or the target takes nothing any more: the move has ended. */
   | "dropped"

@@ -77,6 +77,7 @@ export function anInstance(over: Partial<Instance> = {}): Instance {
     weight: 1,
     appliedHash: "",
     halt: "none",
+    failsOver: false,
     revision: 1,
   } as const;
   return {

@@ -73,6 +73,7 @@ const INSTANCE: Instance = {
   weight: 1,
   appliedHash: "",
   halt: "none",
+  failsOver: false,
   revision: 1,
 };
 const aDecision = (subject: string): Decision => ({

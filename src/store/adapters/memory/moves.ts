@@ -90,11 +90,11 @@ function request({ tables, notify }: Transaction, wish: MoveWish): MoveRequest {
   const load = addLoad(loadOf(tables, wish.to), unit.load);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= wish.ceiling[dimension]);
   if (target.state !== "ACTIVE" || !fits) return { kind: "full" };
-  const { id, unitId, to, epoch: fromEpoch, kind, reason, plan, reverses, actor, decision } = wish;
+  const { id, unitId, to, epoch: fromEpoch, kind, reason, plan, reverses, isFailOver, actor, decision } = wish;
   const { at } = decision;
   tables.moves.set(id, {
     ...{ id, unitId, from: unit.owner, to, fromEpoch, toEpoch: 0, phase: "WAITING", phaseSince: at, kind, reason, plan, reverses, actor },
-    ...{ createdAt: at, endedAt: undefined, message: "", baseline: [], marks: [{ phase: "WAITING", at }] },
+    ...{ isFailOver, createdAt: at, endedAt: undefined, message: "", baseline: [], marks: [{ phase: "WAITING", at }] },
   });
   tables.decisions.push(decision);
   notify("move", id);
@@ -110,7 +110,8 @@ function begin(transaction: Transaction, id: MoveId): MoveBeginning {
     enter(transaction, move, { to: "ABORTED", message: "the unit was moved or changed before its turn came" });
     return "dropped";
   }
-  if (applicationsOf(tables, move.unitId).some(({ application }) => application.deletedAt !== undefined)) return "leaving";
+  const isLeaving = applicationsOf(tables, move.unitId).some(({ application }) => application.deletedAt !== undefined);
+  if (isLeaving && !move.isFailOver) return "leaving";
   if (tables.instances.get(move.to)?.state !== "ACTIVE") {
     enter(transaction, move, { to: "ABORTED", message: TARGET_LEFT });
     return "dropped";

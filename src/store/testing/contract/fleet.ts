@@ -114,6 +114,7 @@ export function describeFleet(world: () => World): void {
         capacity: { applications: 1, clusterEntries: 2, cachedResources: 3, milliCpu: 4, gitPerMinute: 5 },
         weight: 7,
         halt: "wanted",
+        failsOver: true,
         decision,
       } as const;
       expect(await hintsOf(() => store.fleet.changeInstance(change, soon()))).toEqual([`instance:${instance.id}`]);
@@ -128,6 +129,7 @@ export function describeFleet(world: () => World): void {
         capacity: change.capacity,
         weight: 7,
         halt: "wanted",
+        failsOver: true,
         revision: 2,
         stateSince: expect.any(Number),
       });

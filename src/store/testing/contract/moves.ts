@@ -13,7 +13,7 @@ const LATER: readonly MovePhase[] = ["GRANT", "ACTIVATE", "VERIFY", "CLEANUP"];
 export function describeMoves(world: () => World): void {
   const wishOf = (seated: Pick<Seated, "unitId" | "epoch">, to: InstanceId, over: Partial<MoveWish> = {}): MoveWish => ({
     ...{ id: `move-of-${seated.unitId}` as MoveId, unitId: seated.unitId, to, epoch: seated.epoch, kind: "voluntary", reason: "FORCED" },
-    ...{ plan: undefined, reverses: undefined, actor: "otto", ceiling: WIDE },
+    ...{ plan: undefined, reverses: undefined, isFailOver: false, actor: "otto", ceiling: WIDE },
     decision: aDecision({ subject: seated.unitId, verdict: "MOVE_REQUESTED", rule: "COMMAND" }),
     ...over,
   });
@@ -44,6 +44,16 @@ export function describeMoves(world: () => World): void {
   };
 
   describe("a move that is asked for", () => {
+    it("keeps that nobody goes to its source", async () => {
+      const { store, seat, addInstance } = world();
+      const seated = await seat();
+      const { id: to } = await addInstance();
+      const wish = wishOf(seated, to, { kind: "evacuation", isFailOver: true });
+      expect(await store.moves.request(wish, soon())).toEqual({ kind: "requested" });
+      expect(await read(wish.id)).toMatchObject({ kind: "evacuation", isFailOver: true });
+      expect((await store.moves.list({ unitId: seated.unitId }, 1, soon())).map(({ isFailOver }) => isFailOver)).toEqual([true]);
+    });
+
     it("waits for its turn without an epoch and leaves the unit as it is", async () => {
       const { store, seat, addInstance, unit } = world();
       const seated = await seat();
@@ -54,7 +64,16 @@ export function describeMoves(world: () => World): void {
       const { at } = wish.decision;
       expect(await read(wish.id)).toEqual({
         ...{ id: wish.id, unitId: seated.unitId, from: seated.instanceId, to, fromEpoch: seated.epoch, toEpoch: 0, phase: "WAITING" },
-        ...{ phaseSince: at, kind: "voluntary", reason: "FORCED", plan: undefined, reverses: undefined, actor: "otto", createdAt: at },
+        ...{
+          phaseSince: at,
+          kind: "voluntary",
+          reason: "FORCED",
+          plan: undefined,
+          reverses: undefined,
+          isFailOver: false,
+          actor: "otto",
+          createdAt: at,
+        },
         ...{ endedAt: undefined, message: "", baseline: [], marks: [{ phase: "WAITING", at }] },
       });
       expect(await unit(seated.applicationId)).toEqual(before);
@@ -140,6 +159,15 @@ export function describeMoves(world: () => World): void {
       await remove(seated.intent);
       expect(await store.moves.begin(wish.id, soon())).toBe("leaving");
       await store.shards.forgetApplications([seated.applicationId], soon());
+      expect(await store.moves.begin(wish.id, soon())).toBe("begun");
+    });
+
+    it("does not wait for the end of a deletion that its source may never end, where nobody goes there", async () => {
+      const { store, seat, addInstance, remove } = world();
+      const seated = await seat();
+      const wish = wishOf(seated, (await addInstance()).id, { isFailOver: true });
+      await store.moves.request(wish, soon());
+      await remove(seated.intent);
       expect(await store.moves.begin(wish.id, soon())).toBe("begun");
     });
 

@@ -63,7 +63,18 @@ export function describeRecovery(world: () => World): void {
       const id = "move" as MoveId;
       await all.moves.request(
         {
-          ...{ id, unitId, to, epoch, kind: "voluntary", reason: "FORCED", plan: undefined, reverses: undefined, actor: "otto" },
+          ...{
+            id,
+            unitId,
+            to,
+            epoch,
+            kind: "voluntary",
+            reason: "FORCED",
+            plan: undefined,
+            reverses: undefined,
+            isFailOver: false,
+            actor: "otto",
+          },
           ...{ ceiling: WIDE, decision: aDecision({ subject: unitId, verdict: "MOVE_REQUESTED" }) },
         },
         soon(),

@@ -75,6 +75,7 @@ export function describeRetention(world: () => World): void {
           reason: "FORCED",
           plan: undefined,
           reverses: undefined,
+          isFailOver: false,
         } as const;
         await store.moves.request({ ...wish, actor: "otto", ceiling: WIDE, decision: aDecision() }, soon());
         if (namespace !== "c") await store.moves.abort(wish.id, { message: "", decision: aDecision() }, soon());

@@ -5,7 +5,7 @@ import { loadOf } from "../rows.ts";
 
 /** Columns of an instance `i`, as {@link instanceOf} reads them. */
 export const INSTANCE = `i.id, i.name, i.engine_cluster, i.namespace, i.pool, i.class, i.version, i.desired_version, i.state, i.state_since, i.reason,
-       i.attempt, i.capacity, i.weight, i.applied_hash, i.halt, i.revision`;
+       i.attempt, i.capacity, i.weight, i.applied_hash, i.halt, i.fails_over, i.revision`;
 
 export interface InstanceRow {
   readonly id: InstanceId;
@@ -24,6 +24,7 @@ export interface InstanceRow {
   readonly weight: number;
   readonly applied_hash: string;
   readonly halt: Halt;
+  readonly fails_over: boolean;
   readonly revision: number;
 }
 
@@ -41,6 +42,7 @@ export function instanceOf(row: InstanceRow): Instance {
     state,
     stateSince: row.state_since,
     halt: row.halt,
+    failsOver: row.fails_over,
     reason,
     attempt,
     capacity: loadOf(row.capacity),

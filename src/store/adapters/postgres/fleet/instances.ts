@@ -19,8 +19,8 @@ const INSERT: Statement = {
   name: "insert_instance",
   text: `
 with inserted as (
-  insert into instance (id, name, engine_cluster, namespace, pool, class, version, desired_version, state, state_since, reason, attempt, capacity, weight, applied_hash, revision, halt)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::bigint[], $14, $15, $16, $24)
+  insert into instance (id, name, engine_cluster, namespace, pool, class, version, desired_version, state, state_since, reason, attempt, capacity, weight, applied_hash, revision, halt, fails_over)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::bigint[], $14, $15, $16, $24, $25)
   on conflict do nothing
   returning id
 ), journal as (
@@ -36,7 +36,8 @@ with changed as (
   update instance i
      set state = $3, state_since = case when i.state = $3 then i.state_since else $4 end, reason = $5, attempt = $6,
          version = coalesce($7, i.version), applied_hash = coalesce($8, i.applied_hash),
-         capacity = coalesce($16::bigint[], i.capacity), weight = coalesce($17::integer, i.weight), halt = coalesce($18, i.halt), revision = i.revision + 1
+         capacity = coalesce($16::bigint[], i.capacity), weight = coalesce($17::integer, i.weight), halt = coalesce($18, i.halt),
+         fails_over = coalesce($19, i.fails_over), revision = i.revision + 1
    where i.id = $1 and i.revision = $2
   returning ${INSTANCE}
 ), journal as (
@@ -122,13 +123,14 @@ function insertValues(instance: Instance, ids: DecisionIds, decision: Decision):
     ...life,
     ...decisionValues(ids, decision),
     instance.halt,
+    instance.failsOver,
   ];
 }
 
 function changeValues(change: InstanceChange, clock: Clock, ids: DecisionIds): readonly unknown[] {
-  const { id, revision, state, reason, attempt, version, appliedHash, capacity, weight, halt, decision } = change;
+  const { id, revision, state, reason, attempt, version, appliedHash, capacity, weight, halt, failsOver, decision } = change;
   const journal = decision === undefined ? NO_DECISION : decisionValues(ids, decision);
-  const size = [capacity === undefined ? null : numbers(loadValues(capacity)), weight ?? null, halt ?? null];
+  const size = [capacity === undefined ? null : numbers(loadValues(capacity)), weight ?? null, halt ?? null, failsOver ?? null];
   return [id, revision, state, instant(clock.now()), text(reason), attempt, version ?? null, appliedHash ?? null, ...journal, ...size];
 }
 

@@ -19,6 +19,7 @@ import { ownership } from "./023-ownership.ts";
 import { statusVersions } from "./024-status-versions.ts";
 import { environmentReach } from "./025-environment-reach.ts";
 import { halts } from "./026-halts.ts";
+import { failOvers } from "./027-fail-overs.ts";
 import { endedApplications } from "./029-ended-applications.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
@@ -49,6 +50,7 @@ export const MIGRATIONS: readonly Migration[] = [
   statusVersions,
   environmentReach,
   halts,
+  failOvers,
   endedApplications,
 ];
 

@@ -4,7 +4,7 @@ import type { Move } from "../../../../domain/move.ts";
 import type { Run, Statement } from "../database.ts";
 
 const COLUMNS = `m.id, m.unit, m.from_instance, m.to_instance, m.from_epoch, m.to_epoch, m.phase, m.phase_since, m.kind, m.reason, m.plan,
-       m.reverses, m.actor, m.created_at, m.ended_at, m.message, m.baseline, m.marks`;
+       m.reverses, m.actor, m.created_at, m.ended_at, m.message, m.baseline, m.marks, m.fail_over`;
 
 export interface MoveRow extends Pick<Move, "phase" | "kind" | "reason" | "actor" | "message" | "baseline" | "marks"> {
   readonly id: MoveId;
@@ -18,6 +18,7 @@ export interface MoveRow extends Pick<Move, "phase" | "kind" | "reason" | "actor
   readonly reverses: MoveId | null;
   readonly created_at: Millis;
   readonly ended_at: Millis | null;
+  readonly fail_over: boolean;
 }
 
 export const READ: Statement = { name: "read_move", text: `select ${COLUMNS} from move m where m.id = $1` };
@@ -51,7 +52,7 @@ export function moveOf(row: MoveRow): Move {
   return {
     ...{ id, unitId: row.unit, from: row.from_instance, to: row.to_instance, fromEpoch: row.from_epoch, toEpoch: row.to_epoch ?? 0 },
     ...{ phase, phaseSince: row.phase_since, kind, reason, actor, message, baseline, marks },
-    ...{ plan: row.plan ?? undefined, reverses: row.reverses ?? undefined },
+    ...{ plan: row.plan ?? undefined, reverses: row.reverses ?? undefined, isFailOver: row.fail_over },
     ...{ createdAt: row.created_at, endedAt: row.ended_at ?? undefined },
   };
 }

@@ -20,7 +20,7 @@ with unit as materialized (
          exists (select from instance where id = $4 and state = 'ACTIVE') as is_welcome
     from placement_unit u where u.id = $1 and u.owner = $2 and u.epoch = $3 and u.phase = 'IDLE'
 ), taken as (
-  update placement_unit u set phase = 'MOVING', row_version = u.row_version + 1 from unit n where u.id = n.id and not n.is_leaving and n.is_welcome returning u.id
+  update placement_unit u set phase = 'MOVING', row_version = u.row_version + 1 from unit n where u.id = n.id and ($5 or not n.is_leaving) and n.is_welcome returning u.id
 )
 select n.is_leaving, n.is_welcome, (select count(pg_notify('argosy', 'unit:' || id)) from taken) as sent from unit n`,
 };
@@ -120,12 +120,12 @@ async function begin(database: Database, id: MoveId, now: Millis, signal: AbortS
     async (run) => {
       const move = await lockMove(run, id);
       if (move?.phase !== "WAITING") return "stale";
-      const [unit] = await run<BegunRow>(BEGIN_UNIT, [move.unitId, move.from, move.fromEpoch, move.to]);
+      const [unit] = await run<BegunRow>(BEGIN_UNIT, [move.unitId, move.from, move.fromEpoch, move.to, move.isFailOver]);
       if (unit === undefined) {
         await enter(run, id, { to: "ABORTED", message: "the unit was moved or changed before its turn came" }, now);
         return "dropped";
       }
-      if (unit.is_leaving) return "leaving";
+      if (unit.is_leaving && !move.isFailOver) return "leaving";
       if (!unit.is_welcome) {
         await enter(run, id, { to: "ABORTED", message: TARGET_LEFT }, now);
         return "dropped";

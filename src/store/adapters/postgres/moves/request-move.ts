@@ -14,8 +14,8 @@ with ${HELD}, live as materialized (
 ), unit as materialized (
   select * from placement_unit u where u.id = $2 and u.epoch = $3 and u.owner <> $1
 ), made as (
-  insert into move (id, unit, from_instance, to_instance, from_epoch, phase, phase_since, kind, reason, plan, reverses, actor, created_at, marks)
-  select $13, u.id, u.owner, $1, u.epoch, 'WAITING', $7, $14, $15, $16, $17, $18, $7, json_build_array(json_build_object('phase', 'WAITING', 'at', $19::bigint))
+  insert into move (id, unit, from_instance, to_instance, from_epoch, phase, phase_since, kind, reason, plan, reverses, actor, created_at, marks, fail_over)
+  select $13, u.id, u.owner, $1, u.epoch, 'WAITING', $7, $14, $15, $16, $17, $18, $7, json_build_array(json_build_object('phase', 'WAITING', 'at', $19::bigint)), $20
     from unit u cross join held h
    where not exists (select from live) and ${FITS}
   returning id
@@ -34,14 +34,14 @@ interface Row {
 }
 
 export function requestMove(database: Database, ids: DecisionIds, wish: MoveWish, signal: AbortSignal): Promise<MoveRequest> {
-  const { id, unitId, to, epoch, kind, reason, plan, reverses, actor, ceiling, decision } = wish;
+  const { id, unitId, to, epoch, kind, reason, plan, reverses, isFailOver, actor, ceiling, decision } = wish;
   return database.transaction<MoveRequest>(
     "request_move",
     async (run) => {
       const seat = await lockSeat(run, to, unitId);
       if (seat.kind !== "locked") return { kind: seat.kind };
       const about = [to, unitId, epoch, seat.state, numbers(loadValues(ceiling)), ...decisionValues(ids, decision)];
-      const what = [id, kind, reason, plan ?? null, reverses ?? null, text(actor), decision.at];
+      const what = [id, kind, reason, plan ?? null, reverses ?? null, text(actor), decision.at, isFailOver];
       const [row] = await run<Row>(REQUEST, [...about, ...what]);
       return requestOf(row, id);
     },

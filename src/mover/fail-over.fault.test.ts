@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { UnavailableError } from "../domain/errors.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { Move } from "../domain/move.ts";
+import { LEFT_BEHIND } from "../domain/move-messages.ts";
+import { PROD } from "../reconciler/testing/environments.ts";
+import { createFaultPoints, FAULT_MODES } from "../reconciler/testing/faults.ts";
+import { eventually } from "../reconciler/testing/until.ts";
+import { startWorld, type World } from "../reconciler/testing/world.ts";
+import { accountName } from "../shard/names.ts";
+import { type Elsewhere, type HandOver, startHandOver } from "./testing/hand-over.ts";
+
+const CALLS = new Set([
+  ...["read", "advance", "commit", "listApplications", "readUnit", "readApplications", "readInstance"],
+  ...["list", "create", "patch", "delete", "ask", "raise", "clear", "enteredFreely"],
+]);
+
+let world: World;
+let over: HandOver;
+let elsewhere: Elsewhere;
+beforeAll(async () => {
+  world = await startWorld();
+  over = await startHandOver(world, { isElsewhere: true });
+  elsewhere = over.elsewhere as Elsewhere;
+});
+afterAll(() => world.close());
+
+/** Refuses, and counts, every call that goes to the instance. */
+function cutOff({ namespace }: Instance) {
+  const went: string[] = [];
+  const isThere = (first: unknown): boolean => {
+    const { namespace: there, metadata } = first as { readonly namespace?: string; readonly metadata?: { readonly namespace?: string } };
+    return (there ?? metadata?.namespace) === namespace;
+  };
+  const wrap = <T extends object>(port: T): T => {
+    if (!("list" in port && "patch" in port && "create" in port)) return port;
+    const guarded = Object.entries(port).map(([name, call]) => {
+      const guard = async (...args: readonly unknown[]): Promise<unknown> => {
+        if (!isThere(args[0])) return (call as (...given: readonly unknown[]) => Promise<unknown>)(...args);
+        went.push(name);
+        throw new UnavailableError("reaching a source that is cut off", { code: "test.cut" });
+      };
+      return [name, guard] as const;
+    });
+    return Object.fromEntries(guarded) as T;
+  };
+  return { went, wrap };
+}
+
+const standing = async (instance: Instance) =>
+  (await over.sights(instance)).map(({ at, uid, resourceVersion, isPaused, isAutomated }) => ({
+    ...{ name: at.name, uid, resourceVersion, isPaused, isAutomated },
+  }));
+
+async function expectOwnedBy(to: Instance): Promise<void> {
+  const { rows } = world;
+  const unit = await rows.unit(over.unitId);
+  expect(unit).toMatchObject({ owner: to.id, phase: "IDLE" });
+  expect(await over.holders()).toEqual([accountName(over.unitId, to.id)]);
+  expect(elsewhere.clusters.holdersAt()).toEqual([elsewhere.account(to)]);
+  await eventually("the reconciler has acknowledged what the move did", async () => {
+    const known = await Promise.all(over.applications.map(({ id }) => rows.acknowledged("application", id)));
+    return known.every((each) => each?.instanceId === to.id && each.epoch === unit?.epoch);
+  });
+  for (const sight of await over.sights(to))
+    expect(sight).toMatchObject({ isPaused: false, isAutomated: true, arrival: undefined, finalizers: [], epoch: unit?.epoch });
+  expect(await over.sights(to)).toHaveLength(over.applications.length);
+}
+
+/** What a fail-over left goes as the sweep takes it, so that the next one finds the instance as a stranger. */
+async function sweepUp(instance: Instance): Promise<void> {
+  for (const { at } of await over.sights(instance)) await over.remove(instance, at.name);
+}
+
+const endOf = (id: Move["id"]) => world.rows.memory.moves.read(id, world.signal);
+
+describe("a fail-over", () => {
+  it("hands a unit over without one call to its source, which stays as it is and is refused everywhere (I1, I2, I8)", async () => {
+    for (let round = 0; round < 2; round += 1) {
+      const { id, from, to } = await over.begin({ isFailOver: true });
+      const before = await standing(from);
+      const { went, wrap } = cutOff(from);
+      const worker = over.worker(wrap);
+      await over.workUntilEnd(id, () => worker);
+      expect(await endOf(id)).toMatchObject({ phase: "DONE", message: LEFT_BEHIND, isFailOver: true });
+      expect(went).toEqual([]);
+      expect(await standing(from)).toEqual(before);
+      expect(before).toHaveLength(over.applications.length);
+      await expectOwnedBy(to);
+      expect(elsewhere.clusters.accountsAt(PROD)).toEqual([elsewhere.account(to)]);
+      expect(await over.accounts()).toEqual([accountName(over.unitId, to.id)]);
+      await sweepUp(from);
+    }
+  });
+
+  it("takes the statuses that were recorded for what was before, and compares on the target before the source loses its right", async () => {
+    const { id, from, to } = await over.begin({ isFailOver: true });
+    const { wrap } = cutOff(from);
+    const worker = over.worker(wrap);
+    await over.workUntilEnd(id, () => worker);
+    const move = await endOf(id);
+    const before = new Map(move?.baseline.map(({ name, health }) => [name, health]));
+    expect(before).toEqual(new Map(over.applications.map(({ argoName }) => [argoName, "Healthy"])));
+    expect(move?.marks.map(({ phase }) => phase)).toEqual([
+      ...["WAITING", "PREPARE", "FENCE", "QUIESCE", "REVOKE", "COMMIT", "GRANT", "ACTIVATE", "VERIFY", "CLEANUP", "DONE"],
+    ]);
+    await expectOwnedBy(to);
+    await sweepUp(from);
+  });
+
+  it("is given up where the source may enter an environment with its user's own credential, and names it (I1)", async () => {
+    const { id, from, to } = await over.begin({ isFailOver: true });
+    await elsewhere.enterFreely(from);
+    const { went, wrap } = cutOff(from);
+    const worker = over.worker(wrap);
+    await over.workUntilEnd(id, () => worker);
+    expect(await endOf(id)).toMatchObject({ phase: "ABORTED", message: expect.stringContaining("environment prod with the user's own") });
+    expect((await endOf(id))?.marks.map(({ phase }) => phase)).not.toContain("FENCE");
+    expect(went).toEqual([]);
+    expect(await over.sights(to)).toEqual([]);
+    await expectOwnedBy(from);
+  });
+
+  it("is given up, and its unit is the source's again, where the old account is still let write (I1)", async () => {
+    const { id, from, to } = await over.begin({ isFailOver: true });
+    elsewhere.clusters.bypass(elsewhere.account(from));
+    over.late(61_000);
+    const { went, wrap } = cutOff(from);
+    const worker = over.worker(wrap);
+    await over.workUntilEnd(id, () => worker);
+    over.late(0);
+    elsewhere.clusters.bypass(undefined);
+    expect(await endOf(id)).toMatchObject({ phase: "ABORTED", message: expect.stringContaining("RegisterBypassed") });
+    expect(went).toEqual([]);
+    expect(await over.sights(to)).toEqual([]);
+    await expectOwnedBy(from);
+  });
+
+  it.each(FAULT_MODES)("is completed by another worker when any call of the first %s, and the worker dies of it (I5)", async (mode) => {
+    const broke = new Set<string>();
+    for (let index = FAULT_MODES.indexOf(mode); ; index += 10) {
+      const points = createFaultPoints(CALLS);
+      const { id, from, to } = await over.begin({ isFailOver: true });
+      const { went, wrap } = cutOff(from);
+      points.arm(index, mode);
+      const [first, second] = [over.worker((port) => points.wrap(wrap(port))), over.worker(wrap)];
+      await over.workUntilEnd(id, () => (points.broke() === undefined ? first : second));
+      await expectOwnedBy(to).catch((error: unknown) => {
+        throw new Error(`call ${index}, ${points.broke()}`, { cause: error });
+      });
+      expect(went).toEqual([]);
+      await sweepUp(from);
+      const name = points.broke();
+      if (name === undefined) break;
+      broke.add(name);
+    }
+    expect(broke.size).toBeGreaterThan(CALLS.size / 4);
+  });
+
+  it("leaves a move that was given up nothing to do at a source that cannot be reached (I4)", async () => {
+    const { id, from, to } = await over.begin();
+    const { went, wrap } = cutOff(from);
+    const worker = over.worker(wrap);
+    await worker.carryOn(id, world.signal).catch(() => undefined);
+    expect(went).not.toEqual([]);
+    const decision = {
+      at: 0 as never,
+      subject: over.unitId,
+      kind: "placement",
+      verdict: "MOVE_ABORTED",
+      rule: "COMMAND",
+      details: {},
+    } as const;
+    await world.rows.memory.moves.abort(id, { message: "given up by otto", decision }, world.signal);
+    await over.workUntilEnd(id, () => worker);
+    expect(await endOf(id)).toMatchObject({ phase: "ABORTED", message: "given up by otto" });
+    expect(await over.sights(to)).toEqual([]);
+    await expectOwnedBy(from);
+  });
+});
