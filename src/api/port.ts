@@ -81,6 +81,8 @@ export interface Moving {
     signal: AbortSignal,
   ): Promise<Move>;
   abort(id: MoveId, actor: string, signal: AbortSignal): Promise<Move>;
+  /** Gives up what waits to leave an instance that is not emptied any more. Returns how many moves. */
+  giveUp(source: InstanceId, which: "that wait to drain it", actor: string, signal: AbortSignal): Promise<number>;
   reverse(id: MoveId, actor: string, signal: AbortSignal): Promise<Move>;
 }
 

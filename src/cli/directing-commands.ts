@@ -36,7 +36,11 @@ export function addDirectingCommands(program: Command, terminal: Terminal): void
       terminal.write(await holdWorkspace(clientOf(options, terminal), workspace, options)),
     );
   addCordon(program, terminal, { name: "cordon", cordoned: true, description: "give an instance no new units; what it holds stays" });
-  addCordon(program, terminal, { name: "uncordon", cordoned: false, description: "give a cordoned instance units again" });
+  addCordon(program, terminal, {
+    name: "uncordon",
+    cordoned: false,
+    description: "give a cordoned instance units again, or one that is being emptied: what has not begun to leave it stays",
+  });
   addFreeze(program.command("freeze").description("times in which nothing is moved that need not be"), terminal);
 }
 

@@ -163,7 +163,11 @@ describe("emptying an instance from the command line", () => {
     const first = await onlyMove();
     const asked = JSON.parse((await drain("--fail-over", "--reason", "it burns", "--no-wait", "-o", "json")).out);
     expect(asked).toMatchObject({ state: "DRAINING", failOver: true, waiting: 1, units: 1 });
-    expect(await served.store.moves.read(first, soon())).toMatchObject({ phase: "ABORTED", message: "given up by anna", isFailOver: false });
+    expect(await served.store.moves.read(first, soon())).toMatchObject({
+      phase: "ABORTED",
+      message: "given up by anna",
+      isFailOver: false,
+    });
     const second = await onlyMove();
     expect(await served.store.moves.read(second, soon())).toMatchObject({ kind: "evacuation", isFailOver: true, phase: "WAITING" });
     const row = await served.store.fleet.readInstance(fleet.full.id, soon());
@@ -180,5 +184,35 @@ describe("emptying an instance from the command line", () => {
     expect([code, JSON.parse(out)]).toMatchObject([0, { kind: "evacuation", failOver: true, phase: "WAITING" }]);
     const [decision] = await served.store.decisions.list({ kind: "placement" }, 1, soon());
     expect(decision).toMatchObject({ verdict: "MOVE_REQUESTED", details: { isFailOver: true } });
+  });
+
+  it("is called off by uncordon: what waits stays, what is under way goes on, and units come again", async () => {
+    await deployOne(served, fleet);
+    await drain("--fail-over", "--no-wait");
+    const waiting = await onlyMove();
+    const { out } = await runAs("operator", "uncordon", "standard-1", "--reason", "the disk is well");
+    expect(out).toContain("instance standard-1 takes units again");
+    expect(await served.store.moves.read(waiting, soon())).toMatchObject({ phase: "ABORTED", message: "given up by otto" });
+    const row = await served.store.fleet.readInstance(fleet.full.id, soon());
+    expect(row).toMatchObject({ state: "ACTIVE", failsOver: false, reason: "uncordoned by otto: the disk is well" });
+    expect((await served.store.fleet.countUnits(soon())).get(fleet.full.id)).toBe(1);
+
+    await drain("--no-wait");
+    const begun = await onlyMove();
+    await served.store.moves.begin(begun, soon());
+    await runAs("operator", "uncordon", "standard-1");
+    await finish(begun);
+    expect(await served.store.moves.read(begun, soon())).toMatchObject({ phase: "DONE" });
+    expect(await stateOf()).toBe("ACTIVE");
+  });
+
+  it("cannot be called off once the instance is being stopped", async () => {
+    await deployOne(served, fleet);
+    await drain("--no-wait");
+    const { id, revision, state, reason, attempt } = (await served.store.fleet.readInstance(fleet.full.id, soon()))!;
+    await served.store.fleet.changeInstance({ id, revision, state, reason, attempt, halt: "wanted", decision: undefined }, soon());
+    const { err, code } = await runAs("operator", "uncordon", "standard-1");
+    expect([code, err]).toEqual([1, expect.stringContaining("is being stopped for good")]);
+    expect(await stateOf()).toBe("DRAINING");
   });
 });

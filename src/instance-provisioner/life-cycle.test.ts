@@ -30,6 +30,7 @@ describe("the life of an instance", () => {
       "ACTIVE drain DRAINING",
       "CORDONED uncordon ACTIVE",
       "CORDONED drain DRAINING",
+      "DRAINING uncordon ACTIVE",
       "DRAINING retired RETIRED",
       "FAILED retry REQUESTED",
       "FAILED drain DRAINING",

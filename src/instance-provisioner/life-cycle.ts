@@ -37,7 +37,7 @@ export const LIFE_CYCLE: Readonly<Record<InstanceState, Row>> = {
   WARMING: { ...NEVER, ready: "ACTIVE", attemptFailed: "CREATING", giveUp: "FAILED", drain: "DRAINING" },
   ACTIVE: { ...NEVER, cordon: "CORDONED", drain: "DRAINING" },
   CORDONED: { ...NEVER, uncordon: "ACTIVE", drain: "DRAINING" },
-  DRAINING: { ...NEVER, retired: "RETIRED" },
+  DRAINING: { ...NEVER, uncordon: "ACTIVE", retired: "RETIRED" },
   RETIRED: NEVER,
   FAILED: { ...NEVER, retry: "REQUESTED", drain: "DRAINING" },
 };

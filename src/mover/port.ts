@@ -54,8 +54,11 @@ export interface LiveMoves {
     wish: PlannedLiveMove,
     signal: AbortSignal,
   ): Promise<{ readonly kind: "asked"; readonly id: MoveId } | { readonly kind: "refused"; readonly why: string }>;
-  /** Gives up the moves away from an instance that would go there and are not committed yet. Returns how many. */
-  giveUpGoingTo(source: InstanceId, actor: string, signal: AbortSignal): Promise<number>;
+  /**
+   * Gives up moves away from an instance. Of an instance that is failed over from now on: those that would go there and are not committed
+   * yet. Of one that is not emptied any more: those that a drain asked for and that wait for their turn. Returns how many.
+   */
+  giveUp(source: InstanceId, which: "that go there" | "that wait to drain it", actor: string, signal: AbortSignal): Promise<number>;
   /** Whether all that speaks against moving it there is that the right to write cannot be taken from the instance it is on. */
   isHeldBySource(unitId: UnitId, to: InstanceId, signal: AbortSignal): Promise<boolean>;
 }

@@ -70,10 +70,14 @@ export function addDirectiveRoutes(server: FastifyInstance, deps: ApiDeps): void
     "/v1/instances/:instance/cordon",
     {
       schema: {
-        ...describe("cordonInstance", "Says whether an instance takes new units", {
-          body: cordonBody,
-          params: z.object({ instance: z.string().max(253) }),
-        }),
+        ...describe(
+          "cordonInstance",
+          "Says whether an instance takes new units; one that is being emptied takes them again, and what waits to leave it stays",
+          {
+            body: cordonBody,
+            params: z.object({ instance: z.string().max(253) }),
+          },
+        ),
         response: { 200: cordoned },
       },
     },
@@ -183,13 +187,16 @@ async function cordon(deps: ApiDeps, name: string, { actor, reason: why, cordone
   const text = isWanted ? cordonReason(actor, why) : `uncordoned by ${actor}: ${why}`;
   const details = { name: instance.name, pool: instance.pool, reason: text, actor };
   const decision = { at: deps.clock.now(), subject: id, kind: "instance", verdict: state, rule: "COMMAND", details } as const;
-  await deps.store.fleet.changeInstance({ id, revision, state, reason: text, attempt, decision }, deadline());
+  await deps.store.fleet.changeInstance({ id, revision, state, reason: text, attempt, failsOver: false, decision }, deadline());
+  // What is under way goes on: it has a seat where it goes to, and can be taken back.
+  if (instance.state === "DRAINING") await deps.moving.giveUp(id, "that wait to drain it", actor, deadline());
   return { instance: instance.name, state, changed: true };
 }
 
 /** Why an instance cannot be cordoned, or uncordoned, by hand; `undefined` when it can. */
 function whyNotCordon(instance: Instance, isWanted: boolean): string | undefined {
-  const { state, reason: text } = instance;
+  const { state, reason: text, halt } = instance;
+  if (state === "DRAINING" && !isWanted) return halt === "none" ? undefined : "is being stopped for good: nothing starts it again";
   if (state !== "ACTIVE" && state !== "CORDONED") return `is ${state}: only one that serves can be cordoned or uncordoned`;
   if (isWanted || state === "ACTIVE" || isCordonedByHand(instance)) return undefined;
   return `was not cordoned by a person: ${text}. Ask for more instances of its pool in fleet.yaml`;

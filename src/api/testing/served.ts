@@ -45,6 +45,7 @@ export function idleDeps(store: MemoryStore): ApiDeps {
       ask: () => Promise.reject(new Error("nobody moves here")),
       abort: () => Promise.reject(new Error("nobody moves here")),
       reverse: () => Promise.reject(new Error("nobody moves here")),
+      giveUp: async () => 0,
     },
     draining: {
       budget: 8,

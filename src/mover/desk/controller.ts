@@ -78,10 +78,11 @@ export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
       const under = requested.by === undefined ? undefined : await moves.read(requested.by, signal);
       return under?.plan === wish.plan && under !== undefined ? { kind: "asked", id: under.id } : { kind: "refused", why: requested.why };
     },
-    async giveUpGoingTo(instanceId, actor, signal) {
-      const live = await moves.list({ isLive: true, instanceId }, LIVE_READ, signal);
-      const going = live.filter(({ from, isFailOver }) => from === instanceId && !isFailOver);
-      const ends = await Promise.all(going.map((move) => giveUp(move, actor, signal)));
+    async giveUp(source, which, actor, signal) {
+      const live = (await moves.list({ isLive: true, instanceId: source }, LIVE_READ, signal)).filter(({ from }) => from === source);
+      const isMeant = ({ isFailOver, phase, plan }: Move) =>
+        which === "that go there" ? !isFailOver : phase === "WAITING" && plan !== undefined;
+      const ends = await Promise.all(live.filter(isMeant).map((move) => giveUp(move, actor, signal)));
       return ends.filter(Boolean).length;
     },
     async abort(id, actor, signal) {

@@ -14,7 +14,7 @@ import type { PlanningDesk } from "../planning/controller.ts";
 export interface DrainingDeps {
   readonly store: Pick<Store, "plans" | "fleet">;
   readonly planning: Pick<PlanningDesk, "draft" | "apply">;
-  readonly moving: Pick<LiveMoves, "isHeldBySource" | "giveUpGoingTo">;
+  readonly moving: Pick<LiveMoves, "isHeldBySource" | "giveUp">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -91,7 +91,7 @@ export function createDrainingDesk({ store: { plans, fleet }, planning, moving, 
       const text = drainReason(actor, reason, failsOver);
       const decision = drainDecision(instance, { at: clock.now(), actor, reason: text });
       const row = await fleet.changeInstance({ id, revision, state: "DRAINING", reason: text, attempt, failsOver, decision }, signal);
-      if (failsOver) await moving.giveUpGoingTo(id, actor, signal);
+      if (failsOver) await moving.giveUp(id, "that go there", actor, signal);
       return carryOn(row, actor, signal);
     },
   };
