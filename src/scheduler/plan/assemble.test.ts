@@ -11,6 +11,8 @@ import { assembleSnapshot, type PlanningFacts, presentLoads, reportsOf } from ".
 
 const [A, B] = [aRow("a"), aRow("b")];
 const snapshotOf = (over: Partial<PlanningFacts>) => assembleSnapshot(aFacts([A, B], [], over), NOON);
+const UNIT = aUnitRow("u", "a", 7).unit.id;
+const failure = (agoMs: number) => ({ unit: UNIT, to: "i-b" as InstanceId, at: millis(NOON - agoMs) });
 const STATES: readonly (readonly [InstanceState, boolean])[] = [
   ["ACTIVE", true],
   ["CORDONED", true],
@@ -42,7 +44,29 @@ describe("a snapshot made of rows", () => {
       reason: "SHED",
       at: millis(NOON - 20),
     } as const;
-    expect(snapshotOf({ moves: [move], failures: [millis(NOON - 10), millis(NOON - 30)] }).outcomes).toEqual(["failed", "done", "failed"]);
+    expect(snapshotOf({ moves: [move], failures: [failure(10), failure(30)] }).outcomes).toEqual(["failed", "done", "failed"]);
+  });
+
+  it("keeps a unit from where its last move failed, the longer the oftener, unless it was moved since", () => {
+    const failedOf = (over: Partial<PlanningFacts>, state: InstanceState = "ACTIVE") =>
+      assembleSnapshot(aFacts([aRow("a", { state }), B], [aUnitRow("u", "a", 7)], over), NOON).units[0]?.failed;
+    expect(failedOf({ failures: [] })).toBeUndefined();
+    expect(failedOf({ failures: [{ ...failure(5), unit: "v" as UnitId }] })).toBeUndefined();
+    expect(failedOf({ failures: [failure(5), failure(9), { ...failure(12), to: "i-c" as InstanceId }] })).toEqual({
+      ...{ times: 2, at: NOON - 5, to: "i-b" },
+    });
+    const moved = {
+      unit: UNIT,
+      from: "i-c" as InstanceId,
+      to: "i-a" as InstanceId,
+      reason: "SHED",
+      at: millis(NOON - 7),
+    } as const;
+    expect(failedOf({ failures: [failure(5), failure(9)], moves: [moved] })).toMatchObject({ times: 1 });
+    expect(failedOf({ failures: [failure(9)], moves: [moved] })).toBeUndefined();
+    expect(failedOf({ failures: [failure(10 * 60_000 - 1)] }, "DRAINING")).toMatchObject({ to: "i-b" });
+    expect(failedOf({ failures: [failure(10 * 60_000)] }, "DRAINING")).toBeUndefined();
+    expect(failedOf({ failures: [failure(10 * 60_000)] }, "CORDONED")).toMatchObject({ to: "i-b" });
   });
 
   it.each(STATES)("asks an instance that is %s for a report: %s", (state, isMeasured) => {

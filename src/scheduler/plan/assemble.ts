@@ -60,8 +60,8 @@ export interface PlanningFacts {
     readonly reason: MoveReason;
     readonly at: Millis;
   }[];
-  /** When live moves were given up, by no person. */
-  readonly failures: readonly Millis[];
+  /** Live moves that were given up, by no person; newest first. */
+  readonly failures: readonly { readonly unit: UnitId; readonly to: InstanceId; readonly at: Millis }[];
 }
 
 const HOUR_MS = 3_600_000;
@@ -76,7 +76,7 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
     class: facts.class,
     at,
     seats: facts.instances.map((instance) => seatOf(instance, facts, at)),
-    units: facts.units.map((unit) => planUnitOf(unit, facts)),
+    units: facts.units.map((unit) => planUnitOf(unit, facts, at)),
     metrics: judgeMetrics({ now: at, reports: reportsOf(facts), reference: facts.state.reference?.total }),
     recentMoves: facts.moves
       .filter((move) => move.reason !== "FORCED" && at - move.at < HOUR_MS)
@@ -89,7 +89,7 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
 /** How moves ended, newest first. One that was given up changed no owner, and is not among those that were made. */
 function outcomesOf({ moves, failures }: Pick<PlanningFacts, "moves" | "failures">): PlanSnapshot["outcomes"] {
   const ends = [
-    ...failures.map((at) => ({ at, outcome: "failed" as const })),
+    ...failures.map(({ at }) => ({ at, outcome: "failed" as const })),
     ...moves.map(({ at }) => ({ at, outcome: "done" as const })),
   ];
   return ends.toSorted((a, b) => b.at - a.at).map(({ outcome }) => outcome);
@@ -137,14 +137,34 @@ function seatOf(instance: Instance, { state: known, floor }: PlanningFacts, at: 
 
 function planUnitOf(
   { unit, trustClass, known, directive, clusters, movingTo, movedAt }: PlanningUnit,
-  { instances }: PlanningFacts,
+  facts: PlanningFacts,
+  at: Millis,
 ): PlanUnit {
+  const { instances } = facts;
   const needs = unitNeeds({ class: unit.class, trustClass, directive }, instances);
+  const failed = failedOf(unit, facts, at);
   return {
     ...{ id: unit.id, workspaceId: unit.workspaceId, owner: unit.owner, epoch: unit.epoch, load: unit.load, movingTo, movedAt },
     recentLoad: known === undefined ? undefined : wholeLoad(known.recent),
     doNotMoveUntil: directive.hold?.until,
     ...(needs === undefined ? {} : { needs }),
     ...(clusters.length === 0 ? {} : { clusters }),
+    ...(failed === undefined ? {} : { failed }),
   };
+}
+
+/** A unit that has to leave tries the same target again after so long, in ms: where there is no other one, it is all it has. */
+const HURRIED_MS = 10 * 60_000;
+/** States of an instance whose units need not leave it. */
+const KEEPS: readonly (InstanceState | undefined)[] = ["ACTIVE", "CORDONED"];
+
+/** Where the last move of a unit failed, and how often in a row it failed there: not since it was moved. */
+function failedOf({ id, owner }: PlacementUnit, { instances, moves, failures }: PlanningFacts, at: Millis): PlanUnit["failed"] {
+  const movedAt = moves.find((move) => move.unit === id)?.at ?? 0;
+  const own = failures.filter((failure) => failure.unit === id && failure.at > movedAt);
+  const [last] = own;
+  if (last === undefined) return undefined;
+  const mayStay = KEEPS.includes(instances.find((instance) => instance.id === owner)?.state);
+  if (!mayStay && at - last.at >= HURRIED_MS) return undefined;
+  return { times: own.filter(({ to }) => to === last.to).length, at: last.at, to: last.to };
 }

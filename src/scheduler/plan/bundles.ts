@@ -78,7 +78,8 @@ function wishOf(units: readonly PlanUnit[], split: ReadonlySet<string>, when: Wh
   return { needs: units.flatMap(({ needs }) => needs ?? []), apart, failedAt: units.flatMap((unit) => failedAt(unit, when)) };
 }
 
-function failedAt({ failed }: PlanUnit, { at, policy }: When): readonly InstanceId[] {
+/** Instances that a unit is not sent to now, for a move of it there failed. */
+export function failedAt({ failed }: PlanUnit, { at, policy }: When): readonly InstanceId[] {
   return failed !== undefined && at < failedUntil(failed, policy) ? [failed.to] : [];
 }
 

@@ -36,6 +36,14 @@ describe("a step of a plan, looked at again", () => {
     expect(judge(aFacts([A, B], [{ ...X, unit: { ...X.unit, owner: B.id, epoch: 9 } }]))).toEqual({ kind: "there" });
   });
 
+  it("does not try again soon where a move of the unit failed, and says so", () => {
+    const failure = (hoursAgo: number) => ({ failures: [{ unit: X.unit.id, to: B.id, at: millis(NOON - hoursAgo * HOUR_MS) }] });
+    const why = "b: FAILED_BEFORE: a move of it there failed not long ago";
+    expect(judge(aFacts([A, B], [X], failure(5)))).toEqual({ kind: "dropped", why });
+    expect(judge(aFacts([A, B], [X], failure(6)))).toMatchObject({ kind: "go" });
+    expect(judge(aFacts([A, B, C], [X], failure(5)), move({ to: C.id }))).toMatchObject({ kind: "go" });
+  });
+
   it("takes a live move while something of the unit is deployed", () => {
     expect(judge(aFacts([A, B], [{ ...X, isDeployed: true }]))).toMatchObject({ kind: "go", isLive: true });
   });

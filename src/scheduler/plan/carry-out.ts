@@ -11,8 +11,9 @@ import { refusalText } from "../refusal-text.ts";
 import { ceilingOf } from "../utilisation.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
 import { type Asked, openBudget, type Urgency } from "./budget.ts";
+import { failedAt } from "./bundles.ts";
 import { type Dropped, whyDropped } from "./check-move.ts";
-import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
+import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import type { MoveRecord } from "./record.ts";
 import type { PlanUnit } from "./snapshot.ts";
 
@@ -63,7 +64,7 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
       const unit = units.get(move.unit);
       if (unit !== undefined && unit.owner === move.to) return { kind: "there" };
       const target = heldOf(move.to);
-      const rows = { at, unit, wish: wishOf(unit), target, hardLimit, isFrozen: snapshot.freeze !== undefined };
+      const rows = { at, unit, wish: wishOf(unit, at, policy), target, hardLimit, isFrozen: snapshot.freeze !== undefined };
       const dropped = whyDropped(move, rows);
       if (dropped !== undefined) return { kind: "dropped", why: dropText(dropped, nameOf) };
       const { from } = move;
@@ -105,8 +106,9 @@ function askedOf(unit: PlanUnit | undefined, { to }: PlannedMove, from: Instance
   return [{ units: unit === undefined ? [] : [unit], from, to }];
 }
 
-function wishOf(unit: PlanUnit | undefined): Wish {
-  return unit?.needs === undefined ? NO_WISH : { ...NO_WISH, needs: [unit.needs] };
+function wishOf(unit: PlanUnit | undefined, at: Millis, policy: PlannerPolicy): Wish {
+  if (unit === undefined) return NO_WISH;
+  return { ...NO_WISH, needs: unit.needs === undefined ? [] : [unit.needs], failedAt: failedAt(unit, { at, policy }) };
 }
 
 /** The journal's entry of a step that is made: the record of the plan's choice, who had it carried out, and under which plan. */

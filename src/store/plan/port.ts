@@ -48,8 +48,15 @@ export interface PlanFacts {
   readonly state: ClassLoadState;
   /** Moves of the class since a moment, newest first. */
   readonly moves: readonly DoneMove[];
-  /** When live moves of the class were given up since then that had begun, and by no person; newest first. */
-  readonly failures: readonly Millis[];
+  /** Live moves of the class that were given up since then, had begun, and were given up by no person; newest first. */
+  readonly failures: readonly FailedMove[];
+}
+
+/** A live move that failed before its commit. */
+export interface FailedMove {
+  readonly unit: UnitId;
+  readonly to: InstanceId;
+  readonly at: Millis;
 }
 
 /** One step of a plan, to be made if the rows still are as the plan saw them. */

@@ -1,4 +1,3 @@
-import type { Millis } from "../../../domain/clock.ts";
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
 import type { InstanceId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
@@ -6,7 +5,7 @@ import { GIVEN_UP_BY } from "../../../domain/move-messages.ts";
 import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
-import type { MoveOutcome, PlanFacts, PlanStore, StepsOf, UnitFacts, UnitMove } from "../../plan/port.ts";
+import type { FailedMove, MoveOutcome, PlanFacts, PlanStore, StepsOf, UnitFacts, UnitMove } from "../../plan/port.ts";
 import { applicationsOf, objectKey, putUnit, workspaceOf } from "./applications.ts";
 import { clustersOf } from "./environments.ts";
 import { liveMoveOf } from "./live-moves.ts";
@@ -76,12 +75,14 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
   };
 }
 
-function failuresOf(tables: Tables, className: string, since: number): readonly Millis[] {
+function failuresOf(tables: Tables, className: string, since: number): readonly FailedMove[] {
   const failed = [...tables.moves.values()].filter(({ unitId, phase, toEpoch, message }) => {
     const isOwn = tables.units.get(unitId)?.unit.class === className;
     return isOwn && phase === "ABORTED" && toEpoch > 0 && !message.startsWith(GIVEN_UP_BY);
   });
-  return failed.flatMap(({ endedAt }) => (endedAt !== undefined && endedAt >= since ? [endedAt] : [])).sort((a, b) => b - a);
+  return failed
+    .flatMap(({ unitId: unit, to, endedAt: at }) => (at !== undefined && at >= since ? [{ unit, to, at }] : []))
+    .sort((a, b) => b.at - a.at);
 }
 
 function unitFacts(tables: Tables, row: UnitRow): UnitFacts {

@@ -2,7 +2,7 @@ import type { Millis } from "../../../../domain/clock.ts";
 import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
 import { GIVEN_UP_BY } from "../../../../domain/move-messages.ts";
 import type { MoveReason } from "../../../../domain/plan.ts";
-import type { DoneMove, PlanFacts, UnitFacts } from "../../../plan/port.ts";
+import type { DoneMove, FailedMove, PlanFacts, UnitFacts } from "../../../plan/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { type DirectiveRow, directiveOf, FREEZES, type FreezeRow, freezeOf } from "../directives/directives.ts";
 import { INSTANCE, type InstanceRow, instanceOf } from "../fleet/instance-row.ts";
@@ -66,7 +66,7 @@ const MOVES: Statement = {
 const FAILURES: Statement = {
   name: "list_failed_moves",
   text: `
-select m.ended_at as at from move m join placement_unit u on u.id = m.unit
+select m.unit, m.to_instance as to, m.ended_at as at from move m join placement_unit u on u.id = m.unit
  where u.class = $1 and m.ended_at >= $2 and m.phase = 'ABORTED' and m.to_epoch is not null and not starts_with(m.message, $3)
  order by m.ended_at desc, m.id desc`,
 };
@@ -102,8 +102,7 @@ export function readFacts(database: Database, className: string, movesSince: Mil
       const freezes = (await run<FreezeRow>(FREEZES, [])).map(freezeOf);
       const state = stateOf(await run(READ_CLASS_LOAD, [className]));
       const moves = (await run<MoveRow>(MOVES, [className, instant(movesSince)])).map(moveOf);
-      const failed = await run<{ readonly at: Millis }>(FAILURES, [className, instant(movesSince), GIVEN_UP_BY]);
-      const failures = failed.map(({ at }) => at);
+      const failures = await run<FailedMove>(FAILURES, [className, instant(movesSince), GIVEN_UP_BY]);
       return { class: className, floor: declared?.floor ?? undefined, instances, units, instanceLoads, freezes, state, moves, failures };
     },
     signal,
