@@ -1,3 +1,5 @@
+import { type MetricsSample, readMetricsLine } from "../../domain/metrics-line.ts";
+
 /** What is kept of the metrics page of a controller or a repo-server, which have no metric but the process's in common: sums, no label of an application or resource. Counters are as they stand. */
 export interface PageSums {
   /** When the process began, seconds since the epoch; absent: it did not say. */
@@ -50,13 +52,13 @@ const RECONCILED = "argocd_app_reconcile_count";
 const GIT = "argocd_git_request_total";
 const GIT_TIME = "argocd_git_request_duration_seconds_sum";
 const CACHED = "argocd_cluster_api_resource_objects";
-const NAMES: readonly string[] = [CPU, STARTED, REQUESTS, RECONCILE_TIME, RECONCILED, GIT, GIT_TIME, CACHED];
+const NAMES: ReadonlySet<string> = new Set([CPU, STARTED, REQUESTS, RECONCILE_TIME, RECONCILED, GIT, GIT_TIME, CACHED]);
 
 /**
  * Sums up a page of the Prometheus text format while it comes, in memory that depends on the number of projects, servers and
  * repositories alone. What is not one of eight metrics is passed over; a value that cannot be one (not a number, negative, endless) is as if it were not there.
  *
- * Source of the format: https://prometheus.io/docs/instrumenting/exposition_formats/, of the names: Argo CD 3.5 controller/metrics.
+ * Source of the names: Argo CD 3.5 controller/metrics.
  */
 export function readPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
   const requests = sumsBy("project", { longest: limits.label, most: limits.projects, rule: "TOO_MANY_PROJECTS" });
@@ -74,7 +76,7 @@ export function readPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
   const gauges = new Map<string, number>();
   let characters = 0;
   let refused: Refusal | undefined;
-  const count = (sample: Sample): void => {
+  const count = (sample: MetricsSample): void => {
     const { name, value } = sample;
     const sums = summed.get(name);
     // Of what else is asked of Git (fetches) only the time is of interest.
@@ -86,7 +88,7 @@ export function readPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
     take(line) {
       characters += line.length + 1;
       if (characters > limits.characters) refused = "TOO_LARGE";
-      const sample = refused === undefined && line.length <= limits.line ? sampleOf(line) : undefined;
+      const sample = refused === undefined && line.length <= limits.line ? readMetricsLine(line, NAMES) : undefined;
       if (sample !== undefined) count(sample);
       return refused === undefined;
     },
@@ -104,7 +106,7 @@ export function readPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
 interface SumsBy {
   readonly sums: ReadonlyMap<string, number>;
   /** Returns why the page is not read on. */
-  add(sample: Sample): Refusal | undefined;
+  add(sample: MetricsSample): Refusal | undefined;
 }
 
 /** Sums of a metric by one of its labels; what has no such label, or one that cannot be, belongs to nobody. */
@@ -120,38 +122,4 @@ function sumsBy(label: string, { longest, most, rule }: { longest: number; most:
       return undefined;
     },
   };
-}
-
-interface Sample {
-  readonly name: string;
-  readonly labels: ReadonlyMap<string, string>;
-  readonly value: number;
-}
-
-/** What follows a label: another one, or the end, before which a comma may stand. */
-const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"(,?\}|,)/y;
-/** A value, and perhaps the time it was taken. */
-const VALUE = /^ +(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?: +-?\d+)? *$/;
-
-/** A line of one of the metrics that are read. */
-function sampleOf(line: string): Sample | undefined {
-  const name = NAMES.find((each) => line.startsWith(each));
-  if (name === undefined) return undefined;
-  const found = labelsOf(line, name.length);
-  if (found === undefined) return undefined;
-  const value = Number(VALUE.exec(line.slice(found.end))?.[1]);
-  return Number.isFinite(value) ? { name, labels: found.labels, value } : undefined;
-}
-
-/** Labels are read one after the other: a value may hold anything, something that looks like a label too. */
-function labelsOf(line: string, from: number): { readonly labels: ReadonlyMap<string, string>; readonly end: number } | undefined {
-  const labels = new Map<string, string>();
-  if (line[from] !== "{") return { labels, end: from };
-  if (line[from + 1] === "}") return { labels, end: from + 2 };
-  LABEL.lastIndex = from + 1;
-  for (let match = LABEL.exec(line); match !== null; match = LABEL.exec(line)) {
-    labels.set(match[1] ?? "", match[2] ?? "");
-    if (match[3] !== ",") return { labels, end: LABEL.lastIndex };
-  }
-  return undefined;
 }
