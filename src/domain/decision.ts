@@ -1,7 +1,17 @@
 import type { Millis } from "./clock.ts";
 
-/** What decisions are about: a unit's place, an instance's life, the declared fleet, a person's standing order, a plan of moves, a repaired register, a deletion that was given up, something wrong about who owns what. */
-export const DECISION_KINDS = ["placement", "instance", "fleet", "directive", "plan", "register", "deletion", "ownership"] as const;
+/** What decisions are about: a unit's place, an instance's life, the declared fleet, a person's standing order, a plan of moves, a repaired register, a deletion that was given up, something wrong about who owns what, an instance's health. */
+export const DECISION_KINDS = [
+  "placement",
+  "instance",
+  "fleet",
+  "directive",
+  "plan",
+  "register",
+  "deletion",
+  "ownership",
+  "health",
+] as const;
 export type DecisionKind = (typeof DECISION_KINDS)[number];
 
 /** One entry of the append-only journal: why something was decided, with the facts it was decided on. */

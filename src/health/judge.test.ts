@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { HealthSample, Signals, Verdict } from "../domain/health.ts";
 import type { InstanceId } from "../domain/ids.ts";
+import { createSeededRng } from "../runtime/rng.ts";
 import { judge, nextVerdict, windowMs } from "./judge.ts";
 import { endOf, goingOn, PERIOD_MS, RECORDED, RECORDED_SETTINGS, recorded } from "./testing/recorded.ts";
 
@@ -37,4 +38,50 @@ describe("a verdict on a recorded instance", () => {
     const said = new Set(samples.map(({ at }) => judgeAt(samples, at).state));
     expect([...said].filter((state) => ["overloaded", "stalled", "failed"].includes(state))).toEqual([]);
   });
+});
+
+const DAY_MS = 86_400_000;
+
+/**
+ * An instance that is busy by day and idle by night, at most three quarters busy, with what healthy ones have now and then: odd looks, canaries that are
+ * overlooked, bursts that are over after two minutes, pushes to everything, a slow quarter of an hour.
+ */
+function* days(count: number, periodMs: number): Generator<HealthSample> {
+  const rng = createSeededRng("thirty days");
+  let burstUntil = 0;
+  for (let at = 0; at < count * DAY_MS; at += periodMs) {
+    const busy = 0.4 + 0.35 * Math.sin((2 * Math.PI * at) / DAY_MS);
+    const noise = Math.exp(0.35 * (rng.next() + rng.next() + rng.next() - 1.5));
+    if (rng.next() < (6 * periodMs) / DAY_MS) burstUntil = at + 120_000;
+    const isBurst = at < burstUntil;
+    const isOdd = rng.next() < 0.02;
+    const waiting = isBurst ? 0.6 + 0.4 * rng.next() : isOdd ? rng.next() : Math.max(0, busy * noise - 0.9);
+    const signals: Signals = {
+      ...{ controllerAnswers: rng.next() < 0.003 ? 0 : 1, repoServerAnswers: rng.next() < 0.003 ? 0 : 1, uptimeS: 86_400, applications: 700 },
+      ...{ waitingOver10: waiting, queueDepth: isBurst ? 400 : Math.floor(busy * noise * 3 * rng.next()), operationUtilisation: busy * 0.5 },
+      ...{ utilisation: Math.min(1, (isBurst ? 2 : 1) * busy * noise), reconcileS: 0.02 * noise, reconcileRatio: noise * (isOdd ? 25 : 1) },
+      ...{ canaryS: isBurst ? 20 : isOdd ? 8 : 0.12 * noise, passiveAgeS: 180 * rng.next(), newestAgeS: 60 * rng.next(), sampledApplications: 25 },
+      ...{ redisPerReconcile: 0.8 + noise, redisFailuresPerS: 0, gitS: 0.02 * noise, gitSlowShare: isOdd ? 0.3 : 0, reconcilesPerS: 8 },
+    };
+    yield { at: millis(at), signals };
+  }
+}
+
+describe("thirty days of an instance that is busy by day", () => {
+  it.each([
+    [60_000, 30],
+    [15_000, 3],
+  ])("with a look each %i ms have one false alarm at most, and verdicts that do not come and go", (periodMs, count) => {
+    const settings = { ...RECORDED_SETTINGS, resyncS: 120, jitterS: 60 };
+    let [samples, said]: [HealthSample[], string[]] = [[], []];
+    for (const sample of days(count, periodMs)) {
+      samples = [...samples.filter(({ at }) => sample.at - at <= windowMs(settings)), sample];
+      const { state } = judge({ now: sample.at, samples, periodMs, settings });
+      if (said.at(-1) !== state) said = [...said, state];
+    }
+    expect(said.filter((state) => state === "overloaded").length).toBeLessThanOrEqual(1);
+    expect(said.filter((state) => ["stalled", "failed", "unknown"].includes(state))).toEqual([]);
+    // Busy by day: it may be called slow once each day, and not more often.
+    expect(said.length).toBeLessThanOrEqual(2 * count + 1);
+  }, 60_000);
 });

@@ -66,8 +66,10 @@ const surely =
 
 /** A look at Git takes this long when it is slow, s. Healthy: 0.010 to 0.016, 0.04 in a burst. */
 const slowGit = all(above("gitS", 1), above("gitSlowShare", 0.5));
+/** Without repo-servers every comparison takes 22 s and asks redis for little; otherwise none takes longer than 16 s. */
+const repoServerGone = any(below("repoServerAnswers", 0.01), all(above("reconcileOver16", 0.2), not(slowGit)));
 /** Healthy: 0.8 to 4 requests a comparison, no failures; without redis 0.01, and 0.15 failures a second. */
-const redisGone = any(above("redisFailuresPerS", 0), below("redisPerReconcile", 0.2));
+const redisGone = any(above("redisFailuresPerS", 0), all(below("redisPerReconcile", 0.2), not(repoServerGone)));
 
 /**
  * Rules in the order in which they are believed: what explains others comes before them. Bounds, persistence and the noise of healthy
@@ -99,7 +101,7 @@ export function rulesOf({ graceMs, overloadMs, resyncS, jitterS }: HealthSetting
     },
     {
       ...{ state: "stalled", cause: "repo-server", component: "repo-server", persistMs: MINUTE_MS },
-      holds: any(below("repoServerAnswers", 0.01), all(above("reconcileOver16", 0.2), not(slowGit))),
+      holds: repoServerGone,
       evidence: ["repoServerAnswers", "reconcileOver16", "reconcileS", "canaryS"],
       text: "its repo-server renders nothing: comparisons wait for it until they give up",
     },

@@ -4,6 +4,7 @@ import type { DecisionStore } from "./decision/port.ts";
 import type { DirectiveStore } from "./directive/port.ts";
 import type { EnvironmentStore } from "./environment/port.ts";
 import type { FleetStore } from "./fleet/port.ts";
+import type { HealthStore } from "./health/port.ts";
 import type { IntentStore } from "./intent/port.ts";
 import type { LoadStore } from "./load/port.ts";
 import type { MemberStore } from "./member/port.ts";
@@ -40,6 +41,7 @@ export interface Store {
   readonly environments: EnvironmentStore;
   readonly repositoryCredentials: RepositoryCredentialStore;
   readonly loads: LoadStore;
+  readonly health: HealthStore;
   readonly members: MemberStore;
   readonly plans: PlanStore;
   readonly splits: SplitStore;

@@ -61,10 +61,11 @@ function lookOf(line: Line, git: Map<string, GitCount>): Looked {
   };
 }
 
-/** The same state going on: samples from the second minute on, again and again, until it has lasted so long. */
+/** The same state going on: samples from the second minute on (the last one of a short recording), again and again, until it has lasted so long. */
 export function goingOn(samples: readonly HealthSample[], lastsMs: number): readonly HealthSample[] {
   const [first, last] = [samples[0]?.at ?? 0, samples.at(-1)?.at ?? 0];
-  const later = samples.filter(({ at }) => at - first >= 60_000);
+  const steady = samples.filter(({ at }) => at - first >= 60_000);
+  const later = steady.length === 0 ? samples.slice(-1) : steady;
   const from = later[0]?.at ?? last;
   const all = [...samples];
   for (let round = 1; (all.at(-1)?.at ?? lastsMs) - first < lastsMs; round += 1)

@@ -8,6 +8,7 @@ import { createDecisionStore } from "./decisions.ts";
 import { createDirectiveStore } from "./directives.ts";
 import { createEnvironmentStore } from "./environments.ts";
 import { createFleetStore } from "./fleet.ts";
+import { createHealthStore } from "./health.ts";
 import { createIntentStore } from "./intents.ts";
 import { createLoadStore } from "./loads.ts";
 import { createMemberStore } from "./members.ts";
@@ -53,6 +54,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     environments: createEnvironmentStore(transact),
     repositoryCredentials: createRepositoryCredentialStore(transact),
     loads: createLoadStore(transact),
+    health: createHealthStore(transact),
     members: createMemberStore(transact),
     plans: createPlanStore(transact),
     splits: createSplitStore(transact),

@@ -68,7 +68,7 @@ export function createRetentionStore(transact: Transact): RetentionStore {
 function restsOn(tables: Tables, decision: Decision): boolean {
   const { subject, kind, at } = decision;
   if ((kind === "placement" || kind === "register") && tables.units.get(subject as UnitId) === undefined) return false;
-  if (kind === "instance" && !tables.instances.has(subject as InstanceId)) return false;
+  if ((kind === "instance" || kind === "health") && !tables.instances.has(subject as InstanceId)) return false;
   if (kind === "ownership" && tables.units.get(subject as UnitId) === undefined && !tables.instances.has(subject as InstanceId))
     return false;
   if (kind === "directive" && !isDirected(tables, subject)) return false;

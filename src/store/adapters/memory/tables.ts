@@ -4,6 +4,7 @@ import type { Millis } from "../../../domain/clock.ts";
 import type { Decision } from "../../../domain/decision.ts";
 import type { Directive, Freeze } from "../../../domain/directive.ts";
 import type { Environment } from "../../../domain/environment.ts";
+import type { HealthSample, InstanceVerdict } from "../../../domain/health.ts";
 import type {
   ApplicationId,
   CredentialId,
@@ -96,6 +97,9 @@ export interface Tables {
   readonly directives: Map<WorkspaceId, Directive>;
   readonly instanceLoads: Map<InstanceId, InstanceLoad>;
   readonly classLoads: Map<string, ClassLoadState>;
+  /** Oldest first. */
+  readonly probeSamples: Map<InstanceId, readonly HealthSample[]>;
+  readonly verdicts: Map<InstanceId, InstanceVerdict>;
   readonly plans: Map<PlanId, StoredPlan>;
   readonly planSteps: Map<PlanId, ReadonlyMap<UnitId, CarriedStep>>;
   readonly splits: Map<WorkspaceId, Pick<SplitRow, "parts" | "openPart" | "roomySince" | "deal">>;
@@ -135,6 +139,8 @@ export function createTables(): Tables {
     directives: new Map(),
     instanceLoads: new Map(),
     classLoads: new Map(),
+    probeSamples: new Map(),
+    verdicts: new Map(),
     plans: new Map(),
     planSteps: new Map(),
     splits: new Map(),

@@ -16,6 +16,7 @@ import { createDirectiveStore } from "./directives/directives.ts";
 import { createEnvironmentStore } from "./environments/environments.ts";
 import { createDeclaredFleet } from "./fleet/declared-fleet.ts";
 import { createInstances } from "./fleet/instances.ts";
+import { createHealthStore } from "./health/health.ts";
 import { listKnown, listKnownWorkspaces, listOverdue } from "./intents/known.ts";
 import { listUnpublished, recordPublished } from "./intents/publications.ts";
 import { readByIds, readByUids } from "./intents/read-views.ts";
@@ -139,6 +140,7 @@ function storesOn(
     environments: createEnvironmentStore(database, keyRing, clock),
     repositoryCredentials: createRepositoryCredentialStore(database, clock, keyRing),
     loads: createLoadStore(database),
+    health: createHealthStore(database),
     members: createMemberStore(database),
     plans: createPlanStore(database, ids),
     splits: createSplitStore(database, clock, ids),

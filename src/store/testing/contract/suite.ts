@@ -5,6 +5,7 @@ import { describeDeletions } from "./deletions.ts";
 import { describeDirectives } from "./directives.ts";
 import { describeEnvironments } from "./environments.ts";
 import { describeFleet } from "./fleet.ts";
+import { describeHealth } from "./health.ts";
 import { describeIntents } from "./intents.ts";
 import { describeLoads } from "./loads.ts";
 import { describeMembers } from "./members.ts";
@@ -35,6 +36,7 @@ const PARTS = [
   describeDirectives,
   describeEnvironments,
   describeFleet,
+  describeHealth,
   describeLoads,
   describeMembers,
   describeMoves,

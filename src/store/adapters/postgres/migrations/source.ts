@@ -20,6 +20,7 @@ import { statusVersions } from "./024-status-versions.ts";
 import { environmentReach } from "./025-environment-reach.ts";
 import { halts } from "./026-halts.ts";
 import { failOvers } from "./027-fail-overs.ts";
+import { health } from "./028-health.ts";
 import { endedApplications } from "./029-ended-applications.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
@@ -51,6 +52,7 @@ export const MIGRATIONS: readonly Migration[] = [
   environmentReach,
   halts,
   failOvers,
+  health,
   endedApplications,
 ];
 

@@ -1,0 +1,40 @@
+import type { InstanceId } from "../../../domain/ids.ts";
+import type { HealthStore } from "../../health/port.ts";
+import { applicationsOf, workspaceOf } from "./applications.ts";
+import type { Tables, Transact } from "./tables.ts";
+
+export function createHealthStore(transact: Transact): HealthStore {
+  return {
+    record: ({ sample, verdict, keepSince }, signal) =>
+      transact(signal, ({ tables }) => {
+        const { instanceId } = verdict;
+        if (!tables.instances.has(instanceId)) return;
+        const before = tables.verdicts.get(instanceId);
+        if (before === undefined || before.at < verdict.at) tables.verdicts.set(instanceId, verdict);
+        const others = (tables.probeSamples.get(instanceId) ?? []).filter(({ at }) => at >= keepSince && at !== sample.at);
+        tables.probeSamples.set(instanceId, [...others, sample].toSorted((a, b) => a.at - b.at));
+      }),
+    readWindow: (instanceId, since, signal) =>
+      transact(signal, ({ tables }) => ({
+        samples: (tables.probeSamples.get(instanceId) ?? []).filter(({ at }) => at >= since),
+        verdict: tables.verdicts.get(instanceId),
+      })),
+    listVerdicts: (signal) =>
+      transact(signal, ({ tables }) => {
+        const standing = [...tables.verdicts.values()].filter(({ instanceId }) => tables.instances.get(instanceId)?.state !== "RETIRED");
+        return standing.sort((a, b) => (a.instanceId < b.instanceId ? -1 : 1));
+      }),
+    readTroubles: (instanceId, signal) => transact(signal, ({ tables }) => troublesOf(tables, instanceId)),
+  };
+}
+
+function troublesOf(tables: Tables, instanceId: InstanceId) {
+  const units = tables.units.where("owner", instanceId).map(({ unit }) => {
+    const broken = applicationsOf(tables, unit.id).filter(({ status }) =>
+      status?.status.conditions.some(({ type }) => type === "ComparisonError"),
+    );
+    return { unitId: unit.id, namespace: workspaceOf(tables, unit.workspaceId).namespace, applications: broken.length };
+  });
+  const troubled = units.filter(({ applications }) => applications > 0);
+  return { units: units.length, troubled: troubled.sort((a, b) => b.applications - a.applications || (a.unitId < b.unitId ? -1 : 1)) };
+}

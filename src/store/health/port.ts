@@ -1,0 +1,42 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { HealthSample, InstanceVerdict } from "../../domain/health.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
+
+export interface HealthLook {
+  readonly sample: HealthSample;
+  readonly verdict: InstanceVerdict;
+  /** Samples that are older than this are forgotten. */
+  readonly keepSince: Millis;
+}
+
+/** What is known of an instance's health. */
+export interface HealthWindow {
+  /** Oldest first. */
+  readonly samples: readonly HealthSample[];
+  /** Absent: it was never judged. */
+  readonly verdict: InstanceVerdict | undefined;
+}
+
+/** A unit of which applications cannot be compared. */
+export interface TroubledUnit {
+  readonly unitId: UnitId;
+  readonly namespace: string;
+  readonly applications: number;
+}
+
+export interface Troubles {
+  readonly units: number;
+  /** Most applications first. */
+  readonly troubled: readonly TroubledUnit[];
+}
+
+/** Written by the health role: what was seen of instances, and what was made of it. */
+export interface HealthStore {
+  /** Records one look. A verdict that is older than the recorded one changes nothing, and neither does one on an instance that is gone. */
+  record(look: HealthLook, signal: AbortSignal): Promise<void>;
+  readWindow(instanceId: InstanceId, since: Millis, signal: AbortSignal): Promise<HealthWindow>;
+  /** Of instances that are not retired, sorted by id. */
+  listVerdicts(signal: AbortSignal): Promise<readonly InstanceVerdict[]>;
+  /** Units the instance holds, and those of them with an application that it last said it cannot compare. */
+  readTroubles(instanceId: InstanceId, signal: AbortSignal): Promise<Troubles>;
+}

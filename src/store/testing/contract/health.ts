@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../../domain/clock.ts";
+import type { InstanceVerdict } from "../../../domain/health.ts";
+import type { InstanceId } from "../../../domain/ids.ts";
+import { AT, aStatus } from "../builders.ts";
+import { soon, type World } from "../world.ts";
+
+export function describeHealth(world: () => World): void {
+  const verdictOn = (instanceId: InstanceId, over: Partial<InstanceVerdict> = {}): InstanceVerdict => ({
+    ...{ instanceId, at: AT, since: AT, state: "stalled", cause: "redis", component: "redis", text: "redis does not serve it" },
+    ...{ evidence: [{ signal: "redisPerReconcile", value: 0.01 }], baseline: { reconcileS: 0.02, looks: 30 } },
+    ...over,
+  });
+
+  describe("an instance's health", () => {
+    it("is its latest samples in order, and the newest verdict with all it says", async () => {
+      const { store, addInstance } = world();
+      const { id } = await addInstance();
+      const record = (ms: number, over: Partial<InstanceVerdict> = {}) => {
+        const at = millis(AT + ms);
+        const sample = { at, signals: { canaryS: ms / 1_000, queueDepth: 3 } };
+        return store.health.record({ sample, verdict: verdictOn(id, { at, ...over }), keepSince: millis(AT + ms - 20_000) }, soon());
+      };
+      for (const ms of [0, 15_000, 30_000]) await record(ms);
+      const kept = await store.health.readWindow(id, millis(0), soon());
+      expect(kept.samples.map(({ at, signals }) => [at - AT, signals])).toEqual([
+        [15_000, { canaryS: 15, queueDepth: 3 }],
+        [30_000, { canaryS: 30, queueDepth: 3 }],
+      ]);
+      expect(kept.verdict).toEqual(verdictOn(id, { at: millis(AT + 30_000) }));
+      // One that comes late changes nothing.
+      await record(15_000, { state: "healthy", cause: "none" });
+      expect(await store.health.listVerdicts(soon())).toEqual([verdictOn(id, { at: millis(AT + 30_000) })]);
+      const later = await store.health.readWindow(id, millis(AT + 20_000), soon());
+      expect(later.samples).toHaveLength(1);
+    });
+
+    it("leaves absent what was not known, numbers that are none among it", async () => {
+      const { store, addInstance } = world();
+      const { id } = await addInstance();
+      const verdict = verdictOn(id, {
+        ...{ component: undefined, baseline: undefined, state: "unknown", cause: "no-metrics", text: "says \0 nothing" },
+        evidence: [{ signal: "canaryS", value: undefined }],
+      });
+      await store.health.record({ sample: { at: AT, signals: {} }, verdict, keepSince: AT }, soon());
+      const { verdict: found, samples } = await store.health.readWindow(id, AT, soon());
+      expect(found).toMatchObject({ component: undefined, baseline: undefined, evidence: [{ signal: "canaryS", value: undefined }] });
+      expect(samples).toEqual([{ at: AT, signals: {} }]);
+    });
+
+    it("is forgotten with the instance, and never recorded of one that is not there", async () => {
+      const { store } = world();
+      const verdict = verdictOn("gone" as InstanceId);
+      await store.health.record({ sample: { at: AT, signals: {} }, verdict, keepSince: AT }, soon());
+      expect(await store.health.readWindow("gone" as InstanceId, AT, soon())).toEqual({ samples: [], verdict: undefined });
+    });
+
+    it("counts workspaces with applications that cannot be compared", async () => {
+      const { store, seat } = world();
+      const [broken] = [await seat({ namespace: "broken" }), await seat({ namespace: "fine" })];
+      const status = aStatus(broken);
+      const conditions = [{ type: "ComparisonError", message: "repository not found" }];
+      await store.statuses.recordStatuses([{ ...status, hash: "other", status: { ...status.status, conditions } }], soon());
+      const troubles = await store.health.readTroubles(broken.instanceId, soon());
+      expect(troubles.troubled).toEqual([{ unitId: broken.unitId, namespace: "broken", applications: 1 }]);
+      expect(troubles.units).toBeGreaterThanOrEqual(1);
+    });
+  });
+}
