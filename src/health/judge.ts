@@ -1,5 +1,5 @@
 import type { Millis } from "../domain/clock.ts";
-import type { Component, Evidence, HealthSample, InstanceVerdict, SignalName, Verdict } from "../domain/health.ts";
+import type { Component, Evidence, HealthCause, HealthSample, InstanceVerdict, SignalName, Verdict } from "../domain/health.ts";
 import { type HealthSettings, type Rule, rulesOf } from "./rules.ts";
 
 export interface Window {
@@ -9,10 +9,12 @@ export interface Window {
   /** Time between two looks, in ms. */
   readonly periodMs: number;
   readonly settings: HealthSettings;
+  /** What was said last; absent: nothing. */
+  readonly before?: HealthCause | undefined;
 }
 
-/** How long what has ended is still told of, in ms: a verdict that comes and goes with each look is none. */
-const CLEAR_MS = 60_000;
+/** Fewer looks than this prove nothing that has to last. */
+const FEWEST_LOOKS = 3;
 /** Of the samples that tell, so many must say the same. One in five may be odd: queues run empty now and then. */
 const QUORUM = 0.8;
 /** Restarts of one component within the window that are no accident any more. */
@@ -20,7 +22,7 @@ const MANY_RESTARTS = 3;
 
 /** How much of the past verdicts are made from, in ms: what takes longest to be believed, a burst of a thousand applications before it. */
 export function windowMs({ overloadMs }: Pick<HealthSettings, "overloadMs">): number {
-  return 2 * overloadMs + CLEAR_MS + 200_000;
+  return 2 * overloadMs + 300_000;
 }
 
 /** Judges an instance by what was seen of it lately. The first rule that has held long enough counts; without samples nothing is said. */
@@ -31,7 +33,8 @@ export function judge(window: Window): Verdict {
     return unknown("no-samples", "nobody has looked at it for a while", []);
   const restarting = restartsOf(samples);
   if (restarting !== undefined) return restarting;
-  const rule = rulesOf(settings, newApplications(samples)).find((each) => isOn(each, window));
+  const known = { newApplications: newApplications(samples), before: window.before };
+  const rule = rulesOf(settings, known).find((each) => isOn(each, window));
   if (rule !== undefined) {
     const { state, cause, component, text } = rule;
     return { state, cause, component, text, evidence: evidenceOf(rule.evidence, samples) };
@@ -73,12 +76,12 @@ function isOn(rule: Rule, { now, samples, periodMs }: Window): boolean {
     const holds = rule.holds(signals);
     return holds === undefined ? [] : [{ at, holds }];
   });
-  const ends = told.filter(({ at, holds }) => holds && (at === told.at(-1)?.at || now - at <= CLEAR_MS));
+  const ends = told.filter(({ at, holds }) => holds && (at === told.at(-1)?.at || now - at <= rule.clearMs));
   return ends.some((end) => {
     // A span that begins between two samples begins with the earlier one.
     const span = told.filter(({ at }) => at <= end.at && end.at - at <= rule.persistMs + periodMs);
     const lasted = end.at - (span[0]?.at ?? end.at);
-    const needed = Math.max(1, Math.floor((rule.persistMs / periodMs) * 0.6));
+    const needed = rule.persistMs === 0 ? 1 : Math.max(FEWEST_LOOKS, Math.floor((rule.persistMs / periodMs) * 0.6));
     return lasted >= rule.persistMs && span.length >= needed && span.filter(({ holds }) => holds).length >= QUORUM * span.length;
   });
 }
