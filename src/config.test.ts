@@ -23,7 +23,7 @@ const paths = (complaints: readonly Complaint[]): string[] => complaints.map((co
 describe("configuration", () => {
   it.each([undefined, null, {}])("has a default for everything: %s", (input) => {
     const config = accept(input);
-    expect(config.roles).toEqual(["workspace", "scheduler", "reconciler", "provisioner", "api"]);
+    expect(config.roles).toEqual(["workspace", "scheduler", "reconciler", "provisioner", "health", "api"]);
     expect(config.database.url).toBeUndefined();
     expect(config.listen).toEqual({ host: "127.0.0.1", port: 8080 });
     expect(config.leases).toEqual({ ttlMs: 15_000, renewMs: 5_000 });
@@ -40,7 +40,7 @@ describe("configuration", () => {
 
   it("names roles once and in one order", () => {
     expect(accept({ roles: ["provisioner", "api", "provisioner", "scheduler"] }).roles).toEqual(["scheduler", "provisioner", "api"]);
-    expect(accept({ roles: ["api", "all"] }).roles).toHaveLength(5);
+    expect(accept({ roles: ["api", "all"] }).roles).toHaveLength(6);
   });
 
   it("complains about everything at once, sorted by path", () => {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** What one process may do; see the table of processes in ARCHITECTURE.md. */
-export const ROLES = ["workspace", "scheduler", "reconciler", "provisioner", "api"] as const;
+export const ROLES = ["workspace", "scheduler", "reconciler", "provisioner", "health", "api"] as const;
 export type Role = (typeof ROLES)[number];
 
 // Titles name a form in words; complaints and the reference use them, so patterns need no message of their own.
@@ -166,6 +166,43 @@ export const sections = {
         .default(120_000)
         .describe(
           "Time between two looks at what an instance takes, in ms. A flood is seen within it; shorter ones cost instances with thousands of applications tens of megabytes a look.",
+        ),
+    })
+    .prefault({}),
+  health: z
+    .strictObject({
+      periodMs: milliseconds(1_000, 60_000)
+        .default(15_000)
+        .describe(
+          "Time between two looks at how an instance is, in ms. What has stopped is told of within a minute and a half with the default.",
+        ),
+      graceMs: milliseconds(0, 3_600_000)
+        .default(300_000)
+        .describe("How long after it has begun an instance's controller may be slow, in ms: it fills its caches then."),
+      overloadMs: milliseconds(30_000, 3_600_000)
+        .default(300_000)
+        .describe(
+          "How long comparisons must wait for their turn before an instance counts as overloaded, in ms; a second more for each five new applications.",
+        ),
+      canary: z
+        .strictObject({
+          repository: z
+            .string()
+            .regex(/^https?:\/\/\S{1,2000}$/)
+            .meta({ title: "an http:// or https:// URL" })
+            .describe("Repository that every instance can read without a credential."),
+          revision: z.string().min(1).max(253).default("HEAD").meta({ title: "a revision" }).describe("What of it is compared."),
+          path: z
+            .string()
+            .min(1)
+            .max(1024)
+            .default(".")
+            .meta({ title: "a path" })
+            .describe("Directory of plain manifests in it; a ConfigMap is enough. Nothing of it is ever deployed."),
+        })
+        .optional()
+        .describe(
+          "What the canaries of each instance compare: three small Applications that are looked at and never synced. Without it there are none, and health is told by metrics and users' Applications alone.",
         ),
     })
     .prefault({}),

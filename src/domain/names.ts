@@ -16,3 +16,5 @@ export const DEPLOYER_ROLE = "argosy-deployer";
 export const READER_ROLE = "argosy-reader";
 /** A user's finalizer: the GitOpsDeployment stays until what it deployed is gone. */
 export const USER_FINALIZER = "resources-finalizer.managed-gitops.redhat.com";
+/** On Applications by which the health of an instance is told: nobody's, and no business of whoever looks after users' ones. */
+export const LABEL_CANARY = "argosy.dev/canary";

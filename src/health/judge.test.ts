@@ -4,7 +4,7 @@ import type { HealthCause, HealthSample, Signals, Verdict } from "../domain/heal
 import type { InstanceId } from "../domain/ids.ts";
 import { createSeededRng } from "../runtime/rng.ts";
 import { judge, nextVerdict, windowMs } from "./judge.ts";
-import { endOf, goingOn, PERIOD_MS, RECORDED, RECORDED_SETTINGS, recorded } from "./testing/recorded.ts";
+import { endOf, goingOn, PERIOD_MS, type RECORDED, RECORDED_SETTINGS, recorded } from "./testing/recorded.ts";
 
 const TEN_MINUTES = 600_000;
 /** What is recorded of each state, how long it is taken to go on, and what is to be said of it then. The burst and the recoveries end by themselves. */
@@ -33,11 +33,14 @@ describe("a verdict on a recorded instance", () => {
     expect(verdicts).toContain(wordsOf(judgeAt(samples)));
   });
 
-  it.each(["comfortable", "burst_create", "borderline_cpu", "slow_git_5s"])("never calls %s overloaded, stalled or failed on the way", (name) => {
-    const samples = goingOn(recorded(name), EXPECTED[name as "comfortable"][0]);
-    const said = new Set(samples.map(({ at }) => judgeAt(samples, at).state));
-    expect([...said].filter((state) => ["overloaded", "stalled", "failed"].includes(state))).toEqual([]);
-  });
+  it.each(["comfortable", "burst_create", "borderline_cpu", "slow_git_5s"])(
+    "never calls %s overloaded, stalled or failed on the way",
+    (name) => {
+      const samples = goingOn(recorded(name), EXPECTED[name as "comfortable"][0]);
+      const said = new Set(samples.map(({ at }) => judgeAt(samples, at).state));
+      expect([...said].filter((state) => ["overloaded", "stalled", "failed"].includes(state))).toEqual([]);
+    },
+  );
 });
 
 const DAY_MS = 86_400_000;
@@ -57,10 +60,24 @@ function* days(count: number, periodMs: number): Generator<HealthSample> {
     const isOdd = rng.next() < 0.02;
     const waiting = isBurst ? 0.6 + 0.4 * rng.next() : isOdd ? rng.next() : Math.max(0, busy * noise - 0.9);
     const signals: Signals = {
-      ...{ controllerAnswers: rng.next() < 0.003 ? 0 : 1, repoServerAnswers: rng.next() < 0.003 ? 0 : 1, uptimeS: 86_400, applications: 700 },
-      ...{ waitingOver10: waiting, queueDepth: isBurst ? 400 : Math.floor(busy * noise * 3 * rng.next()), operationUtilisation: busy * 0.5 },
+      ...{
+        controllerAnswers: rng.next() < 0.003 ? 0 : 1,
+        repoServerAnswers: rng.next() < 0.003 ? 0 : 1,
+        uptimeS: 86_400,
+        applications: 700,
+      },
+      ...{
+        waitingOver10: waiting,
+        queueDepth: isBurst ? 400 : Math.floor(busy * noise * 3 * rng.next()),
+        operationUtilisation: busy * 0.5,
+      },
       ...{ utilisation: Math.min(1, (isBurst ? 2 : 1) * busy * noise), reconcileS: 0.02 * noise, reconcileRatio: noise * (isOdd ? 25 : 1) },
-      ...{ canaryS: isBurst ? 20 : isOdd ? 8 : 0.12 * noise, passiveAgeS: 180 * rng.next(), newestAgeS: 60 * rng.next(), sampledApplications: 25 },
+      ...{
+        canaryS: isBurst ? 20 : isOdd ? 8 : 0.12 * noise,
+        passiveAgeS: 180 * rng.next(),
+        newestAgeS: 60 * rng.next(),
+        sampledApplications: 25,
+      },
       ...{ redisPerReconcile: 0.8 + noise, redisFailuresPerS: 0, gitS: 0.02 * noise, gitSlowShare: isOdd ? 0.3 : 0, reconcilesPerS: 8 },
     };
     yield { at: millis(at), signals };
@@ -71,18 +88,22 @@ describe("thirty days of an instance that is busy by day", () => {
   it.each([
     [60_000, 30],
     [15_000, 2],
-  ])("with a look each %i ms have one false alarm at most, and verdicts that do not come and go", (periodMs, count) => {
-    const settings = { ...RECORDED_SETTINGS, resyncS: 120, jitterS: 60 };
-    let [samples, said, before]: [HealthSample[], string[], HealthCause | undefined] = [[], [], undefined];
-    for (const sample of days(count, periodMs)) {
-      samples = [...samples.filter(({ at }) => sample.at - at <= windowMs(settings)), sample];
-      const { state, cause } = judge({ now: sample.at, samples, periodMs, settings, before });
-      before = cause;
-      if (said.at(-1) !== state) said = [...said, state];
-    }
-    expect(said.filter((state) => state === "overloaded").length).toBeLessThanOrEqual(1);
-    expect(said.filter((state) => ["stalled", "failed", "unknown"].includes(state))).toEqual([]);
-    // Busy by day: it may be called slow once each day, and in a burst.
-    expect(said.length).toBeLessThanOrEqual(4 * count);
-  }, 60_000);
+  ])(
+    "with a look each %i ms have one false alarm at most, and verdicts that do not come and go",
+    (periodMs, count) => {
+      const settings = { ...RECORDED_SETTINGS, resyncS: 120, jitterS: 60 };
+      let [samples, said, before]: [HealthSample[], string[], HealthCause | undefined] = [[], [], undefined];
+      for (const sample of days(count, periodMs)) {
+        samples = [...samples.filter(({ at }) => sample.at - at <= windowMs(settings)), sample];
+        const { state, cause } = judge({ now: sample.at, samples, periodMs, settings, before });
+        before = cause;
+        if (said.at(-1) !== state) said = [...said, state];
+      }
+      expect(said.filter((state) => state === "overloaded").length).toBeLessThanOrEqual(1);
+      expect(said.filter((state) => ["stalled", "failed", "unknown"].includes(state))).toEqual([]);
+      // Busy by day: it may be called slow once each day, and in a burst.
+      expect(said.length).toBeLessThanOrEqual(4 * count);
+    },
+    60_000,
+  );
 });

@@ -39,7 +39,9 @@ export function judge(window: Window): Verdict {
     const { state, cause, component, text } = rule;
     return { state, cause, component, text, evidence: evidenceOf(rule.evidence, samples) };
   }
-  return isBlind(window) ? unknown("no-metrics", "its controller gives no answer, and nothing else tells how it is", samples) : well(window);
+  return isBlind(window)
+    ? unknown("no-metrics", "its controller gives no answer, and nothing else tells how it is", samples)
+    : well(window);
 }
 
 function unknown(cause: Verdict["cause"], text: string, samples: readonly HealthSample[]): Verdict {
@@ -53,7 +55,11 @@ function well({ samples, settings }: Window): Verdict {
   const usual = evidenceOf(["canaryS", "queueWaitS", "utilisation", "reconcileS"], samples);
   if ((signals.troubledUnits ?? 0) > 0)
     return {
-      ...{ ...healthy, cause: "workspace", text: "it works; applications of a workspace cannot be compared, which is that one's own trouble" },
+      ...{
+        ...healthy,
+        cause: "workspace",
+        text: "it works; applications of a workspace cannot be compared, which is that one's own trouble",
+      },
       evidence: [...evidenceOf(["troubledUnits", "units"], samples), ...usual],
     };
   if ((signals.uptimeS ?? settings.graceMs) * 1_000 < settings.graceMs || signals.isChanging === 1)

@@ -66,8 +66,7 @@ const COUNTED: Readonly<Record<string, Count>> = {
   workqueue_queue_duration_seconds_sum: ofQueues(["waitS"], ["operationWaitS"]),
   workqueue_queue_duration_seconds_bucket: within("10", ofQueues(["waitsWithin10"], [])),
   workqueue_work_duration_seconds_sum: ofQueues([], ["operationWorkS"]),
-  argocd_redis_request_total: ({ labels }) =>
-    labels.get("failed") === "true" ? ["redisRequests", "redisFailed"] : ["redisRequests"],
+  argocd_redis_request_total: ({ labels }) => (labels.get("failed") === "true" ? ["redisRequests", "redisFailed"] : ["redisRequests"]),
 };
 const GIT_COUNT = "argocd_git_request_duration_seconds_count";
 const GIT_SECONDS = "argocd_git_request_duration_seconds_sum";

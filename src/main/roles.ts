@@ -2,6 +2,8 @@ import { join } from "node:path";
 import type { Role } from "../config/schema.ts";
 import { ACCOUNTS_NAMESPACE } from "../domain/names.ts";
 import type { Partition } from "../domain/partition.ts";
+import { createNamespaces } from "../health/adapters/kubernetes/namespaces.ts";
+import { createHealth } from "../health/controller.ts";
 import { createSecretMaker } from "../instance-provisioner/adapters/certificates/secret-maker.ts";
 import { createFileCrdSource } from "../instance-provisioner/adapters/kubernetes/crd-source.ts";
 import { createEngineClusters } from "../instance-provisioner/adapters/kubernetes/engine-clusters.ts";
@@ -43,6 +45,7 @@ import type { Clusters } from "./clusters.ts";
 import type { Context } from "./context.ts";
 import { createControllersSeen } from "./controllers-answer.ts";
 import { instancePages } from "./instance-metrics.ts";
+import { findInstanceProcesses } from "./instance-processes.ts";
 import { reservedServers } from "./reserved-servers.ts";
 
 export interface RoleParts {
@@ -65,6 +68,7 @@ export function startRoles(parts: RoleParts): void {
     scheduler: makeScheduler,
     reconciler: makeReconciler,
     provisioner: makeProvisioner,
+    health: makeHealth,
   };
   for (const role of config.roles) {
     if (role === "api") continue;
@@ -200,5 +204,15 @@ function makeProvisioner({ context, store, clusters, membership }: RoleParts): R
     secrets: createSecretMaker(),
     partition: membership.partition("provisioner"),
     concurrency: context.config.limits.provisionerConcurrency,
+  });
+}
+
+function makeHealth({ context, store, clusters, membership }: RoleParts): Running {
+  const { canary, ...times } = context.config.health;
+  return createHealth({
+    ...{ ...context, ...times, store, canary },
+    partition: membership.partition("health"),
+    findProcesses: findInstanceProcesses({ store, clusters }),
+    openNamespace: createNamespaces(clusters.engine, clusters.destination.server),
   });
 }

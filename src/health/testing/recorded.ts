@@ -36,7 +36,8 @@ export function recorded(name: string): readonly HealthSample[] {
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as Line);
-  const workers = name === "overload_procs" ? { statusProcessors: 1, operationProcessors: 1 } : { statusProcessors: 20, operationProcessors: 10 };
+  const workers =
+    name === "overload_procs" ? { statusProcessors: 1, operationProcessors: 1 } : { statusProcessors: 20, operationProcessors: 10 };
   const git = new Map<string, GitCount>();
   const looks: Looked[] = [];
   return lines.map((line) => {

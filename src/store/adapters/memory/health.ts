@@ -12,7 +12,10 @@ export function createHealthStore(transact: Transact): HealthStore {
         const before = tables.verdicts.get(instanceId);
         if (before === undefined || before.at < verdict.at) tables.verdicts.set(instanceId, verdict);
         const others = (tables.probeSamples.get(instanceId) ?? []).filter(({ at }) => at >= keepSince && at !== sample.at);
-        tables.probeSamples.set(instanceId, [...others, sample].toSorted((a, b) => a.at - b.at));
+        tables.probeSamples.set(
+          instanceId,
+          [...others, sample].toSorted((a, b) => a.at - b.at),
+        );
       }),
     readWindow: (instanceId, since, signal) =>
       transact(signal, ({ tables }) => ({

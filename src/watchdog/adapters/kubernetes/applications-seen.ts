@@ -1,4 +1,5 @@
 import { UnavailableError } from "../../../domain/errors.ts";
+import { LABEL_CANARY } from "../../../domain/names.ts";
 import type { SeenApplication } from "../../../domain/seen-application.ts";
 import { isTimeout } from "../../../runtime/is-timeout.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
@@ -9,6 +10,8 @@ import type { ApplicationsSeen } from "../../port.ts";
 const APPLICATIONS: ResourceType = {
   ...{ group: "argoproj.io", version: "v1alpha1", plural: "applications", kind: "Application", namespaced: true },
 };
+/** Canaries are nobody's. */
+const USERS = `!${LABEL_CANARY}`;
 /** Of each page only what counts is kept before the next is asked for. */
 const PAGE = 500;
 /** A page that takes longer is no answer: what is found on other clusters must not wait for this one. In ms. */
@@ -22,7 +25,7 @@ export function createApplicationsSeen(clientOf: (engineCluster: string) => Prom
     do {
       const from = continueToken === undefined ? {} : { continueToken };
       const limited = AbortSignal.any([signal, AbortSignal.timeout(PAGE_MS)]);
-      const page = await client.listPage<unknown>(APPLICATIONS, { namespace, limit: PAGE, ...from }, limited);
+      const page = await client.listPage<unknown>(APPLICATIONS, { namespace, labelSelector: USERS, limit: PAGE, ...from }, limited);
       seen.push(...page.items.flatMap((raw) => parseSeen(raw) ?? []));
       continueToken = page.continueToken;
     } while (continueToken !== undefined);

@@ -1,0 +1,51 @@
+import { FIELD_MANAGER, LABEL_CANARY } from "../../../domain/names.ts";
+import type { KubeClient } from "../../../runtime/kube/client.ts";
+import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts";
+import { renderCanaries } from "../../canaries.ts";
+import { parsePod, parseProbed, REFRESH } from "../../parse-probed.ts";
+import type { OpenNamespace } from "../../port.ts";
+
+const ARGO = { group: "argoproj.io", version: "v1alpha1", namespaced: true };
+const APPLICATIONS: ResourceType = { ...ARGO, plural: "applications", kind: "Application" };
+const PROJECTS: ResourceType = { ...ARGO, plural: "appprojects", kind: "AppProject" };
+const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
+/** Each time another value: a change brings the newest version into a controller's cache, whatever it overlooked. */
+const ASKED = "argosy.dev/asked";
+/** Long enough for one that still can to end by itself; a controller must be gone before its successor begins. */
+const GRACE_S = 5;
+const MOST_PODS = 100;
+
+/** Namespaces of instances on their engine clusters; `server`: how instances reach the API cluster. */
+export function createNamespaces(clientOf: (engineCluster: string) => Promise<KubeClient | undefined>, server: string): OpenNamespace {
+  return async ({ engineCluster, namespace }) => {
+    const client = await clientOf(engineCluster);
+    if (client === undefined) return undefined;
+    const list = async (labelSelector: string, limit: number, signal: AbortSignal) => {
+      const { items } = await client.listPage<unknown>(APPLICATIONS, { namespace, labelSelector, limit }, signal);
+      return items.flatMap((raw) => parseProbed(raw) ?? []);
+    };
+    return {
+      async ensureCanaries(source, signal) {
+        for (const object of renderCanaries(namespace, server, source)) {
+          const type = object.kind === "AppProject" ? PROJECTS : APPLICATIONS;
+          await client.apply(type, object as KubeObject, { fieldManager: FIELD_MANAGER, decode: false }, signal);
+        }
+      },
+      async askFor(name, at, signal) {
+        await client.mergePatch(
+          APPLICATIONS,
+          { namespace, name },
+          { metadata: { annotations: { [REFRESH]: "normal", [ASKED]: String(at) } } },
+          signal,
+        );
+      },
+      listCanaries: (signal) => list(LABEL_CANARY, MOST_PODS, signal),
+      sampleApplications: (limit, signal) => list(`!${LABEL_CANARY}`, limit, signal),
+      async listPods(signal) {
+        const { items } = await client.listPage<unknown>(PODS, { namespace, limit: MOST_PODS }, signal);
+        return items.flatMap((raw) => parsePod(raw) ?? []);
+      },
+      deletePod: (name, signal) => client.delete(PODS, { namespace, name }, { gracePeriodSeconds: GRACE_S }, signal),
+    };
+  };
+}

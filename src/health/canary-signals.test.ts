@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
+import { ACTIVE_CANARIES, type AskedCanaries, nextCanary, PASSIVE_CANARY, renderCanaries } from "./canaries.ts";
+import { nextAsked, type SeenStanding, standingSignals } from "./canary-signals.ts";
+import { parsePod, parseProbed } from "./parse-probed.ts";
+import type { ProbedApplication } from "./port.ts";
+
+const NOW = millis(1_700_000_000_000);
+const ago = (seconds: number) => millis(NOW - seconds * 1_000);
+const [ONE, TWO] = ACTIVE_CANARIES;
+
+const seen = (name: string, over: Partial<ProbedApplication> = {}): ProbedApplication => ({
+  ...{ name, awaitsLook: false, isPaused: false, reconciledAt: ago(0), hasError: false },
+  ...over,
+});
+const asked = (one: number, two: number, tookS?: readonly [number | undefined, number | undefined]): AskedCanaries =>
+  new Map([
+    [ONE, { at: ago(one), tookS: tookS?.[0] }],
+    [TWO, { at: ago(two), tookS: tookS?.[1] }],
+  ]);
+const standing = (over: Partial<SeenStanding>) =>
+  standingSignals({ ...{ now: NOW, asked: new Map(), canaries: [], others: [], pods: [], errors: 0 }, ...over });
+
+describe("canaries", () => {
+  it("are asked for in turn", () => {
+    expect(nextCanary(new Map())).toBe(ONE);
+    expect(nextCanary(asked(15, 30))).toBe(TWO);
+    expect(nextCanary(asked(30, 15))).toBe(ONE);
+  });
+
+  it("are answered when they were looked at since, and took no longer than nobody saw", () => {
+    const took = (one: Partial<ProbedApplication>, since = 15) => nextAsked(asked(since, since), [seen(ONE, one)], NOW).get(ONE)?.tookS;
+    expect(took({ reconciledAt: ago(15) })).toBe(1);
+    expect(took({ reconciledAt: ago(0) }, 0.3)).toBe(0.3);
+    expect(took({ reconciledAt: ago(16) })).toBeUndefined();
+    expect(took({ awaitsLook: true })).toBeUndefined();
+    expect(took({ reconciledAt: undefined })).toBeUndefined();
+  });
+
+  it("tell by the quicker one: another may have been overlooked", () => {
+    const canaries = [seen(ONE, { awaitsLook: true, reconciledAt: ago(300) }), seen(TWO)];
+    expect(standing({ canaries, asked: asked(90, 15, [undefined, 0.2]) }).canaryS).toBe(0.2);
+    expect(standing({ canaries, asked: asked(90, 15) }).canaryS).toBe(15);
+    expect(standing({ canaries: [seen(ONE, { reconciledAt: undefined })], asked: asked(90, 15) }).canaryS).toBeUndefined();
+  });
+
+  it("tell by the one that is never asked for, and by others that were not, how long nobody looked by himself", () => {
+    const others = [seen("a", { reconciledAt: ago(200) }), seen("b", { awaitsLook: true }), seen("c", { isPaused: true })];
+    const { passiveAgeS, newestAgeS, sampledApplications } = standing({ others, canaries: [seen(PASSIVE_CANARY, { reconciledAt: ago(240) })] });
+    expect({ passiveAgeS, newestAgeS, sampledApplications }).toEqual({ passiveAgeS: 240, newestAgeS: 200, sampledApplications: 1 });
+    expect(standing({})).toEqual({ sampledApplications: 0 });
+  });
+
+  it("belong to a project of their own that lets them compare one place and deploy nowhere", () => {
+    const source = { repository: "https://g/canary.git", revision: "HEAD", path: "." };
+    const objects = renderCanaries("argosy-one", "https://api", source);
+    expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+      "AppProject argosy-canaries",
+      ...[ONE, TWO, PASSIVE_CANARY].map((name) => `Application ${name}`),
+    ]);
+    expect(JSON.stringify(objects)).not.toContain("syncPolicy");
+    expect(objects.every(({ metadata }) => metadata.labels?.["argosy.dev/canary"] === "true")).toBe(true);
+  });
+});
+
+describe("what stands in an instance's namespace", () => {
+  it("is read from Applications in whatever form", () => {
+    const conditions = [{ type: "ComparisonError", message: "no" }];
+    const metadata = { name: "x", annotations: { "argocd.argoproj.io/refresh": "normal" } };
+    expect(parseProbed({ metadata, status: { reconciledAt: "2026-01-01T00:00:00Z", conditions } })).toEqual({
+      ...{ name: "x", awaitsLook: true, isPaused: false, hasError: true, reconciledAt: Date.parse("2026-01-01T00:00:00Z") },
+    });
+    expect(parseProbed({ metadata: { name: "x" }, status: { conditions: "none", reconciledAt: 5 } })).toMatchObject({ reconciledAt: undefined });
+    expect([parseProbed(undefined), parseProbed({ metadata: { name: 5 } })]).toEqual([undefined, undefined]);
+  });
+
+  it("is read from pods of its components that are to stay", () => {
+    const labels = { "app.kubernetes.io/name": "argocd-redis" };
+    const ready = (status: string) => [{ type: "Ready", status, lastTransitionTime: "2026-01-01T00:00:00Z" }];
+    const pod = (over: object, status: object) => parsePod({ metadata: { name: "redis-1", labels, ...over }, status });
+    expect(pod({}, { conditions: ready("False"), containerStatuses: [{ restartCount: 2 }, { restartCount: "x" }] })).toEqual({
+      ...{ component: "redis", name: "redis-1", restarts: 2, unreadySince: Date.parse("2026-01-01T00:00:00Z") },
+    });
+    expect(pod({}, { conditions: ready("True") })).toMatchObject({ restarts: 0, unreadySince: undefined });
+    expect(pod({ deletionTimestamp: "now" }, {})).toBeUndefined();
+    expect(pod({ labels: {} }, {})).toBeUndefined();
+  });
+
+  it("tells how often components began anew, and how long one has not been ready", () => {
+    const pods = [
+      { component: "redis" as const, name: "r", restarts: 2, unreadySince: ago(30) },
+      { component: "repo-server" as const, name: "a", restarts: 1, unreadySince: ago(70) },
+      { component: "repo-server" as const, name: "b", restarts: 1, unreadySince: undefined },
+    ];
+    expect(standing({ pods })).toEqual({ redisRestarts: 2, repoServerRestarts: 2, unreadyS: 70, sampledApplications: 0 });
+    expect(standing({ pods: pods.slice(2) }).unreadyS).toBe(0);
+  });
+});

@@ -1,0 +1,65 @@
+import type { Millis } from "../domain/clock.ts";
+import type { Signals } from "../domain/health.ts";
+import { ACTIVE_CANARIES, type Asked, type AskedCanaries, PASSIVE_CANARY } from "./canaries.ts";
+import { known } from "./derive-signals.ts";
+import type { ProbedApplication, ProbedPod } from "./port.ts";
+
+/** `reconciledAt` has whole seconds. */
+const SECOND_MS = 1_000;
+
+/** What canaries that were asked for have done by now. A question that stands keeps its beginning. */
+export function nextAsked(asked: AskedCanaries, seen: readonly ProbedApplication[], now: Millis): AskedCanaries {
+  const found = new Map(seen.map((each) => [each.name, each]));
+  return new Map([...asked].map(([name, one]): readonly [string, Asked] => [name, answeredBy(one, found.get(name), now)]));
+}
+
+function answeredBy(asked: Asked, seen: ProbedApplication | undefined, now: Millis): Asked {
+  if (asked.tookS !== undefined || seen === undefined || seen.awaitsLook || seen.reconciledAt === undefined) return asked;
+  if (seen.reconciledAt < Math.floor(asked.at / SECOND_MS) * SECOND_MS) return asked;
+  // Seen later than it was done, and done in whole seconds: whichever is less.
+  return { ...asked, tookS: Math.max(0, Math.min(now - asked.at, seen.reconciledAt + SECOND_MS - asked.at)) / 1_000 };
+}
+
+export interface SeenStanding {
+  readonly now: Millis;
+  readonly asked: AskedCanaries;
+  readonly canaries: readonly ProbedApplication[];
+  readonly others: readonly ProbedApplication[];
+  readonly pods: readonly ProbedPod[];
+  /** Looks at canaries in a row that ended with an error, before this one. */
+  readonly errors: number;
+}
+
+/** What stands in an instance's namespace tells of it. Of two canaries the quicker one counts: the other may have been overlooked. */
+export function standingSignals({ now, asked, canaries, others, pods, errors }: SeenStanding): Signals {
+  const waits = ACTIVE_CANARIES.flatMap((name) =>
+    waitOf(
+      asked.get(name),
+      canaries.find((each) => each.name === name),
+      now,
+    ),
+  );
+  const passive = canaries.find(({ name }) => name === PASSIVE_CANARY)?.reconciledAt;
+  const looked = others.flatMap(({ awaitsLook, isPaused, reconciledAt }) => (awaitsLook || isPaused ? [] : (reconciledAt ?? [])));
+  const ageS = (at: number): number => Math.max(0, now - at) / 1_000;
+  const restarts = (of: ProbedPod["component"]): number | undefined => {
+    const own = pods.filter(({ component }) => component === of);
+    return own.length === 0 ? undefined : own.reduce((sum, pod) => sum + pod.restarts, 0);
+  };
+  const unready = pods.flatMap(({ unreadySince }) => unreadySince ?? []);
+  return known({
+    canaryS: waits.length === 0 ? undefined : Math.min(...waits),
+    canaryErrors: waits.length === 0 ? undefined : errors,
+    passiveAgeS: passive === undefined ? undefined : ageS(passive),
+    newestAgeS: looked.length === 0 ? undefined : ageS(Math.max(...looked)),
+    sampledApplications: looked.length,
+    ...{ controllerRestarts: restarts("controller"), repoServerRestarts: restarts("repo-server"), redisRestarts: restarts("redis") },
+    unreadyS: pods.length === 0 ? undefined : unready.length === 0 ? 0 : ageS(Math.min(...unready)),
+  });
+}
+
+/** One that was never looked at since it was made says nothing: its instance may still be starting, or its source be wrong. */
+function waitOf(asked: Asked | undefined, seen: ProbedApplication | undefined, now: Millis): readonly number[] {
+  if (asked === undefined || seen?.reconciledAt === undefined) return [];
+  return [asked.tookS ?? (now - asked.at) / 1_000];
+}

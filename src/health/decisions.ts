@@ -1,0 +1,35 @@
+import { type Millis, millis } from "../domain/clock.ts";
+import type { Decision } from "../domain/decision.ts";
+import type { InstanceVerdict } from "../domain/health.ts";
+import { REMEDIES, type Remedy, type RemedyStep } from "./remedy/next-remedy.ts";
+
+/** The journal's entry of a verdict that is another than before; `undefined`: it is the same, or the first and a good one. */
+export function changedDecision(before: InstanceVerdict | undefined, verdict: InstanceVerdict): Decision | undefined {
+  if (before === undefined && verdict.state === "healthy") return undefined;
+  if (before?.state === verdict.state && before.cause === verdict.cause) return undefined;
+  const { state, cause, component, text, evidence, at, instanceId } = verdict;
+  return {
+    ...{ at, subject: instanceId, kind: "health", verdict: state.toUpperCase(), rule: cause.toUpperCase() },
+    details: { text, evidence, ...(component === undefined ? {} : { component }), was: before?.state ?? "unknown" },
+  };
+}
+
+/** The journal's entry of a step of the ladder, made before it is taken. */
+export function remedyDecision(
+  { step, component, isAdvice, text }: Remedy,
+  { instanceId, cause, evidence }: InstanceVerdict,
+  at: Millis,
+): Decision {
+  return {
+    ...{ at, subject: instanceId, kind: "health", verdict: step, rule: cause.toUpperCase() },
+    details: { text, isAdvice, evidence, ...(component === undefined ? {} : { component }) },
+  };
+}
+
+/** Steps among entries of the journal. */
+export function stepsTaken(entries: readonly Decision[]): readonly { readonly step: RemedyStep; readonly at: Millis }[] {
+  return entries.flatMap(({ verdict, at }) => {
+    const step = REMEDIES.find((each) => each === verdict);
+    return step === undefined ? [] : [{ step, at: millis(at) }];
+  });
+}

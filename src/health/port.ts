@@ -1,0 +1,57 @@
+import type { Millis } from "../domain/clock.ts";
+import type { Component } from "../domain/health.ts";
+import type { Instance } from "../domain/instance.ts";
+
+export type InstancePlace = Pick<Instance, "engineCluster" | "namespace">;
+
+/** How the processes of an instance are asked for their metrics. Lines come as they are read; whoever stops reading ends the request. */
+export interface InstanceProcesses {
+  readonly controller: (signal: AbortSignal) => AsyncIterable<string>;
+  /** By pod; none where they cannot be asked one by one. */
+  readonly repoServers: ReadonlyMap<string, (signal: AbortSignal) => AsyncIterable<string>>;
+}
+
+/** `undefined`: its cluster is away, or not declared. */
+export type FindProcesses = (at: InstancePlace, signal: AbortSignal) => Promise<InstanceProcesses | undefined>;
+
+/** What canaries compare: somebody's small directory of plain manifests in a repository that anybody may read. */
+export interface CanarySource {
+  readonly repository: string;
+  readonly revision: string;
+  readonly path: string;
+}
+
+/** One Application, as far as it tells how its instance is. */
+export interface ProbedApplication {
+  readonly name: string;
+  /** It was asked for, and not looked at yet. */
+  readonly awaitsLook: boolean;
+  readonly isPaused: boolean;
+  readonly reconciledAt: Millis | undefined;
+  /** The last look at it ended with an error. */
+  readonly hasError: boolean;
+}
+
+export interface ProbedPod {
+  readonly component: Component;
+  readonly name: string;
+  readonly restarts: number;
+  /** Since when it has not been ready; absent: it is. */
+  readonly unreadySince: Millis | undefined;
+}
+
+/** What stands in an instance's namespace. Errors are those of the Kubernetes client. */
+export interface ProbedNamespace {
+  /** Makes canaries as they should be, where they are not. */
+  ensureCanaries(source: CanarySource, signal: AbortSignal): Promise<void>;
+  /** Asks its controller to look at a canary; one that was asked for before is changed, which reminds it. */
+  askFor(canary: string, at: Millis, signal: AbortSignal): Promise<void>;
+  listCanaries(signal: AbortSignal): Promise<readonly ProbedApplication[]>;
+  /** Some of the others. */
+  sampleApplications(limit: number, signal: AbortSignal): Promise<readonly ProbedApplication[]>;
+  listPods(signal: AbortSignal): Promise<readonly ProbedPod[]>;
+  deletePod(name: string, signal: AbortSignal): Promise<void>;
+}
+
+/** `undefined`: its cluster is not declared, or its credentials are not there. */
+export type OpenNamespace = (at: InstancePlace, signal: AbortSignal) => Promise<ProbedNamespace | undefined>;

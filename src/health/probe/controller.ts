@@ -1,0 +1,104 @@
+import type { Clock, Millis } from "../../domain/clock.ts";
+import type { Signals } from "../../domain/health.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { type AskedCanaries, nextCanary } from "../canaries.ts";
+import { nextAsked, standingSignals } from "../canary-signals.ts";
+import { baseOf, deriveSignals, keptLooks, type Looked, type Workers } from "../derive-signals.ts";
+import type { CanarySource, FindProcesses, InstancePlace, OpenNamespace, ProbedNamespace } from "../port.ts";
+import { readLook } from "../processes/controller.ts";
+
+export interface ProbeDeps {
+  readonly findProcesses: FindProcesses;
+  readonly openNamespace: OpenNamespace;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What is remembered of an instance from one look to the next; who forgets it knows nothing of canaries for a round, and no rates for a minute. */
+export interface ProbeMemory {
+  readonly looks: readonly Looked[];
+  readonly asked: AskedCanaries;
+  readonly errors: number;
+  /** When canaries were put right last. */
+  readonly ensuredAt: Millis | undefined;
+}
+
+export interface ProbeWish {
+  readonly at: InstancePlace;
+  readonly workers: Workers;
+  /** Absent: there are no canaries. */
+  readonly canary: CanarySource | undefined;
+}
+
+export const NO_MEMORY: ProbeMemory = { looks: [], asked: new Map(), errors: 0, ensuredAt: undefined };
+
+/** Ample for a list of a few objects. In ms. */
+const STANDING_MS = 10_000;
+const SAMPLED = 25;
+/** Canaries are as good as nobody's: whoever edits or deletes one finds it put right by then. In ms. */
+const ENSURE_MS = 300_000;
+
+/** Looks once at an instance: asks for a canary, reads what its processes say, then what stands in its namespace. What cannot be read is absent. */
+export async function probe(
+  deps: ProbeDeps,
+  wish: ProbeWish,
+  memory: ProbeMemory,
+  signal: AbortSignal,
+): Promise<{ readonly signals: Signals; readonly memory: ProbeMemory }> {
+  const { clock, log } = deps;
+  const orNothing = async <T>(what: string, run: (limited: AbortSignal) => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await run(AbortSignal.any([signal, AbortSignal.timeout(STANDING_MS)]));
+    } catch (error) {
+      signal.throwIfAborted();
+      log.debug({ error, namespace: wish.at.namespace, what }, "Looking at an instance");
+      return undefined;
+    }
+  };
+  const namespace = await orNothing("cluster", (limited) => deps.openNamespace(wish.at, limited));
+  const isDue = memory.ensuredAt === undefined || clock.now() - memory.ensuredAt > ENSURE_MS;
+  const ensured = isDue ? await orNothing("canaries", () => ensure(namespace, wish, clock, signal)) : memory.ensuredAt;
+  const asked =
+    ensured === undefined ? memory.asked : ((await orNothing("ask", () => ask(namespace, memory, clock, signal))) ?? memory.asked);
+  const processes = await orNothing("processes", (limited) => deps.findProcesses(wish.at, limited));
+  const look = await readLook(processes, clock, signal);
+  const [canaries, others, pods] = await Promise.all([
+    orNothing("canaries", async (limited) => namespace?.listCanaries(limited)),
+    orNothing("applications", async (limited) => namespace?.sampleApplications(SAMPLED, limited)),
+    orNothing("pods", async (limited) => namespace?.listPods(limited)),
+  ]);
+  const now = clock.now();
+  const answered = nextAsked(asked, canaries ?? [], now);
+  const isBroken = (canaries ?? []).some(({ name, hasError }) => answered.get(name)?.tookS !== undefined && hasError);
+  const errors = isBroken ? memory.errors + 1 : 0;
+  const standing = standingSignals({ now, asked: answered, canaries: canaries ?? [], others: others ?? [], pods: pods ?? [], errors });
+  return {
+    signals: { ...deriveSignals(baseOf(memory.looks, look), look, wish.workers), ...standing },
+    memory: { looks: keptLooks(memory.looks, look), asked: answered, errors, ensuredAt: ensured },
+  };
+}
+
+async function ensure(
+  namespace: ProbedNamespace | undefined,
+  { canary }: ProbeWish,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Millis | undefined> {
+  if (namespace === undefined || canary === undefined) return undefined;
+  await namespace.ensureCanaries(canary, signal);
+  return clock.now();
+}
+
+async function ask(
+  namespace: ProbedNamespace | undefined,
+  { asked }: ProbeMemory,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<AskedCanaries> {
+  const [name, at] = [nextCanary(asked), clock.now()];
+  await namespace?.askFor(name, at, signal);
+  const before = asked.get(name);
+  // Asked once more, it has waited since it was asked first.
+  const isStanding = before !== undefined && before.tookS === undefined;
+  return new Map([...asked, [name, { at: isStanding ? before.at : at, tookS: undefined }]]);
+}

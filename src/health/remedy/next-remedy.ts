@@ -1,0 +1,92 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { Component, InstanceVerdict } from "../../domain/health.ts";
+
+/** Steps of the ladder. The first two are carried out; the others are advice: a person takes them. */
+export const REMEDIES = ["RESTART", "SHED", "RAISE", "QUARANTINE", "DRAIN"] as const;
+export type RemedyStep = (typeof REMEDIES)[number];
+
+export interface Remedy {
+  readonly step: RemedyStep;
+  readonly component: Component | undefined;
+  readonly isAdvice: boolean;
+  readonly text: string;
+}
+
+export interface RemedyFacts {
+  readonly now: Millis;
+  readonly verdict: InstanceVerdict;
+  /** Steps taken for the instance in the last day. */
+  readonly taken: readonly { readonly step: RemedyStep; readonly at: Millis }[];
+  /** Restarts in the whole fleet within {@link FLEET_WINDOW_MS}, and how many instances it has. */
+  readonly fleet: { readonly restarts: number; readonly instances: number };
+  /** The workspace that takes most of it. */
+  readonly noisiest: string | undefined;
+}
+
+const MINUTE_MS = 60_000;
+/** A component that was restarted has this long to do its work again: a controller with hundreds of cluster entries takes half a minute (measured). */
+const APART_MS = 5 * MINUTE_MS;
+/** Restarts of an instance in a day; one that needs more is not helped by them. */
+const RESTARTS_A_DAY = 6;
+export const DAY_MS = 24 * 60 * MINUTE_MS;
+/** What is wrong with many instances at once is not wrong with them: one in twenty within ten minutes, and one at least. */
+export const FLEET_WINDOW_MS = 10 * MINUTE_MS;
+const FLEET_SHARE = 0.05;
+
+/** When each step is taken after the verdict has begun, in the order of the ladder. */
+const OVERLOADED: readonly (readonly [RemedyStep, afterMs: number])[] = [
+  ["SHED", 0],
+  ["RAISE", 10 * MINUTE_MS],
+  ["QUARANTINE", 20 * MINUTE_MS],
+  ["DRAIN", 60 * MINUTE_MS],
+];
+const NOT_HELPED: readonly (readonly [RemedyStep, afterMs: number])[] = [
+  ["RAISE", 10 * MINUTE_MS],
+  ["DRAIN", 20 * MINUTE_MS],
+];
+
+/**
+ * The next step of the ladder for an instance, if one is due: restart what is stuck, shed what is too much, then advise to raise resources, to give the
+ * noisiest workspace an instance of its own, to drain. Each once for as long as a verdict lasts; restarts within budgets of the instance and of the fleet.
+ * Nothing is done about what is slow, about one workspace's own trouble, about Git, or about what cannot be told.
+ */
+export function nextRemedy(facts: RemedyFacts): Remedy | undefined {
+  const { verdict } = facts;
+  if (verdict.state === "overloaded") return nextOf(OVERLOADED, facts);
+  if (verdict.state !== "stalled" && verdict.state !== "failed") return undefined;
+  // A component that begins again and again is restarted by its cluster as it is.
+  const component = verdict.state === "failed" ? undefined : verdict.component;
+  return component !== undefined && mayRestart(facts)
+    ? { step: "RESTART", component, isAdvice: false, text: `restart its ${component}: ${verdict.text}` }
+    : nextOf(NOT_HELPED, facts);
+}
+
+function mayRestart({ now, taken, fleet }: RemedyFacts): boolean {
+  const restarts = taken.filter(({ step }) => step === "RESTART");
+  if (restarts.length >= RESTARTS_A_DAY || restarts.some(({ at }) => now - at < APART_MS)) return false;
+  return fleet.restarts < Math.max(1, Math.floor(fleet.instances * FLEET_SHARE));
+}
+
+function nextOf(ladder: typeof OVERLOADED, { now, verdict, taken, noisiest }: RemedyFacts): Remedy | undefined {
+  const since = taken.filter(({ at }) => at >= verdict.since).map(({ step }) => step);
+  const step = ladder.find(([each, afterMs]) => now - verdict.since >= afterMs && !since.includes(each))?.[0];
+  if (step === undefined) return undefined;
+  return { step, component: undefined, isAdvice: step !== "SHED", text: textOf(step, verdict, noisiest) };
+}
+
+function textOf(step: RemedyStep, { component }: InstanceVerdict, noisiest: string | undefined): string {
+  switch (step) {
+    case "RESTART":
+      return "restart what is stuck";
+    case "SHED":
+      return "let plans move what is too much for it: cool-downs and the jump guard are waived, the budget is four-fold";
+    case "RAISE":
+      return `raise the resources of its ${component ?? "controller"} in fleet.yaml (pools[].resources)`;
+    case "QUARANTINE":
+      return `give ${noisiest ?? "the workspace that takes most"} an instance of its own: \`argosy pin\``;
+    case "DRAIN":
+      return "empty it with `argosy drain`: each unit leaves with a proof of its fence";
+    default:
+      return step satisfies never;
+  }
+}
