@@ -46,7 +46,10 @@ describe("canaries", () => {
 
   it("tell by the one that is never asked for, and by others that were not, how long nobody looked by himself", () => {
     const others = [seen("a", { reconciledAt: ago(200) }), seen("b", { awaitsLook: true }), seen("c", { isPaused: true })];
-    const { passiveAgeS, newestAgeS, sampledApplications } = standing({ others, canaries: [seen(PASSIVE_CANARY, { reconciledAt: ago(240) })] });
+    const { passiveAgeS, newestAgeS, sampledApplications } = standing({
+      others,
+      canaries: [seen(PASSIVE_CANARY, { reconciledAt: ago(240) })],
+    });
     expect({ passiveAgeS, newestAgeS, sampledApplications }).toEqual({ passiveAgeS: 240, newestAgeS: 200, sampledApplications: 1 });
     expect(standing({})).toEqual({ sampledApplications: 0 });
   });
@@ -70,7 +73,9 @@ describe("what stands in an instance's namespace", () => {
     expect(parseProbed({ metadata, status: { reconciledAt: "2026-01-01T00:00:00Z", conditions } })).toEqual({
       ...{ name: "x", awaitsLook: true, isPaused: false, hasError: true, reconciledAt: Date.parse("2026-01-01T00:00:00Z") },
     });
-    expect(parseProbed({ metadata: { name: "x" }, status: { conditions: "none", reconciledAt: 5 } })).toMatchObject({ reconciledAt: undefined });
+    expect(parseProbed({ metadata: { name: "x" }, status: { conditions: "none", reconciledAt: 5 } })).toMatchObject({
+      reconciledAt: undefined,
+    });
     expect([parseProbed(undefined), parseProbed({ metadata: { name: 5 } })]).toEqual([undefined, undefined]);
   });
 

@@ -72,7 +72,8 @@ export function createLooks(deps: LookDeps): Looks {
       await store.health.record({ sample, verdict, keepSince }, signal);
       const changed = changedDecision(before, verdict);
       if (changed !== undefined) await store.decisions.append([changed], signal);
-      if (changed !== undefined) log.info({ instance: name, state: verdict.state, cause: verdict.cause, text: verdict.text }, "Judging an instance anew");
+      if (changed !== undefined)
+        log.info({ instance: name, state: verdict.state, cause: verdict.cause, text: verdict.text }, "Judging an instance anew");
       return verdict;
     },
     keep(ids) {

@@ -35,7 +35,11 @@ describe("the next remedy", () => {
     ["what happens to many at once is not mended by restarts", { fleet: { restarts: 1, instances: 39 } }, undefined],
     ["a large fleet may restart several", { fleet: { restarts: 1, instances: 40 } }, "RESTART"],
     ["what nobody can name is restarted by nobody", { verdict: verdict({ state: "failed", cause: "not-ready" }) }, undefined],
-    ["its cluster restarts what begins again and again", { verdict: verdict({ state: "failed", cause: "restarts", component: "redis" }) }, undefined],
+    [
+      "its cluster restarts what begins again and again",
+      { verdict: verdict({ state: "failed", cause: "restarts", component: "redis" }) },
+      undefined,
+    ],
     ["advice comes when it does not end", { verdict: since(verdict({ state: "failed", cause: "not-ready" }), 10) }, "RAISE"],
     [
       "the last advice is to drain it",
