@@ -11,6 +11,7 @@ import { measureRequests } from "./request-meter.ts";
 import { addDirectiveRoutes, addFreezeList } from "./routes/directives.ts";
 import { addDrainRoutes, addDrainViews } from "./routes/drains.ts";
 import { addFleetRoutes } from "./routes/fleet.ts";
+import { addHealthRoutes } from "./routes/health.ts";
 import { addJournalRoutes } from "./routes/journal.ts";
 import { addListRoutes } from "./routes/lists.ts";
 import { addLoadRoutes } from "./routes/loads.ts";
@@ -87,6 +88,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     views.addHook("onRequest", guard("viewer"));
     addListRoutes(views, deps);
     addFreezeList(views, deps);
+    addHealthRoutes(views, deps);
     addLoadRoutes(views, deps);
     addPlanViews(views, deps);
     addMoveViews(views, deps);

@@ -6,6 +6,7 @@ import { describeResource } from "./describe.ts";
 import { runDoctor } from "./doctor.ts";
 import { explain } from "./explain.ts";
 import { getResources } from "./get.ts";
+import { showHealth } from "./health.ts";
 import { type JournalOptions, readJournal } from "./journal.ts";
 import { makePlan, type PlanOptions } from "./plan.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
@@ -58,6 +59,13 @@ export function addLookingCommands(program: Command, terminal: Terminal): void {
       const { text, isHealthy } = await runDoctor(clientOf(options, terminal), options.output);
       terminal.write(text);
       if (!isHealthy) terminal.setExitCode(1);
+    });
+  remote(program.command("health [instance]"), ["table", "wide", "json", "yaml"])
+    .description("how instances are, the worst first, or how one is and what that rests on; exit code 1 if one is worse than degraded")
+    .action(async (instance: string | undefined, options: RemoteOptions) => {
+      const { text, isWell } = await showHealth(clientOf(options, terminal), instance, options.output);
+      terminal.write(text);
+      if (!isWell) terminal.setExitCode(1);
     });
   remote(program.command("version"), ["table", "json", "yaml"])
     .description("version of this program, and of the fleet's server if one is found")

@@ -1,0 +1,67 @@
+import type { HealthReportView, HealthVerdictView } from "../api/routes/health.ts";
+import { type Column, cellText, type OutputFormat, render, renderOne } from "./output.ts";
+import type { RestClient } from "./rest-client.ts";
+
+const columns: readonly Column<HealthVerdictView>[] = [
+  { title: "INSTANCE", value: (row) => row.instance },
+  { title: "STATE", value: (row) => row.state },
+  { title: "CAUSE", value: (row) => row.cause },
+  { title: "SINCE", value: (row) => row.since },
+  { title: "WHY", value: (row) => row.text },
+  { title: "JUDGED", value: (row) => row.at, isWide: true },
+];
+
+type Evidence = HealthReportView["evidence"][number];
+const evidence: readonly Column<Evidence>[] = [
+  { title: "SIGNAL", value: (row) => row.signal },
+  { title: "NOW", value: (row) => (row.value === null ? null : figure(row.value)) },
+  { title: "LATELY", value: (row) => sparkline(row.series) },
+  { title: "IS", value: (row) => row.meaning },
+];
+
+/** States in which somebody should look. */
+const BAD: readonly string[] = ["overloaded", "stalled", "failed", "unknown"];
+const DECISIONS_SHOWN = 5;
+
+/** `argosy health [<instance>]`: how instances are, the worst first, or how one is with what that rests on; well only if none is worse than degraded. */
+export async function showHealth(
+  client: RestClient,
+  instance: string | undefined,
+  output: OutputFormat,
+): Promise<{ readonly text: string; readonly isWell: boolean }> {
+  if (instance === undefined) {
+    const { items } = await client.get<{ readonly items: readonly HealthVerdictView[] }>("/v1/health");
+    return { text: render(items, columns, output), isWell: !items.some(({ state }) => BAD.includes(state)) };
+  }
+  const report = await client.get<HealthReportView>(`/v1/health/${encodeURIComponent(instance)}`);
+  const text = output === "json" || output === "yaml" ? renderOne(report, output) : reportText(report);
+  return { text, isWell: !BAD.includes(report.state) };
+}
+
+function reportText(report: HealthReportView): string {
+  const { instance, state, cause, component, since, text, decisions } = report;
+  const head = `${instance} is ${state} (${cause}${component === null ? "" : `, ${component}`})${since === null ? "" : ` since ${since}`}: ${text}`;
+  const said = decisions
+    .slice(0, DECISIONS_SHOWN)
+    .map(({ at, verdict, details }) => cellText(`  ${at}  ${verdict}: ${String(details["text"] ?? "")}`));
+  return [
+    cellText(head),
+    ...(report.evidence.length === 0 ? [] : ["", render(report.evidence, evidence, "table")]),
+    ...(said.length === 0 ? [] : ["", "lately:", ...said]),
+  ].join("\n");
+}
+
+function figure(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
+
+const BARS = "▁▂▃▄▅▆▇█";
+
+/** A line of bars between the least and the most of what was known; a dot where nothing was. */
+export function sparkline(series: readonly (number | null)[]): string {
+  const values = series.flatMap((value) => value ?? []);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const bar = (value: number): string =>
+    BARS[most === least ? 0 : Math.round(((value - least) / (most - least)) * (BARS.length - 1))] ?? "";
+  return series.map((value) => (value === null ? "·" : bar(value))).join("");
+}
