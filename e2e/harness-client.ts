@@ -23,6 +23,8 @@ export type Way = "api" | "engine" | "database";
 export interface HarnessCalls {
   readonly commit: { readonly repository: string; readonly files: Readonly<Record<string, string | undefined>> };
   readonly commitPrivate: { readonly repository: string; readonly files: Readonly<Record<string, string | undefined>> };
+  /** How late requests for each of these repositories are answered from now on. */
+  readonly delayGit: { readonly repositories: readonly string[]; readonly delayMs: number };
   /** From now on the repository asks for these. */
   readonly protect: { readonly repository: string; readonly username: string; readonly password: string };
   /** A new private key that may read over SSH. */
@@ -35,6 +37,8 @@ export interface HarnessCalls {
     readonly index: number;
     readonly limits?: Readonly<Record<string, number>>;
     readonly leases?: Readonly<Record<string, number>>;
+    readonly roles?: readonly string[];
+    readonly health?: Readonly<Record<string, unknown>>;
   };
   /** Leads all control planes through gates, and counts what they write about this from now on; whoever comes to the point dies there. */
   readonly watchWrites: Watching;

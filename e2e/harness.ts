@@ -59,6 +59,9 @@ function createHandlers({ fleet, git, privateGit, database, databaseProxy, api, 
   return {
     commit: ({ repository, files }) => git.commit(repository, withoutNulls(files), "a change"),
     commitPrivate: ({ repository, files }) => privateGit.https.commit(repository, withoutNulls(files), "a change"),
+    delayGit: async ({ repositories, delayMs }) => {
+      for (const name of repositories) git.behave(name, { delayMs });
+    },
     protect: async ({ repository, ...credentials }) => {
       secrets.keep(`a password of ${repository}`, credentials.password);
       privateGit.https.protect(repository, credentials);

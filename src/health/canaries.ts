@@ -1,7 +1,7 @@
 import type { Millis } from "../domain/clock.ts";
 import type { EngineObject } from "../domain/engine.ts";
 import { LABEL_CANARY } from "../domain/names.ts";
-import type { CanarySource } from "./port.ts";
+import type { CanarySource } from "../domain/probed.ts";
 
 const PROJECT = "argosy-canaries";
 /** Asked for in turn: one alone that a controller overlooks would look like a controller that has stopped. */

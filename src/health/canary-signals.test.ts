@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
+import type { ProbedApplication } from "../domain/probed.ts";
 import { ACTIVE_CANARIES, type AskedCanaries, nextCanary, PASSIVE_CANARY, renderCanaries } from "./canaries.ts";
 import { nextAsked, type SeenStanding, standingSignals } from "./canary-signals.ts";
 import { parsePod, parseProbed } from "./parse-probed.ts";
-import type { ProbedApplication } from "./port.ts";
 
 const NOW = millis(1_700_000_000_000);
 const ago = (seconds: number) => millis(NOW - seconds * 1_000);

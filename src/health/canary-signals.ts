@@ -1,8 +1,8 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Signals } from "../domain/health.ts";
+import type { ProbedApplication, ProbedPod } from "../domain/probed.ts";
 import { ACTIVE_CANARIES, type Asked, type AskedCanaries, PASSIVE_CANARY } from "./canaries.ts";
 import { known } from "./derive-signals.ts";
-import type { ProbedApplication, ProbedPod } from "./port.ts";
 
 /** `reconciledAt` has whole seconds. */
 const SECOND_MS = 1_000;

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type Millis, millis } from "../domain/clock.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Partition } from "../domain/partition.ts";
+import type { ProbedApplication, ProbedPod } from "../domain/probed.ts";
 import { createSeededRng } from "../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
@@ -10,7 +11,7 @@ import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { ACTIVE_CANARIES, PASSIVE_CANARY } from "./canaries.ts";
 import { createHealth, type Health } from "./controller.ts";
-import type { ProbedApplication, ProbedNamespace, ProbedPod } from "./port.ts";
+import type { ProbedNamespace } from "./port.ts";
 
 const never = new AbortController().signal;
 const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
@@ -42,7 +43,13 @@ describe("the health of an instance", () => {
   const open = (partition = EVERYTHING): Health =>
     createHealth({
       ...{ store, partition, clock, rng: createSeededRng("health"), log: silentLog, metrics: noMetrics },
-      ...{ periodMs: PERIOD_MS, graceMs: 0, overloadMs: 300_000, canary: { repository: "https://g/c.git", revision: "HEAD", path: "." } },
+      ...{
+        periodMs: PERIOD_MS,
+        graceMs: 0,
+        overloadMs: 300_000,
+        restartApartMs: 300_000,
+        canary: { repository: "https://g/c.git", revision: "HEAD", path: "." },
+      },
       findProcesses: async () => ({
         controller: () => linesOf(controllerPage()),
         repoServers: new Map([["repo-1", () => linesOf(repoPage)]]),
@@ -130,7 +137,7 @@ describe("the health of an instance", () => {
   it("says that nothing is known when its cluster is away", async () => {
     health = createHealth({
       ...{ store, partition: EVERYTHING, clock, rng: createSeededRng("health"), log: silentLog, metrics: noMetrics },
-      ...{ periodMs: PERIOD_MS, graceMs: 0, overloadMs: 300_000, canary: undefined },
+      ...{ periodMs: PERIOD_MS, graceMs: 0, overloadMs: 300_000, restartApartMs: 300_000, canary: undefined },
       findProcesses: async () => undefined,
       openNamespace: async () => undefined,
     });

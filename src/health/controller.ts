@@ -14,6 +14,7 @@ export interface HealthDeps extends LookDeps {
   readonly store: Pick<Store, "fleet" | "health" | "decisions" | "loads">;
   /** By `health/<instance id>`. */
   readonly partition: Partition;
+  readonly restartApartMs: number;
   readonly rng: Rng;
   readonly metrics: Metrics;
 }

@@ -1,6 +1,6 @@
 import { type Millis, parseRfc3339 } from "../domain/clock.ts";
 import { COMPONENTS, type Component } from "../domain/health.ts";
-import type { ProbedApplication, ProbedPod } from "./port.ts";
+import type { ProbedApplication, ProbedPod } from "../domain/probed.ts";
 
 const PAUSE = "argocd.argoproj.io/skip-reconcile";
 export const REFRESH = "argocd.argoproj.io/refresh";

@@ -1,6 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
-import type { Component } from "../domain/health.ts";
 import type { Instance } from "../domain/instance.ts";
+import type { CanarySource, ProbedApplication, ProbedPod } from "../domain/probed.ts";
 
 export type InstancePlace = Pick<Instance, "engineCluster" | "namespace">;
 
@@ -13,32 +13,6 @@ export interface InstanceProcesses {
 
 /** `undefined`: its cluster is away, or not declared. */
 export type FindProcesses = (at: InstancePlace, signal: AbortSignal) => Promise<InstanceProcesses | undefined>;
-
-/** What canaries compare: somebody's small directory of plain manifests in a repository that anybody may read. */
-export interface CanarySource {
-  readonly repository: string;
-  readonly revision: string;
-  readonly path: string;
-}
-
-/** One Application, as far as it tells how its instance is. */
-export interface ProbedApplication {
-  readonly name: string;
-  /** It was asked for, and not looked at yet. */
-  readonly awaitsLook: boolean;
-  readonly isPaused: boolean;
-  readonly reconciledAt: Millis | undefined;
-  /** The last look at it ended with an error. */
-  readonly hasError: boolean;
-}
-
-export interface ProbedPod {
-  readonly component: Component;
-  readonly name: string;
-  readonly restarts: number;
-  /** Since when it has not been ready; absent: it is. */
-  readonly unreadySince: Millis | undefined;
-}
 
 /** What stands in an instance's namespace. Errors are those of the Kubernetes client. */
 export interface ProbedNamespace {

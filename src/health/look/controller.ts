@@ -2,6 +2,7 @@ import { type Clock, type Millis, millis } from "../../domain/clock.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { Instance } from "../../domain/instance.ts";
+import type { CanarySource } from "../../domain/probed.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { changedDecision } from "../decisions.ts";
@@ -9,7 +10,7 @@ import { known } from "../derive-signals.ts";
 import { engineOf } from "../engine-of.ts";
 import { judge, nextVerdict, windowMs } from "../judge.ts";
 import { nextBaseline, ratioToBaseline } from "../next-baseline.ts";
-import type { CanarySource, FindProcesses, OpenNamespace } from "../port.ts";
+import type { FindProcesses, OpenNamespace } from "../port.ts";
 import { NO_MEMORY, type ProbeMemory, probe } from "../probe/controller.ts";
 
 export interface LookDeps {

@@ -1,10 +1,11 @@
 import type { Clock, Millis } from "../../domain/clock.ts";
 import type { Signals } from "../../domain/health.ts";
+import type { CanarySource } from "../../domain/probed.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { type AskedCanaries, nextCanary } from "../canaries.ts";
 import { nextAsked, standingSignals } from "../canary-signals.ts";
 import { baseOf, deriveSignals, keptLooks, type Looked, type Workers } from "../derive-signals.ts";
-import type { CanarySource, FindProcesses, InstancePlace, OpenNamespace, ProbedNamespace } from "../port.ts";
+import type { FindProcesses, InstancePlace, OpenNamespace, ProbedNamespace } from "../port.ts";
 import { readLook } from "../processes/controller.ts";
 
 export interface ProbeDeps {

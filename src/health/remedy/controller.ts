@@ -6,11 +6,13 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { remedyDecision, stepsTaken } from "../decisions.ts";
 import type { OpenNamespace } from "../port.ts";
-import { DAY_MS, FLEET_WINDOW_MS, nextRemedy } from "./next-remedy.ts";
+import { DAY_MS, FLEET_WINDOW, nextRemedy } from "./next-remedy.ts";
 
 export interface RemedyDeps {
   readonly store: Pick<Store, "decisions" | "loads">;
   readonly openNamespace: OpenNamespace;
+  /** Time between two restarts of one instance. */
+  readonly restartApartMs: number;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -29,7 +31,7 @@ const NOISIEST_LOOKED_AT = 100;
 const HELPED: readonly string[] = ["overloaded", "stalled", "failed"];
 
 /** Takes steps of the remedy ladder. Each is in the journal before it is taken: who dies in between has used up budget, and harmed nobody. */
-export function createRemedies({ store, openNamespace, clock, log, metrics }: RemedyDeps): Remedies {
+export function createRemedies({ store, openNamespace, restartApartMs: apartMs, clock, log, metrics }: RemedyDeps): Remedies {
   const steps = metrics.counter("argosy_health_remedies_total", "Steps of the remedy ladder that were taken or advised.", ["step"]);
   const restart = async (instance: Instance, component: string, signal: AbortSignal): Promise<void> => {
     const namespace = await openNamespace(instance, signal);
@@ -42,10 +44,14 @@ export function createRemedies({ store, openNamespace, clock, log, metrics }: Re
       const now = clock.now();
       const { decisions } = store;
       const taken = stepsTaken(await decisions.list({ subject: instance.id, kind: "health", since: millis(now - DAY_MS) }, MANY, signal));
-      const restarts = await decisions.list({ kind: "health", verdict: "RESTART", since: millis(now - FLEET_WINDOW_MS) }, MANY, signal);
+      const restarts = await decisions.list(
+        { kind: "health", verdict: "RESTART", since: millis(now - FLEET_WINDOW * apartMs) },
+        MANY,
+        signal,
+      );
       const heaviest = verdict.state === "overloaded" ? await store.loads.listHeaviest(NOISIEST_LOOKED_AT, signal) : [];
       const noisiest = heaviest.find(({ instanceId }) => instanceId === instance.id)?.namespace;
-      const remedy = nextRemedy({ now, verdict, taken, fleet: { restarts: restarts.length, instances }, noisiest });
+      const remedy = nextRemedy({ now, apartMs, verdict, taken, fleet: { restarts: restarts.length, instances }, noisiest });
       if (remedy === undefined) return;
       await decisions.append([remedyDecision(remedy, verdict, now)], signal);
       steps.add(1, { step: remedy.step });

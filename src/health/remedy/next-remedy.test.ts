@@ -16,7 +16,7 @@ const STUCK = verdict({ state: "stalled", cause: "redis", component: "redis" });
 const HOT = verdict({ state: "overloaded", cause: "queue" });
 
 const facts = (over: Partial<RemedyFacts>): RemedyFacts => ({
-  ...{ now: NOW, verdict: STUCK, taken: [], fleet: { restarts: 0, instances: 10 }, noisiest: "shop" },
+  ...{ now: NOW, apartMs: 300_000, verdict: STUCK, taken: [], fleet: { restarts: 0, instances: 10 }, noisiest: "shop" },
   ...over,
 });
 const since = (one: InstanceVerdict, minutes: number): InstanceVerdict => ({ ...one, since: minutesAgo(minutes) });

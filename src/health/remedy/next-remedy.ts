@@ -17,20 +17,20 @@ export interface RemedyFacts {
   readonly verdict: InstanceVerdict;
   /** Steps taken for the instance in the last day. */
   readonly taken: readonly { readonly step: RemedyStep; readonly at: Millis }[];
-  /** Restarts in the whole fleet within {@link FLEET_WINDOW_MS}, and how many instances it has. */
+  /** How long a component that was restarted has to do its work again, in ms. */
+  readonly apartMs: number;
+  /** Restarts in the whole fleet within twice that time, and how many instances it has. */
   readonly fleet: { readonly restarts: number; readonly instances: number };
   /** The workspace that takes most of it. */
   readonly noisiest: string | undefined;
 }
 
 const MINUTE_MS = 60_000;
-/** A component that was restarted has this long to do its work again: a controller with hundreds of cluster entries takes half a minute (measured). */
-const APART_MS = 5 * MINUTE_MS;
 /** Restarts of an instance in a day; one that needs more is not helped by them. */
 const RESTARTS_A_DAY = 6;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
-/** What is wrong with many instances at once is not wrong with them: one in twenty within ten minutes, and one at least. */
-export const FLEET_WINDOW_MS = 10 * MINUTE_MS;
+/** What is wrong with many instances at once is not wrong with them: one in twenty, and one at least, within so many times the time between restarts. */
+export const FLEET_WINDOW = 2;
 const FLEET_SHARE = 0.05;
 
 /** When each step is taken after the verdict has begun, in the order of the ladder. */
@@ -61,9 +61,9 @@ export function nextRemedy(facts: RemedyFacts): Remedy | undefined {
     : nextOf(NOT_HELPED, facts);
 }
 
-function mayRestart({ now, taken, fleet }: RemedyFacts): boolean {
+function mayRestart({ now, taken, fleet, apartMs }: RemedyFacts): boolean {
   const restarts = taken.filter(({ step }) => step === "RESTART");
-  if (restarts.length >= RESTARTS_A_DAY || restarts.some(({ at }) => now - at < APART_MS)) return false;
+  if (restarts.length >= RESTARTS_A_DAY || restarts.some(({ at }) => now - at < apartMs)) return false;
   return fleet.restarts < Math.max(1, Math.floor(fleet.instances * FLEET_SHARE));
 }
 

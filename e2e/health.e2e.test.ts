@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { setCpuShare } from "../hack/dev-cluster/process-node/control.ts";
+import type { HealthReportView } from "../src/api/routes/health.ts";
+import type { DecisionView, InstanceView } from "../src/api/schema.ts";
+import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import { argosy } from "./command-line.ts";
+import { allReady } from "./control-plane.ts";
+import { callHarness } from "./harness-client.ts";
+import { type Movable, openMovable } from "./moves-world.ts";
+import { configMapFile, IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
+
+const NAMESPACES = ["health-fine", "health-broken"];
+const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
+const CANARY = "health-canary";
+const DEADLINE_MS = 15 * 60_000;
+/** What has to last before it is believed, as rules say; a rate is of the minute before, and a look each five seconds. */
+const PERSISTENCE_MS = { "controller-stopped": 30_000, "repo-server": 60_000, redis: 60_000, git: 120_000 } as const;
+const TOLD_MS = 60_000;
+/** A machine that has other things to do. */
+const SLACK_MS = 120_000;
+
+describe.runIf(IS_LONG)("the health of instances", () => {
+  let world: World;
+  let fine: Movable;
+  let instance: InstanceView;
+  const stories = [CANARY, ...NAMESPACES];
+
+  const startFirst = async (config: object): Promise<void> => {
+    await callHarness(world.harness, "killArgosy", { index: 0 });
+    await callHarness(world.harness, "startArgosy", { index: 0, ...config });
+    await allReady(world);
+  };
+  beforeAll(async () => {
+    world = openWorld(60 * 60_000);
+    await world.git.commit(CANARY, { "canary.yaml": configMapFile("canary", {}) });
+    const canary = { repository: world.git.url(CANARY), revision: "main" };
+    await startFirst({ roles: ["all"], health: { periodMs: 5_000, graceMs: 5_000, overloadMs: 60_000, restartApartMs: 10_000, canary } });
+    fine = await openMovable(world, NAMESPACES[0] ?? "", ["dev"]);
+    const name = await fine.owner();
+    instance = fine.instances.find((each) => each.name === name) as InstanceView;
+    await judged("healthy", "none");
+  }, DEADLINE_MS);
+  afterAll(async () => {
+    await callHarness(world.harness, "delayGit", { repositories: stories, delayMs: 0 });
+    for (const name of NAMESPACES) await world.kube.delete(TYPES.namespace, { namespace: "", name }, {}, world.signal);
+    await startFirst({});
+  }, DEADLINE_MS);
+
+  const read = () => world.rest.get<HealthReportView>(`/v1/health/${instance.name}`);
+  const judged = (state: string, cause: string) =>
+    until(
+      `${instance.name} ${state} for ${cause}`,
+      read,
+      (found) => found.state === state && found.cause === cause,
+      2 * TOLD_MS + SLACK_MS,
+    );
+  /** How long it took until this was said, from now on. */
+  const told = async (state: string, cause: keyof typeof PERSISTENCE_MS): Promise<HealthReportView> => {
+    const began = performance.now();
+    const found = await judged(state, cause);
+    const tookMs = performance.now() - began;
+    report(`health: ${cause} told after ${Math.round(tookMs / 1_000)} s, ${PERSISTENCE_MS[cause] / 1_000} s of them to be believed`);
+    expect(tookMs).toBeLessThan(PERSISTENCE_MS[cause] + TOLD_MS + SLACK_MS);
+    expect(found.evidence.some(({ value }) => value !== null)).toBe(true);
+    return found;
+  };
+  const podsOf = async (component: string): Promise<readonly KubeObject[]> => {
+    const at = { namespace: instance.namespace, labelSelector: `app.kubernetes.io/name=${component}` };
+    return (await world.kube.listPage<KubeObject>(PODS, at, world.signal)).items;
+  };
+  const steps = async (): Promise<readonly string[]> => {
+    const { items } = await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", {
+      kind: "health",
+      subject: instance.id,
+    });
+    return items.map(({ verdict, rule }) => `${verdict} ${rule}`);
+  };
+  /** Stops the processes of a component as a frozen process is stopped; they are to be told of, and replaced. */
+  const stopAndSee = async (component: string, cause: "controller-stopped" | "repo-server" | "redis"): Promise<void> => {
+    const pods = await podsOf(component);
+    for (const { metadata } of pods) await setCpuShare(world.kube, { namespace: instance.namespace, name: metadata.name }, 0, world.signal);
+    await told("stalled", cause);
+    const old = new Set(pods.map(({ metadata }) => metadata.uid));
+    await until(
+      `another pod of ${component}`,
+      () => podsOf(component),
+      (found) => found.length > 0 && found.every(({ metadata }) => !old.has(metadata.uid)),
+    );
+    expect(await steps()).toContain(`RESTART ${cause.toUpperCase()}`);
+    await judged("healthy", "none");
+  };
+
+  it(
+    "names a controller that stands still, and restarts it",
+    () => stopAndSee("argocd-application-controller", "controller-stopped"),
+    DEADLINE_MS,
+  );
+
+  it("names a repo-server that stands still, and restarts it", () => stopAndSee("argocd-repo-server", "repo-server"), DEADLINE_MS);
+
+  it("names a redis that stands still, which nothing else shows, and restarts it", () => stopAndSee("argocd-redis", "redis"), DEADLINE_MS);
+
+  it(
+    "names a Git that answers after five seconds, and restarts nothing for it",
+    async () => {
+      const before = await steps();
+      await callHarness(world.harness, "delayGit", { repositories: stories, delayMs: 5_000 });
+      await told("degraded", "git");
+      await callHarness(world.harness, "delayGit", { repositories: stories, delayMs: 0 });
+      await judged("healthy", "none");
+      expect((await steps()).filter((step) => step.startsWith("RESTART"))).toEqual(before.filter((step) => step.startsWith("RESTART")));
+    },
+    DEADLINE_MS,
+  );
+
+  it(
+    "names a workspace that cannot be compared as that one's own trouble: the instance is well, and nobody moves",
+    async () => {
+      const broken = await openMovable(world, NAMESPACES[1] ?? "", ["dev"]);
+      const name = await broken.owner();
+      instance = broken.instances.find((each) => each.name === name) as InstanceView;
+      const [owners, before] = [[await fine.owner(), name], await steps()];
+      await broken.workspace.apply("dev", { repository: "no-such-repository", path: "dev" });
+      const found = await judged("healthy", "workspace");
+      expect(found.evidence).toContainEqual(expect.objectContaining({ signal: "troubledUnits", value: 1 }));
+      expect((await argosy(world, "health", instance.name)).out).toContain("is healthy (workspace)");
+      expect([await fine.owner(), await broken.owner()]).toEqual(owners);
+      expect((await steps()).filter((step) => !before.includes(step))).toEqual(["HEALTHY WORKSPACE"]);
+    },
+    DEADLINE_MS,
+  );
+});

@@ -1,0 +1,28 @@
+import type { Millis } from "./clock.ts";
+import type { Component } from "./health.ts";
+
+/** What canaries compare: somebody's small directory of plain manifests in a repository that anybody may read. */
+export interface CanarySource {
+  readonly repository: string;
+  readonly revision: string;
+  readonly path: string;
+}
+
+/** One Application, as far as it tells how its instance is. */
+export interface ProbedApplication {
+  readonly name: string;
+  /** It was asked for, and not looked at yet. */
+  readonly awaitsLook: boolean;
+  readonly isPaused: boolean;
+  readonly reconciledAt: Millis | undefined;
+  /** The last look at it ended with an error. */
+  readonly hasError: boolean;
+}
+
+export interface ProbedPod {
+  readonly component: Component;
+  readonly name: string;
+  readonly restarts: number;
+  /** Since when it has not been ready; absent: it is. */
+  readonly unreadySince: Millis | undefined;
+}
