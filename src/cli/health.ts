@@ -41,9 +41,10 @@ export async function showHealth(
 function reportText(report: HealthReportView): string {
   const { instance, state, cause, component, since, text, decisions } = report;
   const head = `${instance} is ${state} (${cause}${component === null ? "" : `, ${component}`})${since === null ? "" : ` since ${since}`}: ${text}`;
-  const said = decisions
-    .slice(0, DECISIONS_SHOWN)
-    .map(({ at, verdict, details }) => cellText(`  ${at}  ${verdict}: ${String(details["text"] ?? "")}`));
+  const said = decisions.slice(0, DECISIONS_SHOWN).map(({ at, verdict, details }) => {
+    const why = details["text"];
+    return cellText(`  ${at}  ${verdict}${typeof why === "string" ? `: ${why}` : ""}`);
+  });
   return [
     cellText(head),
     ...(report.evidence.length === 0 ? [] : ["", render(report.evidence, evidence, "table")]),
