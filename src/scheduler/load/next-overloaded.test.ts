@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { millis } from "../../domain/clock.ts";
+import type { InstanceId } from "../../domain/ids.ts";
 import { apps, NOON, ROOMY } from "../testing/snapshots.ts";
-import { isOverloaded, nextOverloaded } from "./next-overloaded.ts";
+import { isOverloaded, nextOverloaded, withVerdicts } from "./next-overloaded.ts";
 
 const SINCE = millis(NOON - 60_000);
 
@@ -19,4 +20,11 @@ test.each([
 test("an overload is believed after four minutes", () => {
   expect([239_999, 240_000].map((forMs) => isOverloaded(millis(NOON - forMs), NOON))).toEqual([false, true]);
   expect(isOverloaded(undefined, NOON)).toBe(false);
+});
+
+test("an overload that the health of an instance tells of is believed at once, and no other verdict is one", () => {
+  const verdict = (instanceId: string, state: "overloaded" | "stalled") => ({ instanceId: instanceId as InstanceId, state, since: NOON });
+  const told = withVerdicts({ b: SINCE, c: millis(5) }, [verdict("a", "overloaded"), verdict("b", "stalled"), verdict("c", "overloaded")]);
+  expect(told).toEqual({ a: NOON - 240_000, b: SINCE, c: 5 });
+  expect(isOverloaded(told["a"], NOON)).toBe(true);
 });

@@ -1,4 +1,5 @@
-import type { Millis } from "../../domain/clock.ts";
+import { type Millis, millis } from "../../domain/clock.ts";
+import type { InstanceVerdict } from "../../domain/health.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import { dominantShare } from "../utilisation.ts";
 
@@ -25,6 +26,19 @@ export function nextOverloaded(instances: readonly PresentLoad[], at: Millis): R
     return share > OVERLOAD.begins || (since !== undefined && share >= OVERLOAD.ends);
   });
   return Object.fromEntries(over.map(({ id, since }) => [id, since ?? at]));
+}
+
+/**
+ * The same with what the health of instances says: who waits for comparisons all the time is overloaded, whatever share of its capacity its units are
+ * said to take. Such a verdict had to last before it was given, and is believed at once.
+ */
+export function withVerdicts(
+  since: Readonly<Record<string, Millis>>,
+  verdicts: readonly Pick<InstanceVerdict, "instanceId" | "state" | "since">[],
+): Readonly<Record<string, Millis>> {
+  const told = verdicts.filter(({ state }) => state === "overloaded");
+  const begun = told.map(({ instanceId, since: at }) => [instanceId, millis(Math.min(since[instanceId] ?? at, at - OVERLOAD.persistMs))]);
+  return { ...since, ...Object.fromEntries(begun) };
 }
 
 /** Whether an overload has lasted long enough to be believed. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { InstanceVerdict } from "../../domain/health.ts";
 import type { Partition } from "../../domain/partition.ts";
 import { createMoveDesk } from "../../mover/desk/controller.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
@@ -58,6 +59,22 @@ describe("planning again and again", () => {
     expect(await plans()).toMatchObject([{ actor: "scheduler", goal: "rebalance", moves: [{ from: fleet.full.id, reason: "SHED" }] }]);
     const [decision] = await store.decisions.list({ kind: "plan" }, 1, never);
     expect(decision).toMatchObject({ verdict: "PROPOSED", details: { actor: "scheduler" } });
+  });
+
+  it("proposes to relieve an instance that its health says is overloaded, without waiting for half a day", async () => {
+    await start();
+    await pass(2);
+    expect(await plans()).toEqual([]);
+    const at = clock.now();
+    const verdict: InstanceVerdict = {
+      ...{ instanceId: fleet.full.id, state: "overloaded", cause: "queue", text: "", evidence: [], at, since: at },
+      ...{ component: undefined, baseline: undefined },
+    };
+    await store.health.record({ sample: { at, signals: {} }, verdict, keepSince: at }, never);
+    await pass(1);
+    const [plan] = await plans();
+    expect(plan?.moves.length).toBeGreaterThan(0);
+    expect(new Set(plan?.moves.map(({ from, reason }) => `${reason} ${from}`))).toEqual(new Set([`HOT ${fleet.full.id}`]));
   });
 
   it("proposes nothing while metrics are missing or jump", async () => {

@@ -9,6 +9,7 @@ import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { DrainingDesk } from "../draining/controller.ts";
+import { withVerdicts } from "../load/next-overloaded.ts";
 import { assembleSnapshot } from "../plan/assemble.ts";
 import { makePlan } from "../plan/make-plan.ts";
 import { nextClassState } from "../plan/next-class-state.ts";
@@ -17,7 +18,7 @@ import { createRingMemo } from "../ring-memo.ts";
 import { splitLarge } from "../split/controller.ts";
 
 export interface PlanCycleDeps {
-  readonly store: Pick<Store, "plans" | "loads" | "splits" | "fleet" | "changes">;
+  readonly store: Pick<Store, "plans" | "loads" | "splits" | "fleet" | "health" | "changes">;
   readonly draining: Pick<DrainingDesk, "carryOn">;
   /** By `plan/<class>`. */
   readonly partition: Partition;
@@ -59,7 +60,10 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
     for (const instance of leaving) await draining.carryOn(instance, SCHEDULER, signal);
     // What is on its way by now is not proposed once more.
     const seen = leaving.length === 0 ? before : await read();
-    const state = nextClassState(seen, assembleSnapshot(seen, at));
+    const next = nextClassState(seen, assembleSnapshot(seen, at));
+    const own = new Set<string>(seen.instances.map(({ id }) => id));
+    const verdicts = (await store.health.listVerdicts(signal)).filter(({ instanceId }) => own.has(instanceId));
+    const state = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
     await store.loads.recordState(name, state as typeof seen.state, signal);
     await splitLarge(deps, seen, at, signal);
     const made = makePlan({ ...seen, state }, { kind: "rebalance" }, { at, ringOf: ringsOf(name) });
