@@ -35,6 +35,8 @@ export function renderCanaries(namespace: string, server: string, source: Canary
 /** What is remembered of a canary that was asked for. */
 export interface Asked {
   readonly at: Millis;
+  /** When it was reminded last, where it waits for longer than a round. */
+  readonly remindedAt: Millis;
   /** How long it took until it was looked at, in s; absent: it still waits. */
   readonly tookS: number | undefined;
 }
@@ -43,7 +45,7 @@ export type AskedCanaries = ReadonlyMap<string, Asked>;
 
 /** The canary to ask for at this look: each in its turn, one that waits still when it comes to it again. */
 export function nextCanary(asked: AskedCanaries): string {
-  const at = (name: string) => asked.get(name)?.at ?? 0;
+  const at = (name: string) => asked.get(name)?.remindedAt ?? 0;
   const [first, second] = ACTIVE_CANARIES;
   return at(second) < at(first) ? second : first;
 }

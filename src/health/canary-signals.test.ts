@@ -15,8 +15,8 @@ const seen = (name: string, over: Partial<ProbedApplication> = {}): ProbedApplic
 });
 const asked = (one: number, two: number, tookS?: readonly [number | undefined, number | undefined]): AskedCanaries =>
   new Map([
-    [ONE, { at: ago(one), tookS: tookS?.[0] }],
-    [TWO, { at: ago(two), tookS: tookS?.[1] }],
+    [ONE, { at: ago(one), remindedAt: ago(one), tookS: tookS?.[0] }],
+    [TWO, { at: ago(two), remindedAt: ago(two), tookS: tookS?.[1] }],
   ]);
 const standing = (over: Partial<SeenStanding>) =>
   standingSignals({ ...{ now: NOW, asked: new Map(), canaries: [], others: [], pods: [], errors: 0 }, ...over });
@@ -26,6 +26,8 @@ describe("canaries", () => {
     expect(nextCanary(new Map())).toBe(ONE);
     expect(nextCanary(asked(15, 30))).toBe(TWO);
     expect(nextCanary(asked(30, 15))).toBe(ONE);
+    // One that has waited for long is reminded, and holds up the turn of the other by no more than that.
+    expect(nextCanary(new Map([...asked(0, 15), [ONE, { at: ago(90), remindedAt: ago(5), tookS: undefined }]]))).toBe(TWO);
   });
 
   it("are answered when they were looked at since, and took no longer than nobody saw", () => {

@@ -23,6 +23,8 @@ interface Stage {
   asks: string[];
   deleted: string[];
   ensured: number;
+  /** Since when its controller has stood still, and said nothing. */
+  stoodSince: Millis | undefined;
 }
 
 describe("the health of an instance", () => {
@@ -36,7 +38,7 @@ describe("the health of an instance", () => {
     clock = createVirtualClock();
     store = createMemoryStore({ clock });
     instance = await createWorld(store).addInstance({ state: "ACTIVE" });
-    [stage, looks] = [{ redisFails: false, asks: [], deleted: [], ensured: 0 }, 0];
+    [stage, looks] = [{ redisFails: false, asks: [], deleted: [], ensured: 0, stoodSince: undefined }, 0];
     health = open();
   });
 
@@ -80,7 +82,7 @@ describe("the health of an instance", () => {
       stage.ensured += 1;
     },
     askFor: async (name) => void stage.asks.push(name),
-    listCanaries: async () => [...ACTIVE_CANARIES, PASSIVE_CANARY].map((name) => one(name, clock.now())),
+    listCanaries: async () => [...ACTIVE_CANARIES, PASSIVE_CANARY].map((name) => one(name, stage.stoodSince ?? clock.now())),
     sampleApplications: async () => [],
     listPods: async () => pods,
     deletePod: async (name) => void stage.deleted.push(name),
@@ -116,6 +118,15 @@ describe("the health of an instance", () => {
     await look(12);
     expect(await verdict()).toMatchObject({ state: "healthy", cause: "none" });
     expect(await journal()).toEqual(["HEALTHY", "RESTART", "STALLED"]);
+  });
+
+  it("is told of by canaries when its controller stands still: both wait, whichever is reminded", async () => {
+    await look(8);
+    stage.stoodSince = millis(clock.now() - 2_000);
+    await look(8);
+    const { samples } = await store.health.readWindow(instance.id, millis(0), never);
+    expect(samples.map(({ signals }) => signals.canaryS)).toEqual([...Array.from({ length: 8 }, () => 0), 0, 0, 15, 30, 45, 60, 75, 90]);
+    expect(new Set(stage.asks.slice(-4))).toEqual(new Set(ACTIVE_CANARIES));
   });
 
   it("goes on from what was recorded when another process takes over", async () => {

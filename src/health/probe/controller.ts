@@ -101,5 +101,5 @@ async function ask(
   const before = asked.get(name);
   // Asked once more, it has waited since it was asked first.
   const isStanding = before !== undefined && before.tookS === undefined;
-  return new Map([...asked, [name, { at: isStanding ? before.at : at, tookS: undefined }]]);
+  return new Map([...asked, [name, { at: isStanding ? before.at : at, remindedAt: at, tookS: undefined }]]);
 }
