@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { millis } from "../../src/domain/clock.ts";
 import { InputError } from "../../src/domain/errors.ts";
 import type { HealthSample } from "../../src/domain/health.ts";
-import { baseOf, deriveSignals, keptLooks, type Looked } from "../../src/health/derive-signals.ts";
+import { deriveSignals, keptLooks, type Looked } from "../../src/health/derive-signals.ts";
 import { judge } from "../../src/health/judge.ts";
 import { readPage } from "../../src/health/read-page.ts";
 import { loadNow, readConditions, renderConditions } from "../conditions.ts";
@@ -69,7 +69,7 @@ function measure(instances: number, applications: number, rounds: number) {
       for (const line of lines) page.take(line);
       const now: Looked = { atMs, wallS: atMs / 1_000, controller: page.end(), controllerAnswers: true, repoServers: new Map() };
       const known = looks.get(index) ?? [];
-      const sample = { at: millis(atMs), signals: deriveSignals(baseOf(known, now), now, WORKERS) };
+      const sample = { at: millis(atMs), signals: deriveSignals(known, now, WORKERS) };
       looks.set(index, keptLooks(known, now));
       const window = [
         ...(samples.get(index) ??

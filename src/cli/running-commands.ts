@@ -10,7 +10,7 @@ export function addRunningCommands(program: Command, terminal: Terminal): void {
     .command("serve")
     .description("run the control plane")
     .requiredOption("-c, --config <file>", "configuration file (YAML); docs/configuration.md lists the fields")
-    .option("--roles <roles>", "comma-separated subset of workspace,scheduler,reconciler,provisioner,api, or all")
+    .option("--roles <roles>", "comma-separated subset of workspace,scheduler,reconciler,provisioner,health,api, or all")
     .action((options: { readonly config: string; readonly roles?: string }) =>
       runServe({ ...options, text: readText(options.config) }, terminal),
     );

@@ -20,16 +20,18 @@ export interface Workers {
 
 /** Rates are of a minute: counters of two looks about as far apart are compared. */
 const SPAN_MS = 60_000;
+/** Failures are of the time just gone: a minute after redis has come back they would still look like one that is away. */
+const RECENT_MS = 20_000;
 /** Looks nearer than this say little. */
 const SHORTEST_MS = 5_000;
 /** Fewer comparisons than this say nothing of what each asks redis for. */
 const FEWEST_RECONCILES = 3;
 const SLOW_GIT_S = 1;
 
-/** The look that another one is compared with: the youngest that is a minute older, or the oldest there is. Looks are sorted by time. */
-export function baseOf(looks: readonly Looked[], now: Looked): Looked | undefined {
+/** The look that another one is compared with: the youngest that is so much older, or the oldest there is. Looks are sorted by time. */
+function baseOf(looks: readonly Looked[], now: Looked, spanMs: number = SPAN_MS): Looked | undefined {
   const before = looks.filter(({ atMs }) => now.atMs - atMs >= SHORTEST_MS);
-  return before.findLast(({ atMs }) => now.atMs - atMs >= SPAN_MS) ?? before[0];
+  return before.findLast(({ atMs }) => now.atMs - atMs >= spanMs) ?? before[0];
 }
 
 /** Looks that are still of use after `now`: those of the last minute, and the youngest before. */
@@ -38,8 +40,12 @@ export function keptLooks(looks: readonly Looked[], now: Looked): readonly Looke
   return [...looks.filter(({ atMs }) => base === undefined || atMs >= base.atMs), now];
 }
 
-/** What an instance's metrics say of the time between two looks. What a process that has begun anew says is not compared with the old one's. */
-export function deriveSignals(base: Looked | undefined, now: Looked, workers: Workers): Signals {
+/**
+ * What an instance's metrics say of the time between the looks before and this one. What a process that has begun anew says is not compared
+ * with the old one's.
+ */
+export function deriveSignals(looks: readonly Looked[], now: Looked, workers: Workers): Signals {
+  const [base, recent] = [baseOf(looks, now), baseOf(looks, now, RECENT_MS)];
   const asked = [...now.repoServers.values()];
   const startedAt = now.controller?.counters.startedAt;
   return known({
@@ -49,18 +55,14 @@ export function deriveSignals(base: Looked | undefined, now: Looked, workers: Wo
     queueDepth: now.controller?.counters.depth,
     applications: now.controller?.counters.applications,
     ...(base === undefined ? {} : { ...ratesOf(base, now, workers), ...gitOf(base, now) }),
+    redisFailuresPerS: recent === undefined ? undefined : failuresOf(recent, now),
   });
 }
 
 function ratesOf(base: Looked, now: Looked, workers: Workers): Readonly<Partial<Record<SignalName, number | undefined>>> {
-  const [before, after] = [base.controller, now.controller];
-  if (before === undefined || after === undefined || before.counters.startedAt !== after.counters.startedAt) return {};
   const seconds = (now.atMs - base.atMs) / 1_000;
-  /** How much a counter grew; it goes back when the controller forgets applications that are gone. */
-  const grown = (name: CounterName): number | undefined => {
-    const [from = 0, to] = [before.counters[name], after.counters[name]];
-    return to === undefined || to < from ? undefined : to - from;
-  };
+  const grown = growthBetween(base, now);
+  if (grown === undefined) return {};
   const share = (part: number | undefined, of: number | undefined) => (part === undefined || !of ? undefined : part / of);
   const beyond = (all: number | undefined, within: number | undefined) =>
     all === undefined || within === undefined ? undefined : Math.max(0, all - within);
@@ -76,8 +78,22 @@ function ratesOf(base: Looked, now: Looked, workers: Workers): Readonly<Partial<
     operationUtilisation: share(grown("operationWorkS"), seconds * workers.operationProcessors),
     operationWaitS: share(grown("operationWaitS"), operationWaits),
     redisPerReconcile: isTelling ? share(grown("redisRequests") ?? 0, reconciles) : undefined,
-    redisFailuresPerS: share(grown("redisFailed") ?? 0, seconds),
   };
+}
+
+/** How much counters of the controller grew, if it is the same one. One goes back when the controller forgets applications that are gone. */
+function growthBetween(base: Looked, now: Looked): ((name: CounterName) => number | undefined) | undefined {
+  const [before, after] = [base.controller, now.controller];
+  if (before === undefined || after === undefined || before.counters.startedAt !== after.counters.startedAt) return undefined;
+  return (name) => {
+    const [from = 0, to] = [before.counters[name], after.counters[name]];
+    return to === undefined || to < from ? undefined : to - from;
+  };
+}
+
+function failuresOf(recent: Looked, now: Looked): number | undefined {
+  const grown = growthBetween(recent, now);
+  return grown === undefined ? undefined : (grown("redisFailed") ?? 0) / ((now.atMs - recent.atMs) / 1_000);
 }
 
 function gitOf(base: Looked, now: Looked): Readonly<Partial<Record<SignalName, number | undefined>>> {

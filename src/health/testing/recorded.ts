@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { HealthSample } from "../../domain/health.ts";
-import { baseOf, deriveSignals, known, type Looked } from "../derive-signals.ts";
+import { deriveSignals, known, type Looked } from "../derive-signals.ts";
 import { ratioToBaseline } from "../next-baseline.ts";
 import type { GitCount, Page } from "../read-page.ts";
 
@@ -42,7 +42,7 @@ export function recorded(name: string): readonly HealthSample[] {
   const looks: Looked[] = [];
   return lines.map((line) => {
     const look = lookOf(line, git);
-    const signals = deriveSignals(baseOf(looks, look), look, workers);
+    const signals = deriveSignals(looks, look, workers);
     looks.push(look);
     const { canaryErrors, newestAgeS, applications } = line;
     const seen = { canaryS: line.canaryS ?? undefined, canaryErrors, newestAgeS, applications, sampledApplications: applications };

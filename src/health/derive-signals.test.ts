@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { deriveSignals, keptLooks, known, type Looked } from "./derive-signals.ts";
+import type { Page } from "./read-page.ts";
+
+const WORKERS = { statusProcessors: 20, operationProcessors: 10 };
+type Counters = Page["counters"];
+
+const look = (seconds: number, counters: Counters | undefined, over: Partial<Looked> = {}): Looked => ({
+  ...{ atMs: seconds * 1_000, wallS: 1_000 + seconds, controllerAnswers: counters !== undefined, repoServers: new Map() },
+  controller: counters && { counters: { startedAt: 400, ...counters }, git: new Map() },
+  ...over,
+});
+const repo = (git: Readonly<Record<string, readonly [number, number]>>, startedAt = 5): Page => ({
+  counters: { startedAt },
+  git: new Map(Object.entries(git).map(([name, [requests, seconds]]) => [name, { requests, seconds }])),
+});
+const pods = (pages: Readonly<Record<string, Page | undefined>>) => ({ repoServers: new Map(Object.entries(pages)) });
+
+describe("signals", () => {
+  it("are rates and means of the last minute", () => {
+    const before = { reconciles: 100, reconcileS: 10, reconcilesWithin16: 90, waits: 50, waitS: 5, waitsWithin10: 40, redisRequests: 10 };
+    const after = {
+      reconciles: 220,
+      reconcileS: 130,
+      reconcilesWithin16: 180,
+      waits: 70,
+      waitS: 65,
+      waitsWithin10: 55,
+      redisRequests: 40,
+      depth: 3,
+      applications: 9,
+    };
+    expect(deriveSignals([look(0, before)], look(60, after), WORKERS)).toEqual({
+      ...{ controllerAnswers: 1, uptimeS: 660, queueDepth: 3, applications: 9, reconcilesPerS: 2, reconcileS: 1, reconcileOver16: 0.25 },
+      ...{ utilisation: 0.1, queueWaitS: 3, waitingOver10: 0.25, redisPerReconcile: 0.25, redisFailuresPerS: 0 },
+    });
+  });
+
+  it("say of syncs how busy their workers are", () => {
+    const signals = deriveSignals(
+      [look(0, { operationWorkS: 0, operationWaits: 0, operationWaitS: 0 })],
+      look(60, { operationWorkS: 540, operationWaits: 4, operationWaitS: 200 }),
+      WORKERS,
+    );
+    expect(signals).toMatchObject({ operationUtilisation: 0.9, operationWaitS: 50 });
+  });
+
+  it("tell of failures of redis while they happen, and not for a minute after", () => {
+    const failing = (at: number, redisFailed: number) => look(at, { reconciles: at, redisFailed });
+    const looks = [failing(0, 0), failing(15, 6), failing(30, 6), failing(45, 6)];
+    const failures = [1, 2, 3].map((index) => deriveSignals(looks.slice(0, index), looks[index] as Looked, WORKERS).redisFailuresPerS);
+    expect(failures).toEqual([0.4, 0.2, 0]);
+  });
+
+  it.each<readonly [string, Counters, Counters]>([
+    ["began anew", { startedAt: 1, reconciles: 1 }, { startedAt: 2, reconciles: 5 }],
+    ["forgot what it had counted", { reconciles: 10 }, { reconciles: 5 }],
+    ["says nothing of it", {}, {}],
+  ])("say nothing of a controller's rates when it %s", (_what, before, after) => {
+    expect(deriveSignals([look(0, before)], look(60, after), WORKERS).reconcilesPerS).toBeUndefined();
+  });
+
+  it("say nothing of what each comparison asks redis for where there are too few", () => {
+    const of = (reconciles: number) =>
+      deriveSignals([look(0, { reconciles: 0, redisRequests: 0 })], look(60, { reconciles, redisRequests: 0 }), WORKERS);
+    expect([of(2).redisPerReconcile, of(3).redisPerReconcile]).toEqual([undefined, 0]);
+  });
+
+  it("tell who was asked and said nothing from who could not be asked", () => {
+    expect(deriveSignals([], look(0, undefined), WORKERS)).toEqual({ controllerAnswers: 0 });
+    expect(deriveSignals([], look(0, undefined, { controllerAnswers: undefined }), WORKERS)).toEqual({});
+    const half = look(0, undefined, { controllerAnswers: undefined, ...pods({ a: repo({}), b: undefined }) });
+    expect(deriveSignals([], half, WORKERS)).toEqual({ repoServerAnswers: 0.5 });
+  });
+
+  it("say how long Git took, and for how many of the repositories that were asked it was slow", () => {
+    const before = look(0, {}, pods({ a: repo({ x: [1, 9], idle: [4, 40] }), anew: repo({ x: [1, 1] }) }));
+    const after = look(60, {}, pods({ a: repo({ x: [3, 13], y: [2, 0.1], idle: [4, 40] }), anew: repo({ x: [9, 99] }, 6) }));
+    const { gitS, gitSlowShare } = deriveSignals([before], after, WORKERS);
+    expect([gitS, gitSlowShare]).toEqual([4.1 / 4, 0.5]);
+  });
+
+  it("rest on looks of the last minute and one before, and on none that has just been", () => {
+    const looks = [0, 30, 60, 90].map((at) => look(at, { reconciles: at * 10 }));
+    expect(keptLooks(looks, look(120, {})).map(({ atMs }) => atMs / 1_000)).toEqual([60, 90, 120]);
+    expect(deriveSignals([look(119, { reconciles: 0 })], look(120, { reconciles: 9 }), WORKERS).reconcilesPerS).toBeUndefined();
+  });
+
+  it("are numbers, or absent", () => {
+    expect(known({ canaryS: Number.NaN, gitS: Number.POSITIVE_INFINITY, queueDepth: undefined, units: 0 })).toEqual({ units: 0 });
+  });
+});
