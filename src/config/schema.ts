@@ -155,6 +155,12 @@ export const sections = {
         .default(1)
         .describe("Live moves under way at once of units that deploy to one of their users' clusters. Evacuations are not held up by it."),
       drain: concurrency.default(8).describe("Live moves under way at once to or from one instance off an instance that is emptied."),
+      relief: z
+        .boolean()
+        .default(true)
+        .describe(
+          "Whether an instance whose health says that it is overloaded is relieved by live moves without a person. Budgets, freezes, pins and holds count; approval does not.",
+        ),
       evacuation: concurrency
         .default(32)
         .describe("Live moves under way at once, of one instance and of the fleet, off instances that have failed."),

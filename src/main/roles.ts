@@ -145,7 +145,12 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
       ...{ ...parts, applications: createApplicationsSeen(clusters.engine) },
       controllers: createControllersSeen({ store, clusters }),
     }),
-    createPlanCycle({ ...parts, draining: createDrainingDesk({ ...parts, planning, moving }) }),
+    createPlanCycle({
+      ...parts,
+      planning,
+      relieves: context.config.moves.relief,
+      draining: createDrainingDesk({ ...parts, planning, moving }),
+    }),
   ]);
 }
 

@@ -1,5 +1,6 @@
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
+import type { InstanceId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import { dominantShare } from "../utilisation.ts";
 
@@ -39,6 +40,15 @@ export function withVerdicts(
   const told = verdicts.filter(({ state }) => state === "overloaded");
   const begun = told.map(({ instanceId, since: at }) => [instanceId, millis(Math.min(since[instanceId] ?? at, at - OVERLOAD.persistMs))]);
   return { ...since, ...Object.fromEntries(begun) };
+}
+
+/** Instances whose health says that they are overloaded and that a plan relieves for that. */
+export function relievedBy(
+  { moves }: { readonly moves: readonly { readonly from: InstanceId | undefined; readonly reason: string }[] },
+  verdicts: readonly Pick<InstanceVerdict, "instanceId" | "state">[],
+): readonly InstanceId[] {
+  const hot = new Set(moves.flatMap(({ from, reason }) => (reason === "HOT" && from !== undefined ? [from] : [])));
+  return verdicts.filter(({ instanceId, state }) => state === "overloaded" && hot.has(instanceId)).map(({ instanceId }) => instanceId);
 }
 
 /** Whether an overload has lasted long enough to be believed. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { InstanceVerdict } from "../../domain/health.ts";
+import type { PlanId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import { createMoveDesk } from "../../mover/desk/controller.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
@@ -30,12 +31,12 @@ describe("planning again and again", () => {
   });
   afterEach(() => cycle.stop());
 
-  const start = async (partition = EVERYTHING): Promise<void> => {
+  const start = async (partition = EVERYTHING, relieves = false): Promise<void> => {
     const parts = { store, clock, ids: createCountingIds(), log: silentLog };
     const moving = createMoveDesk(parts);
     const planning = createPlanningDesk({ ...parts, moving });
     cycle = createPlanCycle({
-      draining: createDrainingDesk({ ...parts, planning, moving }),
+      ...{ planning, relieves, draining: createDrainingDesk({ ...parts, planning, moving }) },
       ...{ store, partition, clock, rng: createSeededRng("plans"), ids: createCountingIds(), log: silentLog, metrics: noMetrics },
     });
     cycle.start(never);
@@ -61,8 +62,8 @@ describe("planning again and again", () => {
     expect(decision).toMatchObject({ verdict: "PROPOSED", details: { actor: "scheduler" } });
   });
 
-  it("proposes to relieve an instance that its health says is overloaded, without waiting for half a day", async () => {
-    await start();
+  it.each([true, false])("relieves an instance that its health says is overloaded at once, by itself if it may: %s", async (relieves) => {
+    await start(EVERYTHING, relieves);
     await pass(2);
     expect(await plans()).toEqual([]);
     const at = clock.now();
@@ -75,6 +76,10 @@ describe("planning again and again", () => {
     const [plan] = await plans();
     expect(plan?.moves.length).toBeGreaterThan(0);
     expect(new Set(plan?.moves.map(({ from, reason }) => `${reason} ${from}`))).toEqual(new Set([`HOT ${fleet.full.id}`]));
+    const held = (await store.fleet.countUnits(never)).get(fleet.full.id) ?? 0;
+    const moved = (await store.plans.listSteps({ plan: plan?.id as PlanId }, never)).filter(({ outcome }) => outcome === "moved");
+    expect(moved.length > 0).toBe(relieves);
+    expect(18 - held).toBe(moved.length);
   });
 
   it("proposes nothing while metrics are missing or jump", async () => {

@@ -9,17 +9,21 @@ import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { DrainingDesk } from "../draining/controller.ts";
-import { withVerdicts } from "../load/next-overloaded.ts";
+import { relievedBy, withVerdicts } from "../load/next-overloaded.ts";
 import { assembleSnapshot } from "../plan/assemble.ts";
 import { makePlan } from "../plan/make-plan.ts";
 import { nextClassState } from "../plan/next-class-state.ts";
-import { isProposed, proposalOf, SCHEDULER, storedPlanOf } from "../plan/stored-plan.ts";
+import { proposalOf, proposedOf, SCHEDULER, storedPlanOf } from "../plan/stored-plan.ts";
+import type { PlanningDesk } from "../planning/controller.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { splitLarge } from "../split/controller.ts";
 
 export interface PlanCycleDeps {
   readonly store: Pick<Store, "plans" | "loads" | "splits" | "fleet" | "health" | "changes">;
   readonly draining: Pick<DrainingDesk, "carryOn">;
+  readonly planning: Pick<PlanningDesk, "apply">;
+  /** Whether what relieves an instance that its health says is overloaded is carried out without a person. */
+  readonly relieves: boolean;
   /** By `plan/<class>`. */
   readonly partition: Partition;
   readonly clock: Clock;
@@ -42,10 +46,10 @@ const PLANS_LOOKED_AT = 20;
 
 /**
  * Looks at each class again and again, remembers since when what was too full, splits what is too large, and proposes what should move.
- * It carries out one thing by itself: what has not left yet that a person ordered to be emptied.
+ * It carries out two things by itself: what has not left yet that a person ordered to be emptied, and what relieves an overloaded instance.
  */
 export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
-  const { store, draining, partition, clock, rng, ids, log } = deps;
+  const { store, draining, planning, partition, clock, rng, ids, log } = deps;
   const ending = new AbortController();
   const ringsOf = createRingMemo();
   const proposed = deps.metrics.counter("argosy_scheduler_plans_total", "Plans the scheduler has proposed, by class.", ["class"]);
@@ -69,10 +73,15 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
     const made = makePlan({ ...seen, state }, { kind: "rebalance" }, { at, ringOf: ringsOf(name) });
     if (made.plan.moves.every(({ from }) => from === undefined)) return;
     const fresh = storedPlanOf(made, { id: ids.next(), goal: "rebalance", subject: "", actor: SCHEDULER, at });
-    if (isProposed(await store.plans.list({ class: name }, PLANS_LOOKED_AT, signal), fresh)) return;
-    await store.plans.record(fresh, proposalOf(fresh), signal);
-    proposed.add(1, { class: name });
-    log.info({ plan: fresh.id, class: name, moves: fresh.moves.length }, "Proposing a plan, `argosy explain` tells why");
+    const standing = proposedOf(await store.plans.list({ class: name }, PLANS_LOOKED_AT, signal), fresh);
+    if (standing === undefined) {
+      await store.plans.record(fresh, proposalOf(fresh), signal);
+      proposed.add(1, { class: name });
+      log.info({ plan: fresh.id, class: name, moves: fresh.moves.length }, "Proposing a plan, `argosy explain` tells why");
+    }
+    if (!deps.relieves) return;
+    // Others that it moves wait for a person; an overload that lasts until one comes is what all this is there to prevent.
+    for (const only of relievedBy(fresh, verdicts)) await planning.apply((standing ?? fresh).id, { actor: SCHEDULER, only }, signal);
   };
   const queueOf = (name: string, work: (key: string, signal: AbortSignal) => Promise<void>) =>
     createKeyedQueue({ ...deps, name, concurrency: 1, rng: rng.fork(name), work });

@@ -5,7 +5,9 @@ import type { StoredPlan } from "../../domain/plan.ts";
 import { aFacts, aRow, unitRows } from "../testing/facts.ts";
 import { HOUR_MS, NOON } from "../testing/snapshots.ts";
 import { makePlan } from "./make-plan.ts";
-import { interruptedOf, isProposed, type PlanHead, proposalOf, SCHEDULER, standingOf, storedPlanOf } from "./stored-plan.ts";
+import { interruptedOf, type PlanHead, proposalOf, proposedOf, SCHEDULER, standingOf, storedPlanOf } from "./stored-plan.ts";
+
+const isProposed = (...plans: Parameters<typeof proposedOf>): boolean => proposedOf(...plans) !== undefined;
 
 const facts = aFacts([aRow("a", { state: "DRAINING" }), aRow("b")], unitRows("a", 3, 50));
 const made = makePlan(facts, { kind: "rebalance" }, { at: NOON });

@@ -36,10 +36,10 @@ export function proposalOf(plan: StoredPlan): Decision {
   return { at: createdAt, subject: id, kind: "plan", verdict: "PROPOSED", rule: goal.toUpperCase(), details };
 }
 
-/** Whether the scheduler has proposed the same moves already, and still means it: a plan nobody carries out is not made anew each time. */
-export function isProposed(known: readonly StoredPlan[], fresh: StoredPlan): boolean {
+/** The plan by which the scheduler has proposed the same moves already, if it still means it: one nobody carries out is not made anew each time. */
+export function proposedOf(known: readonly StoredPlan[], fresh: StoredPlan): StoredPlan | undefined {
   const own = known.filter(({ actor, goal, expiresAt }) => actor === SCHEDULER && goal === "rebalance" && expiresAt > fresh.createdAt);
-  return own.some(({ moves }) => textOf(moves) === textOf(fresh.moves));
+  return own.find(({ moves }) => textOf(moves) === textOf(fresh.moves));
 }
 
 /** The plan that wants the same moves for the same reason, and may be carried out still. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DECISION_KINDS } from "../../../domain/decision.ts";
 import { ENVIRONMENT_STATES } from "../../../domain/environment.ts";
+import { VERDICT_STATES } from "../../../domain/health.ts";
 import { HALTS, INSTANCE_STATES } from "../../../domain/instance.ts";
 import { MOVE_KINDS, MOVE_PHASES } from "../../../domain/move.ts";
 import { OPERATION_KINDS, OPERATION_STATES } from "../../../domain/operation.ts";
@@ -25,6 +26,7 @@ const LISTS: readonly (readonly [constraint: string, values: readonly string[]])
   ["instance_state", INSTANCE_STATES],
   ["instance_halt", HALTS],
   ["decision_kind", DECISION_KINDS],
+  ["verdict_state", VERDICT_STATES],
   ["workspace_plane", ["kubernetes"]],
   ["workspace_state", ["active", "deleting"]],
   ["unit_phase", UNIT_PHASES],
