@@ -34,7 +34,7 @@ describe.runIf(IS_LONG)("the health of instances", () => {
     world = openWorld(60 * 60_000);
     await world.git.commit(CANARY, { "canary.yaml": configMapFile("canary", {}) });
     const canary = { repository: world.git.url(CANARY), revision: "main" };
-    await startFirst({ roles: ["all"], health: { periodMs: 5_000, graceMs: 5_000, overloadMs: 60_000, restartApartMs: 10_000, canary } });
+    await startFirst({ roles: ["all"], health: { periodMs: 5_000, graceMs: 5_000, overloadMs: 60_000, restartApartMs: 60_000, canary } });
     fine = await openMovable(world, NAMESPACES[0] ?? "", ["dev"]);
     const name = await fine.owner();
     instance = fine.instances.find((each) => each.name === name) as InstanceView;

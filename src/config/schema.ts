@@ -190,7 +190,8 @@ export const sections = {
         .describe(
           "How long comparisons must wait for their turn before an instance counts as overloaded, in ms; a second more for each five new applications.",
         ),
-      restartApartMs: milliseconds(10_000, 3_600_000)
+      // What has ended is told of for a minute.
+      restartApartMs: milliseconds(60_000, 3_600_000)
         .default(300_000)
         .describe(
           "Time between two restarts of components of one instance, in ms; in twice that time one instance of twenty in the fleet, and one at least, has one restarted.",
