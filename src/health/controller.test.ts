@@ -25,6 +25,7 @@ interface Stage {
   ensured: number;
   /** Since when its controller has stood still, and said nothing. */
   stoodSince: Millis | undefined;
+  repoRefuses: boolean;
 }
 
 describe("the health of an instance", () => {
@@ -38,7 +39,7 @@ describe("the health of an instance", () => {
     clock = createVirtualClock();
     store = createMemoryStore({ clock });
     instance = await createWorld(store).addInstance({ state: "ACTIVE" });
-    [stage, looks] = [{ redisFails: false, asks: [], deleted: [], ensured: 0, stoodSince: undefined }, 0];
+    [stage, looks] = [{ redisFails: false, asks: [], deleted: [], ensured: 0, stoodSince: undefined, repoRefuses: false }, 0];
     health = open();
   });
 
@@ -54,7 +55,7 @@ describe("the health of an instance", () => {
       },
       findProcesses: async () => ({
         controller: () => linesOf(controllerPage()),
-        repoServers: new Map([["repo-1", () => linesOf(repoPage)]]),
+        repoServers: new Map([["repo-1", () => (stage.repoRefuses ? refused() : linesOf(repoPage))]]),
       }),
       openNamespace: async () => namespace,
     });
@@ -120,6 +121,14 @@ describe("the health of an instance", () => {
     expect(await journal()).toEqual(["HEALTHY", "RESTART", "STALLED"]);
   });
 
+  it("is told of when its repo-server takes no connection, which is restarted", async () => {
+    await look(8);
+    stage.repoRefuses = true;
+    await look(8);
+    expect(await verdict()).toMatchObject({ state: "stalled", cause: "repo-server", component: "repo-server" });
+    expect(await journal()).toEqual(["RESTART", "STALLED"]);
+  });
+
   it("is told of by canaries when its controller stands still: both wait, whichever is reminded", async () => {
     await look(8);
     stage.stoodSince = millis(clock.now() - 2_000);
@@ -160,4 +169,9 @@ describe("the health of an instance", () => {
 
 async function* linesOf(lines: readonly string[]): AsyncIterable<string> {
   yield* lines;
+}
+
+// biome-ignore lint/correctness/useYield: nothing comes of it.
+async function* refused(): AsyncIterable<string> {
+  throw new Error("connection refused");
 }

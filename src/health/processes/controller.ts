@@ -6,18 +6,18 @@ import { type Page, readPage } from "../read-page.ts";
 /** A controller with thousands of applications answers in a second, in four when it starves (measured); later is no answer. In ms. */
 const ANSWER_MS = 8_000;
 
-/** Reads the metrics of all processes of an instance beside each other. One that is asked and says nothing stands still; one that cannot be asked is absent. */
+/** Reads the metrics of all processes of an instance beside each other. A controller that is asked and says nothing stands
+ * still; one that takes no connection may be starting, which takes it minutes, and is absent. */
 export async function readLook(processes: Awaited<ReturnType<FindProcesses>>, clock: Clock, signal: AbortSignal): Promise<Looked> {
   const [controller, ...repoServers] = await Promise.all([
     processes === undefined ? undefined : read(processes.controller, signal),
     ...[...(processes?.repoServers ?? [])].map(async ([pod, lines]) => [pod, await read(lines, signal)] as const),
   ]);
-  // A repo-server that cannot be asked at all, because it has just gone, is not one that says nothing.
-  const told = repoServers.filter(([, { page, isSilent }]) => page !== undefined || isSilent);
   return {
     ...{ atMs: clock.monotonicMs(), wallS: clock.now() / 1_000, controller: controller?.page },
     controllerAnswers: controller?.page !== undefined ? true : controller?.isSilent === true ? false : undefined,
-    repoServers: new Map(told.map(([pod, { page }]) => [pod, page])),
+    // One that stands and takes no connection renders as little as one that says nothing; one that is just starting does so soon.
+    repoServers: new Map(repoServers.map(([pod, { page }]) => [pod, page])),
   };
 }
 
