@@ -171,7 +171,6 @@ async function* linesOf(lines: readonly string[]): AsyncIterable<string> {
   yield* lines;
 }
 
-// biome-ignore lint/correctness/useYield: nothing comes of it.
 async function* refused(): AsyncIterable<string> {
-  throw new Error("connection refused");
+  yield* await Promise.reject<readonly string[]>(new Error("connection refused"));
 }
