@@ -1,0 +1,119 @@
+import type { Millis } from "./clock.ts";
+import type { InstanceId, RolloutId } from "./ids.ts";
+
+/**
+ * RUNNING: waves follow each other. PAUSED: a person wants no further instance to be upgraded; what was is watched still. ASKING: the wave's
+ * syncs leave open whether it is good, and a person says. ROLLING_BACK: the wave gets the release back that it had. The rest are ends.
+ */
+export const ROLLOUT_STATES = ["RUNNING", "PAUSED", "ASKING", "ROLLING_BACK", "DONE", "FAILED", "ABORTED"] as const;
+export type RolloutState = (typeof ROLLOUT_STATES)[number];
+const ENDS: readonly RolloutState[] = ["DONE", "FAILED", "ABORTED"];
+
+/** States in which nothing of a class is moved that need not be, or its measurements would be of something else. */
+export const STILL_STATES: readonly RolloutState[] = ["RUNNING", "ASKING", "ROLLING_BACK"];
+
+export function isLiveRollout({ state }: Pick<Rollout, "state">): boolean {
+  return !ENDS.includes(state);
+}
+
+/** What an instance's applications looked like before its upgrade; whole numbers of applications. */
+export interface SightCounts {
+  readonly applications: number;
+  /** Argo CD cannot compare them: Unknown, or a ComparisonError. */
+  readonly faulty: number;
+  /** OutOfSync at the very revision that was deployed there last. */
+  readonly strayed: number;
+  /** Looked at within the time in which each is looked at. */
+  readonly fresh: number;
+}
+
+export interface SyncCounts {
+  readonly done: number;
+  /** Of those. */
+  readonly failed: number;
+}
+
+/** What one look saw of an instance. */
+export interface InstanceSight extends SightCounts {
+  readonly at: Millis;
+  /** The release that each of its pods runs and is ready in; `undefined`: not all do. */
+  readonly runs: string | undefined;
+  /** Pods that end again and again, and pods that needed more memory than they may have; for people, sorted. */
+  readonly crashes: readonly string[];
+  readonly outOfMemory: readonly string[];
+  /** When its controller looked at any application last; `undefined`: never. */
+  readonly newestReconciledAt: Millis | undefined;
+  /** Last syncs that ended since the look's `since`, of applications that had been deployed before. */
+  readonly syncs: SyncCounts;
+  /** Applications that were synced since then by Argo CD itself although neither their revision nor their source had changed. */
+  readonly resynced: number;
+  /** Those of them of which something was deleted thereby. */
+  readonly pruned: number;
+  /** How long a canary's refresh takes, in ms; absent: nobody measures it. */
+  readonly canaryLatencyMs?: number;
+}
+
+/** One instance of a wave. */
+export interface WaveInstance {
+  readonly id: InstanceId;
+  readonly name: string;
+  readonly engineCluster: string;
+  /** The release it has before, and gets back when the wave fails. */
+  readonly from: string;
+  /** Units it held when the rollout was planned. */
+  readonly units: number;
+  /** When it was told to run the new release, and how it was then. */
+  readonly askedAt?: Millis;
+  readonly baseline?: SightCounts;
+  /** When all of its pods were first seen ready in the new release. */
+  readonly readyAt?: Millis;
+  /** Its syncs under the new release, as seen last. */
+  readonly syncs?: SyncCounts;
+}
+
+export interface Wave {
+  /** For people: `canary`, or the share of the capacity that has the release after it, as `20 %`. */
+  readonly name: string;
+  readonly instances: readonly WaveInstance[];
+  readonly bakeMs: number;
+  /** Since when all of its instances have run the release. */
+  readonly bakingSince?: Millis;
+  readonly isExtended: boolean;
+  /** A person has said that it is good although its syncs do not show it. */
+  readonly isApproved: boolean;
+  /** A gate that does not stand by itself, and since when it is shut: it counts once it has been for a while. */
+  readonly suspect?: { readonly gate: string; readonly since: Millis };
+}
+
+/** A release that is given to instances step by step. */
+export interface Rollout {
+  readonly id: RolloutId;
+  readonly version: string;
+  /** Only instances of this pool; `undefined`: of all. */
+  readonly pool: string | undefined;
+  readonly state: RolloutState;
+  /** What it ends as once it is rolled back, and why; `undefined` while it is not. */
+  readonly ending: { readonly as: "FAILED" | "ABORTED"; readonly reason: string } | undefined;
+  /** Short bakes, no freeze holds it up, and nobody is asked unless syncs speak against it. */
+  readonly isEmergency: boolean;
+  /** Waves without enough syncs to tell go on where those there were speak for the release. */
+  readonly isUnattended: boolean;
+  readonly actor: string;
+  readonly reason: string;
+  readonly createdAt: Millis;
+  readonly waves: readonly Wave[];
+  /** Index of the present one. */
+  readonly wave: number;
+  /** What it does or waits for, for people. */
+  readonly note: string;
+  /** Rises with every change; writes are conditional on it. */
+  readonly revision: number;
+}
+
+/** A release that failed: no instance is given it until a person says that it may. */
+export interface FrozenVersion {
+  readonly version: string;
+  readonly rollout: RolloutId;
+  readonly reason: string;
+  readonly at: Millis;
+}

@@ -1,0 +1,151 @@
+import type { InstanceSight, SightCounts } from "../../domain/rollout.ts";
+
+export const GATES = [
+  "CRASHING",
+  "OUT_OF_MEMORY",
+  "NOT_READY",
+  "CANARY_SLOW",
+  "FROZEN",
+  "PRUNED",
+  "CANNOT_COMPARE",
+  "STRAYED",
+  "FEWER_LOOKS",
+] as const;
+export type Gate = (typeof GATES)[number];
+
+/** A gate that is shut: a release does not go through it. */
+export interface Shut {
+  readonly gate: Gate;
+  /** With names and numbers, for people. */
+  readonly text: string;
+  /** How long it has to be shut before it counts, in ms: what a restart alone may shut passes by itself. */
+  readonly persistenceMs: number;
+}
+
+/** One upgraded instance as it was and as it is. */
+export interface Upgraded {
+  readonly name: string;
+  readonly askedMsAgo: number;
+  /** Since all of its pods were first seen ready in the release; `undefined`: not yet. */
+  readonly readyMsAgo: number | undefined;
+  readonly baseline: SightCounts;
+  /** `undefined`: its cluster gave no answer, which says nothing about a release. */
+  readonly sight: InstanceSight | undefined;
+}
+
+export interface GateFacts {
+  readonly version: string;
+  readonly upgraded: readonly Upgraded[];
+  /** How long after a look Argo CD looks at an application again at most, in ms. */
+  readonly resyncMs: number;
+}
+
+/** Pulling an image to a new node takes minutes; what takes longer hangs. In ms. */
+export const READY_MS = 10 * 60_000;
+/** Real controllers answer a canary in 56 ms at the median and in a second at worst, under moves; in ms. */
+const CANARY_MS = 30_000;
+/** What a resync may be late by on a healthy instance: one look that was missed, in ms. */
+export const LATE_MS = 60_000;
+/** What redis and repo-server lose when they start again is back by then, in ms. */
+const SETTLING_MS = 60_000;
+const MARGIN = 0.01;
+/** A single application more is a user's doing as easily as a release's. */
+const LEAST = 2;
+
+type Ask = (facts: GateFacts) => string | undefined;
+
+/** Each gate with what shuts it, in words; those that name pods and instances stand by themselves, shares have to last. */
+const RULES: Readonly<Record<Gate, { readonly persistenceMs: number; readonly ask: Ask }>> = {
+  CRASHING: { persistenceMs: 0, ask: each(({ sight }) => listed(sight?.crashes)) },
+  OUT_OF_MEMORY: { persistenceMs: 0, ask: each(({ sight }) => listed(sight?.outOfMemory)) },
+  NOT_READY: { persistenceMs: 0, ask: each(whyNotReady) },
+  CANARY_SLOW: { persistenceMs: 0, ask: each(whySlow) },
+  FROZEN: { persistenceMs: 0, ask: each(whyFrozen) },
+  PRUNED: {
+    persistenceMs: 0,
+    ask: each(({ sight }) => ((sight?.pruned ?? 0) > 0 ? `it deleted what Git still holds of ${sight?.pruned} applications` : undefined)),
+  },
+  CANNOT_COMPARE: {
+    persistenceMs: SETTLING_MS,
+    ask: (facts) => whyMore(facts, { now: ({ faulty }) => faulty, before: ({ faulty }) => faulty, what: "cannot be compared" }),
+  },
+  STRAYED: {
+    persistenceMs: SETTLING_MS,
+    ask: (facts) =>
+      whyMore(facts, {
+        now: ({ strayed, resynced }) => strayed + resynced,
+        before: ({ strayed }) => strayed,
+        what: "differ from what the release before made of the same revision",
+      }),
+  },
+  FEWER_LOOKS: { persistenceMs: SETTLING_MS, ask: whyFewerLooks },
+};
+
+/** The first gate that is shut, in the order of {@link GATES}; `undefined`: all are open. */
+export function shutGate(facts: GateFacts): Shut | undefined {
+  for (const gate of GATES) {
+    const { persistenceMs, ask } = RULES[gate];
+    const text = ask(facts);
+    if (text !== undefined) return { gate, text, persistenceMs };
+  }
+  return undefined;
+}
+
+function each(ask: (one: Upgraded, facts: GateFacts) => string | undefined): Ask {
+  return (facts) => {
+    for (const one of facts.upgraded) {
+      const text = ask(one, facts);
+      if (text !== undefined) return `${one.name}: ${text}`;
+    }
+    return undefined;
+  };
+}
+
+function listed(names: readonly string[] | undefined): string | undefined {
+  return names === undefined || names.length === 0 ? undefined : names.join("; ");
+}
+
+function whyNotReady({ askedMsAgo, readyMsAgo }: Upgraded, { version }: GateFacts): string | undefined {
+  const isLate = readyMsAgo === undefined && askedMsAgo >= READY_MS;
+  return isLate ? `not all of its pods run ${version} after ${READY_MS / 60_000} minutes` : undefined;
+}
+
+function whySlow({ sight }: Upgraded): string | undefined {
+  const latencyMs = sight?.canaryLatencyMs ?? 0;
+  return latencyMs < CANARY_MS ? undefined : `its canary waits for ${Math.round(latencyMs / 1000)} s`;
+}
+
+/** Argo CD's own probes stay green while it looks at nothing (argoproj/argo-cd#29476): only its applications show that. */
+function whyFrozen({ sight, readyMsAgo }: Upgraded, { resyncMs }: GateFacts): string | undefined {
+  if (sight === undefined || readyMsAgo === undefined || sight.applications === 0) return undefined;
+  const quietMs = Math.min(readyMsAgo, sight.newestReconciledAt === undefined ? Number.POSITIVE_INFINITY : sight.at - sight.newestReconciledAt);
+  return quietMs <= resyncMs + LATE_MS ? undefined : `it has looked at no application for ${Math.round(quietMs / 1000)} s`;
+}
+
+interface Comparison {
+  readonly now: (sight: InstanceSight) => number;
+  readonly before: (baseline: SightCounts) => number;
+  readonly what: string;
+}
+
+function whyMore({ upgraded }: GateFacts, { now, before, what }: Comparison): string | undefined {
+  const seen = upgraded.flatMap(({ sight, baseline }) => (sight === undefined ? [] : [{ sight, baseline }]));
+  const [here, all] = [sum(seen, ({ sight }) => now(sight)), sum(seen, ({ sight }) => sight.applications)];
+  const [was, of] = [sum(seen, ({ baseline }) => before(baseline)), sum(seen, ({ baseline }) => baseline.applications)];
+  const isMore = all > 0 && here - was >= LEAST && here / all > (of === 0 ? 0 : was / of) + MARGIN;
+  return isMore ? `${here} of ${all} applications ${what}, before it were ${was} of ${of}` : undefined;
+}
+
+function whyFewerLooks({ upgraded, resyncMs }: GateFacts): string | undefined {
+  const settled = upgraded.flatMap(({ sight, baseline, readyMsAgo }) =>
+    sight === undefined || readyMsAgo === undefined || readyMsAgo <= resyncMs + LATE_MS ? [] : [{ sight, baseline }],
+  );
+  const [here, all] = [sum(settled, ({ sight }) => sight.fresh), sum(settled, ({ sight }) => sight.applications)];
+  const [was, of] = [sum(settled, ({ baseline }) => baseline.fresh), sum(settled, ({ baseline }) => baseline.applications)];
+  const isFewer = all - here >= LEAST && of > 0 && here / all < was / of / 2;
+  return isFewer ? `${here} of ${all} applications are looked at in time, before it were ${was} of ${of}` : undefined;
+}
+
+function sum<T>(all: readonly T[], of: (one: T) => number): number {
+  return all.reduce((total, one) => total + of(one), 0);
+}

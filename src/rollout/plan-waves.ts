@@ -1,0 +1,85 @@
+import type { Instance } from "../domain/instance.ts";
+import type { Wave, WaveInstance } from "../domain/rollout.ts";
+
+/** An instance that a rollout may upgrade. */
+export interface Candidate {
+  readonly instance: Pick<Instance, "id" | "name" | "engineCluster" | "version">;
+  readonly units: number;
+  /** Its load as a share of its capacity. */
+  readonly utilisation: number;
+  /** Its part of the fleet, in whatever all candidates are measured in. */
+  readonly capacity: number;
+}
+
+const MOST_CANARIES = 3;
+/** Fewer instances than this for each canary, and losing the canaries would be losing the fleet. */
+const FLEET_PER_CANARY = 4;
+/** Workspaces that tell something: of 30, a release that fails one in ten is seen by at least one with 96 %. */
+export const CANARY_UNITS = 30;
+/** Shares of the capacity that have the release once each wave after the canary has ended. */
+const SHARES = [0.05, 0.2, 0.5, 1];
+
+const HOUR_MS = 3_600_000;
+/** Bakes grow less than waves do: what shows by being run by more is seen early, what takes time has had the waves before. */
+const BAKES_MS = { canary: HOUR_MS, wave: HOUR_MS / 2 };
+
+export interface WaveOptions {
+  readonly isEmergency: boolean;
+  /** How long each wave bakes, in ms, instead of the usual time. */
+  readonly bakeMs?: number | undefined;
+  /** How long after a look Argo CD looks again at most: a bake that is shorter shows nothing, in ms. */
+  readonly resyncMs: number;
+}
+
+/**
+ * Plans in which order instances get a release: up to three canaries, one of each third by load, so that idle and busy ones are among them,
+ * and with 30 units between them where these can be had; then waves up to 5, 20, 50 and 100 % of the capacity, emptiest instances first.
+ * An emergency has a canary, half, and the rest.
+ */
+export function planWaves(candidates: readonly Candidate[], options: WaveOptions): readonly Wave[] {
+  const inOrder = candidates.toSorted((a, b) => a.utilisation - b.utilisation || (a.instance.id < b.instance.id ? -1 : 1));
+  if (inOrder.length === 0) return [];
+  const canaries = chooseCanaries(inOrder);
+  const waves = [waveOf("canary", canaries, options)];
+  const left = inOrder.filter((one) => !canaries.includes(one));
+  const all = sum(inOrder);
+  for (const share of options.isEmergency ? SHARES.filter((one) => one >= 0.5) : SHARES) {
+    const next: Candidate[] = [];
+    let reached = all - sum(left);
+    // A share of what is counted in whole instances is not missed by the last digit of a sum.
+    while (left[0] !== undefined && reached < share * all * (1 - 1e-9)) {
+      reached += left[0].capacity;
+      next.push(...left.splice(0, 1));
+    }
+    if (next.length > 0) waves.push(waveOf(`${share * 100} %`, next, options));
+  }
+  return waves;
+}
+
+function chooseCanaries(inOrder: readonly Candidate[]): readonly Candidate[] {
+  const count = Math.min(MOST_CANARIES, Math.max(1, Math.floor(inOrder.length / FLEET_PER_CANARY)));
+  const strata = Array.from({ length: count }, (_, index) =>
+    inOrder.slice(Math.floor((index * inOrder.length) / count), Math.floor(((index + 1) * inOrder.length) / count)),
+  );
+  const chosen = strata.flatMap((stratum) => stratum[Math.floor((stratum.length - 1) / 2)] ?? []);
+  for (const [index, stratum] of strata.entries()) {
+    if (chosen.reduce((total, { units }) => total + units, 0) >= CANARY_UNITS) break;
+    const fullest = stratum.reduce((most, one) => (one.units > most.units ? one : most));
+    chosen[index] = fullest;
+  }
+  return chosen;
+}
+
+function waveOf(name: string, candidates: readonly Candidate[], options: WaveOptions): Wave {
+  const usual = options.isEmergency ? 0 : name === "canary" ? BAKES_MS.canary : BAKES_MS.wave;
+  const bakeMs = Math.max(options.bakeMs ?? usual, options.resyncMs);
+  return { name, instances: candidates.map(waveInstanceOf), bakeMs, isExtended: false, isApproved: false };
+}
+
+function waveInstanceOf({ instance: { id, name, engineCluster, version }, units }: Candidate): WaveInstance {
+  return { id, name, engineCluster, from: version, units };
+}
+
+function sum(candidates: readonly Candidate[]): number {
+  return candidates.reduce((total, { capacity }) => total + capacity, 0);
+}
