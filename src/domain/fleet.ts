@@ -25,12 +25,25 @@ export interface CatalogueEntry {
   readonly redisImage: string;
   /** Directory that holds the release's `application-crd.yaml` and `appproject-crd.yaml`. */
   readonly crds: string;
+  /** Releases, and minors like `3.5`, from which the way to this one was tried; absent: its own minor and the one before. */
+  readonly upgradesFrom?: readonly string[];
+}
+
+/** Releases for those who want them sooner, or later, than others. */
+export interface ChannelSpec {
+  readonly name: string;
+  readonly default: string;
+  /** Those its pools may have, the default among them. */
+  readonly versions: readonly string[];
 }
 
 export interface VersionsSpec {
   readonly default: string;
+  /** The oldest release that is safe, or one of each minor that is looked after, as `3.5.1 / 3.4.7`. */
   readonly floor: string;
   readonly catalogue: readonly CatalogueEntry[];
+  /** Absent: there is one for all. */
+  readonly channels?: readonly ChannelSpec[];
 }
 
 export interface ComponentResources {
@@ -104,6 +117,12 @@ export interface EgressSpec {
   readonly certificateAuthorities?: readonly { readonly host: string; readonly certificates: string }[];
   /** Host keys beside those of the large public hosts, as lines of a known_hosts file; absent: none. */
   readonly sshKnownHosts?: string;
+}
+
+/** The release that new instances of a pool get. */
+export function releaseFor(pool: Pick<PoolSpec, "version" | "class">, versions: VersionsSpec): string {
+  const channel = versions.channels?.find(({ name }) => name === pool.class.channel);
+  return pool.version ?? channel?.default ?? versions.default;
 }
 
 /** The class key of a pool: units and instances meet only within one. */

@@ -1,4 +1,5 @@
 import type { Millis } from "./clock.ts";
+import type { Freeze } from "./directive.ts";
 import type { InstanceId, RolloutId } from "./ids.ts";
 
 /**
@@ -10,7 +11,7 @@ export type RolloutState = (typeof ROLLOUT_STATES)[number];
 const ENDS: readonly RolloutState[] = ["DONE", "FAILED", "ABORTED"];
 
 /** States in which nothing of a class is moved that need not be, or its measurements would be of something else. */
-export const STILL_STATES: readonly RolloutState[] = ["RUNNING", "ASKING", "ROLLING_BACK"];
+const STILL_STATES: readonly RolloutState[] = ["RUNNING", "ASKING", "ROLLING_BACK"];
 
 export function isLiveRollout({ state }: Pick<Rollout, "state">): boolean {
   return !ENDS.includes(state);
@@ -116,4 +117,15 @@ export interface FrozenVersion {
   readonly rollout: RolloutId;
   readonly reason: string;
   readonly at: Millis;
+}
+
+const ALWAYS_MS = 10 * 365 * 24 * 3_600_000;
+
+/** A rollout holds plans of the classes of its instances up as a freeze does: load that is moved would be taken for the release's work. */
+export function freezeOfRollout(rollout: Rollout | undefined, instances: readonly { readonly id: InstanceId }[]): readonly Freeze[] {
+  if (rollout === undefined || !STILL_STATES.includes(rollout.state)) return [];
+  const its = new Set(rollout.waves.flatMap((wave) => wave.instances.map(({ id }) => id)));
+  if (!instances.some(({ id }) => its.has(id))) return [];
+  const { id, version, actor, createdAt } = rollout;
+  return [{ name: `rollout ${id}`, schedule: undefined, durationMs: ALWAYS_MS, actor, reason: `${version} is rolled out`, at: createdAt }];
 }

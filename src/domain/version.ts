@@ -18,3 +18,21 @@ export function compareVersions(a: string, b: string): number {
 export function releaseOf(version: string): string {
   return /^v?(\d{1,4}\.\d{1,4}\.\d{1,4})(?=[-+]|$)/.exec(version)?.[1] ?? version;
 }
+
+/** `3.5` of `3.5.7`: releases of one minor differ in mistakes that were mended, not in what their definitions hold. */
+export function minorOf(version: string): string {
+  return version.split(".").slice(0, 2).join(".");
+}
+
+/** Between the floors of several minors. */
+export const FLOORS = " / ";
+
+/**
+ * Whether a release is older than what is safe. `floor` is one release, or one for each minor that is looked after, like
+ * `3.5.1 / 3.4.7`: then a release is measured by that of its own minor, and one of a minor without by the newest.
+ */
+export function isBelowFloor(version: string, floor: string): boolean {
+  const floors = floor.split(FLOORS).toSorted((a, b) => compareVersions(b, a));
+  const own = floors.find((one) => minorOf(one) === minorOf(version)) ?? floors[0] ?? floor;
+  return compareVersions(version, own) < 0;
+}

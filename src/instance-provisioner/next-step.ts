@@ -129,6 +129,13 @@ function maintain({ instance, observed, wanted }: InstanceFacts): Step {
   return { kind: "apply", then: undefined, againAfterMs };
 }
 
+/** What was seen of the workloads of an instance that is on its way to another release; `undefined`: it is not, and all of it is written at once. */
+export function upgradedComponents({ instance, observed }: Pick<InstanceFacts, "instance" | "observed">): readonly ObservedComponent[] | undefined {
+  const isServing = instance.state === "ACTIVE" || instance.state === "CORDONED";
+  const isUpgrading = isServing && instance.version !== instance.desiredVersion && observed.namespace === "ours";
+  return isUpgrading ? observed.components : undefined;
+}
+
 /** Only once it is written so, and what is written runs: a pod that is missing by chance is made anew. */
 function isStopped({ instance, observed, wanted }: InstanceFacts): boolean {
   if (instance.halt !== "wanted" || observed.namespace !== "ours" || observed.isHalted !== true) return false;

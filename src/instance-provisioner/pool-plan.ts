@@ -1,5 +1,5 @@
 import type { FleetSpec, PoolSpec } from "../domain/fleet.ts";
-import { classOf } from "../domain/fleet.ts";
+import { classOf, releaseFor } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
@@ -123,7 +123,7 @@ function requestOf({
   readonly name: string;
   readonly engineCluster: string;
 }): InstanceRequest {
-  const version = pool.version ?? fleet.versions.default;
+  const version = releaseFor(pool, fleet.versions);
   return {
     ...{ name, engineCluster, namespace: `argosy-${name}`, pool: pool.name, class: classOf(pool) },
     ...{

@@ -15,7 +15,10 @@ import { createMoveDesk } from "../mover/desk/controller.ts";
 import { budgetsOf } from "../mover/next-starts.ts";
 import { createApiCluster, createEngines } from "../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../reconciler/controller.ts";
+import { createInstanceSights } from "../rollout/adapters/kubernetes/instance-sights.ts";
+import { createRollouts } from "../rollout/controller.ts";
 import { createScheduler } from "../scheduler/controller.ts";
+import { freezeAt } from "../scheduler/plan/assemble.ts";
 import { createDrainingDesk } from "../scheduler/draining/controller.ts";
 import { createPlanCycle } from "../scheduler/plan-cycle/controller.ts";
 import { createPlanningDesk } from "../scheduler/planning/controller.ts";
@@ -201,15 +204,21 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
 }
 
 function makeProvisioner({ context, store, clusters, membership }: RoleParts): Running {
-  return createProvisioner({
+  const partition = membership.partition("provisioner");
+  const rollouts = createRollouts({
+    ...{ ...context, store, partition, freezeAt },
+    sights: createInstanceSights({ ...context, clientOf: clusters.engine }),
+  });
+  const provisioner = createProvisioner({
     ...context,
     store,
     clusters: createEngineClusters({ ...context, clientOf: clusters.engine, signal: context.shutdown.signal }),
     crds: createFileCrdSource(),
     secrets: createSecretMaker(),
-    partition: membership.partition("provisioner"),
+    partition,
     concurrency: context.config.limits.provisionerConcurrency,
   });
+  return together([provisioner, rollouts]);
 }
 
 function makeHealth({ context, store, clusters, membership }: RoleParts): Running {

@@ -1,7 +1,7 @@
 import { readClass } from "../domain/fleet.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { InstanceTraits } from "../domain/needs.ts";
-import { compareVersions } from "../domain/version.ts";
+import { isBelowFloor } from "../domain/version.ts";
 
 /**
  * What an instance offers beside room. Region, trust and version channel are its class's, which it keeps for life as its row says:
@@ -13,6 +13,6 @@ export function seatTraits(instance: Pick<Instance, "class" | "engineCluster" | 
   return {
     ...{ class: instance.class, region, trust, engineCluster: instance.engineCluster },
     ...(channel === undefined ? {} : { channel }),
-    isBelowFloor: floor !== undefined && compareVersions(instance.version, floor) < 0,
+    isBelowFloor: floor !== undefined && isBelowFloor(instance.version, floor),
   };
 }

@@ -16,6 +16,7 @@ import type { PlanStore } from "./plan/port.ts";
 import type { RecoveryStore } from "./recovery/port.ts";
 import type { RepositoryCredentialStore } from "./repository-credential/port.ts";
 import type { RetentionStore } from "./retention/port.ts";
+import type { RolloutStore } from "./rollout/port.ts";
 import type { ShardStore } from "./shard/port.ts";
 import type { SplitStore } from "./split/port.ts";
 import type { StatusStore } from "./status/port.ts";
@@ -49,6 +50,7 @@ export interface Store {
   readonly ownership: OwnershipStore;
   readonly recovery: RecoveryStore;
   readonly retention: RetentionStore;
+  readonly rollouts: RolloutStore;
   readonly tokens: TokenStore;
   readonly changes: ChangeFeed;
   /**

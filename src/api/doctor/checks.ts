@@ -2,7 +2,7 @@ import type { Millis } from "../../domain/clock.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import type { OwnershipFinding } from "../../domain/ownership.ts";
-import { compareVersions, releaseOf } from "../../domain/version.ts";
+import { compareVersions, isBelowFloor, releaseOf } from "../../domain/version.ts";
 import type { Check } from "../port.ts";
 import { errorSentence } from "./error-sentence.ts";
 import type { NeededRight } from "./rights.ts";
@@ -145,7 +145,7 @@ export function judgeInstances(instances: readonly Instance[], floor: string | u
   return instances
     .filter((instance) => instance.state !== "RETIRED")
     .map((instance) => {
-      const isBelow = floor !== undefined && compareVersions(instance.version, floor) < 0;
+      const isBelow = floor !== undefined && isBelowFloor(instance.version, floor);
       const minutes = Math.floor((now - instance.stateSince) / 60_000);
       const isStuck = ON_THE_WAY.includes(instance.state) && now - instance.stateSince > STUCK_MS;
       const state = isStuck ? `${instance.state} for ${minutes} minutes` : instance.state;

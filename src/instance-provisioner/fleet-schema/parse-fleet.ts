@@ -1,4 +1,4 @@
-import type { EgressSpec, EngineClusterSpec, FleetSpec, PoolSpec } from "../../domain/fleet.ts";
+import type { EgressSpec, EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
 import type { Complaint } from "./complaint.ts";
 import { complaintOf } from "./complaint.ts";
 import { breaches } from "./rules.ts";
@@ -24,12 +24,20 @@ function specOf({ engineClusters, pools, egress, deployments, ...rest }: FleetDo
   const { versions, workspaces } = rest;
   const declared = {
     engineClusters: engineClusters.map(clusterOf),
-    versions,
+    versions: versionsOf(versions),
     pools: pools.map(poolOf),
     workspaces,
     egress: egressOf(egress),
   };
   return deployments?.refusedGroups === undefined ? declared : { ...declared, deployments: { refusedGroups: deployments.refusedGroups } };
+}
+
+function versionsOf({ channels, catalogue, ...versions }: FleetDocument["versions"]): VersionsSpec {
+  return {
+    ...versions,
+    catalogue: catalogue.map(({ upgradesFrom, ...entry }) => ({ ...entry, ...(upgradesFrom === undefined ? {} : { upgradesFrom }) })),
+    ...(channels === undefined ? {} : { channels }),
+  };
 }
 
 /** What is not declared is absent, as in fleets that were declared before it could be. */

@@ -1,5 +1,5 @@
 import { nearest } from "../../domain/nearest.ts";
-import { compareVersions } from "../../domain/version.ts";
+import { isBelowFloor } from "../../domain/version.ts";
 import { isAddressRange } from "./address-range.ts";
 import type { Complaint } from "./complaint.ts";
 import { pathText } from "./complaint.ts";
@@ -73,19 +73,46 @@ function versionBreaches({ versions, pools }: FleetDocument): readonly Complaint
   const known = versions.catalogue.map((entry) => entry.version);
   const asked = [
     { path: ["versions", "default"] as Path, version: versions.default },
+    ...(versions.channels ?? []).flatMap((channel, index) => channelVersions(channel, ["versions", "channels", index])),
     ...pools.map(({ version }, index) => ({ path: ["pools", index, "version"] as Path, version })),
   ];
   return [
     ...duplicates(["versions", "catalogue"], "version", known),
+    ...duplicates(
+      ["versions", "channels"],
+      "name",
+      (versions.channels ?? []).map((one) => one.name),
+    ),
+    ...(versions.channels ?? []).flatMap((channel, index) => channelBreaches(channel, ["versions", "channels", index])),
+    ...pools.flatMap((pool, index) => offerBreaches(versions, pool, ["pools", index])),
     ...asked.flatMap(({ path, version }) => {
       if (version === undefined) return [];
       if (!known.includes(version))
         return [complain(path, "is not in versions.catalogue", `Add it there, or use one of ${known.join(", ")}`)];
-      return compareVersions(version, versions.floor) < 0
+      return isBelowFloor(version, versions.floor)
         ? [complain(path, `is older than versions.floor (${versions.floor})`, "Use a newer release: older ones have known vulnerabilities")]
         : [];
     }),
   ];
+}
+
+type Versions = FleetDocument["versions"];
+type Channel = NonNullable<Versions["channels"]>[number];
+
+function channelVersions(channel: Channel, at: Path): readonly { readonly path: Path; readonly version: string }[] {
+  return channel.versions.map((version, index) => ({ path: [...at, "versions", index], version }));
+}
+
+function channelBreaches({ default: usual, versions }: Channel, at: Path): readonly Complaint[] {
+  if (versions.includes(usual)) return [];
+  return [complain([...at, "default"], "is not among the channel's versions", `Add it there, or use one of ${versions.join(", ")}`)];
+}
+
+/** A pool has a release that its channel has. */
+function offerBreaches({ channels }: Versions, { class: { channel }, version }: FleetDocument["pools"][number], at: Path): readonly Complaint[] {
+  const offered = channels?.find(({ name }) => name === channel)?.versions;
+  if (offered === undefined || version === undefined || offered.includes(version)) return [];
+  return [complain([...at, "version"], `is not among the versions of channel ${channel}`, `Use one of ${offered.join(", ")}`)];
 }
 
 function poolBreaches({ engineClusters }: FleetDocument, pool: FleetDocument["pools"][number], at: Path): readonly Complaint[] {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FLOORS } from "../../domain/version.ts";
 import { QUANTITY } from "../manifests/quantity.ts";
 
 // Titles name a form in words; complaints use them, so that patterns need no message of their own.
@@ -14,6 +15,15 @@ const release = z
   .string()
   .regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}$/)
   .meta({ title: "a release number like 3.5.7" });
+/** One release, or one for each minor that is looked after, is kept as one text. */
+const floor = z
+  .union([release, z.array(release).min(1).max(20)])
+  .transform((one) => (typeof one === "string" ? one : one.join(FLOORS)))
+  .meta({ title: "a release number like 3.5.1, or a list with one for each minor" });
+const origin = z
+  .string()
+  .regex(/^\d{1,4}\.\d{1,4}(\.\d{1,4})?$/)
+  .meta({ title: "a release number like 3.5.7, or a minor like 3.5" });
 const image = z
   .string()
   .regex(/^[a-z0-9]([-a-z0-9._/:]{0,253}[a-z0-9])?:[A-Za-z0-9_][-A-Za-z0-9._]{0,127}(@sha256:[0-9a-f]{64})?$/)
@@ -116,11 +126,15 @@ const fleet = z.strictObject({
     .max(100),
   versions: z.strictObject({
     default: release,
-    floor: release.default("3.5.1"),
+    floor: floor.default("3.5.1"),
     catalogue: z
-      .array(z.strictObject({ version: release, image, redisImage: image, crds: directory }))
+      .array(z.strictObject({ version: release, image, redisImage: image, crds: directory, upgradesFrom: z.array(origin).max(100).optional() }))
       .min(1)
       .max(100),
+    channels: z
+      .array(z.strictObject({ name: word, default: release, versions: z.array(release).min(1).max(100) }))
+      .max(100)
+      .optional(),
   }),
   pools: z.array(pool).max(1000),
   workspaces: z

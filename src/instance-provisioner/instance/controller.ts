@@ -5,7 +5,7 @@ import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { changeOf, noteOf } from "../change.ts";
 import type { Change, Step } from "../next-step.ts";
-import { afterRefusal, heldReason, nextStep } from "../next-step.ts";
+import { afterRefusal, heldReason, nextStep, upgradedComponents } from "../next-step.ts";
 import type { ObjectWriter } from "../objects/controller.ts";
 import { lookAt, type Scene, type SceneDeps } from "../observation/controller.ts";
 import { reasonOf } from "../reason.ts";
@@ -28,6 +28,8 @@ const AT_ONCE: WorkResult = { requeueAfterMs: 0 };
 /** How soon to look again at a namespace that is being deleted, and at one that may not be. */
 const DELETING_MS = 2_000;
 const HELD_MS = 30_000;
+/** How soon to look again whether the part of an upgrade that was written runs. */
+const STAGE_MS = 2_000;
 
 export function createInstanceController(deps: InstanceControllerDeps): InstanceController {
   const { fleet, writer, secrets, log } = deps;
@@ -58,11 +60,14 @@ export function createInstanceController(deps: InstanceControllerDeps): Instance
   const apply = async (scene: Scene, step: Apply, signal: AbortSignal): Promise<WorkResult | void> => {
     const { facts, declaration, cluster } = scene;
     if (declaration.kind === "impossible" || cluster === undefined) return;
+    let isWhole: boolean;
     try {
-      await writer.write(facts.instance, declaration, cluster, signal);
+      isWhole = await writer.write(facts.instance, declaration, cluster, signal, upgradedComponents(facts));
     } catch (error) {
       return fail(scene, step, error, signal);
     }
+    // What is half-way is looked at soon: that the last thing written is seen to run is told by no event.
+    if (!isWhole) return { requeueAfterMs: STAGE_MS };
     if (step.then !== undefined) return change(scene, step.then, signal);
     await note(facts.instance, { now: facts.now, appliedHash: declaration.hash }, signal);
     return step.againAfterMs === undefined ? undefined : { requeueAfterMs: step.againAfterMs };

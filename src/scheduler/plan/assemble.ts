@@ -116,7 +116,7 @@ export function presentLoads({ instances, units, state }: PlanningFacts): readon
 }
 
 /** The freeze that holds longest now; `undefined` when none does. */
-function freezeAt(freezes: readonly Freeze[], at: Millis): PlanSnapshot["freeze"] {
+export function freezeAt(freezes: readonly Freeze[], at: Millis): PlanSnapshot["freeze"] {
   const holding = freezes.flatMap(({ name, schedule, durationMs, reason, at: from }) => {
     const once = from <= at && from + durationMs > at ? ((from + durationMs) as Millis) : undefined;
     const until = schedule === undefined ? once : frozenUntil({ schedule, durationMs }, at);

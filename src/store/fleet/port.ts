@@ -21,6 +21,7 @@ export interface InstanceChange {
   readonly reason: string;
   readonly attempt: number;
   readonly version?: string;
+  readonly desiredVersion?: string;
   readonly appliedHash?: string;
   readonly capacity?: LoadVector;
   readonly weight?: number;

@@ -1,9 +1,10 @@
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { FleetSpec, PoolSpec } from "../../domain/fleet.ts";
-import type { ApplicationId, EnvironmentId, InstanceId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { ApplicationId, EnvironmentId, InstanceId, OperationId, RolloutId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
+import type { Rollout, WaveInstance } from "../../domain/rollout.ts";
 import type { ShardObject } from "../../domain/shard-object.ts";
 import type { EngineStatus, RecordedStatus } from "../../domain/status.ts";
 import type { ApplicationSpec } from "../../domain/workspace.ts";
@@ -163,4 +164,21 @@ export function aFleet(over: Partial<FleetSpec> = {}): FleetSpec {
     egress: { allow: [], http: [] },
     ...over,
   };
+}
+
+/** A rollout of 3.5.7 to one instance, which nothing has been told yet. */
+export function aRollout(over: Partial<Rollout> & { readonly instances?: readonly WaveInstance[] } = {}): Rollout {
+  const { instances = [aWaveInstance()], ...rest } = over;
+  return {
+    ...{ id: next<RolloutId>("rollout"), version: "3.5.7", pool: undefined, state: "RUNNING", ending: undefined },
+    ...{ isEmergency: false, isUnattended: false, actor: "ada", reason: "because", createdAt: AT },
+    waves: [{ name: "canary", instances, bakeMs: 60_000, isExtended: false, isApproved: false }],
+    ...{ wave: 0, note: "", revision: 1 },
+    ...rest,
+  };
+}
+
+export function aWaveInstance(over: Partial<WaveInstance> = {}): WaveInstance {
+  const id = next<InstanceId>("instance");
+  return { id, name: id, engineCluster: "eu-1", from: "3.5.6", units: 1, ...over };
 }

@@ -35,6 +35,8 @@ const TABLES = [
   "shard_object",
   "decision",
   "freeze_window",
+  "rollout",
+  "frozen_version",
   "class_load",
   "plan",
   "fleet",

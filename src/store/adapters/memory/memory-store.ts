@@ -20,6 +20,7 @@ import { createPlanStore } from "./plans.ts";
 import { createRecoveryStore } from "./recovery.ts";
 import { createRepositoryCredentialStore } from "./repository-credentials.ts";
 import { createRetentionStore } from "./retention.ts";
+import { createRolloutStore } from "./rollouts.ts";
 import { createShardStore } from "./shards.ts";
 import { createSplitStore } from "./splits.ts";
 import { createStatusStore } from "./statuses.ts";
@@ -62,6 +63,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     ownership: createOwnershipStore(transact),
     recovery: createRecoveryStore(transact),
     retention: createRetentionStore(transact),
+    rollouts: createRolloutStore(transact),
     tokens: createTokenStore(transact),
     changes: feed,
     ping: (signal) => transact(signal, () => ({ version: "memory", schema: 0, isDirect: true })),

@@ -3,6 +3,7 @@ import type { InstanceId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
 import { GIVEN_UP_BY } from "../../../domain/move-messages.ts";
 import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
+import { freezeOfRollout } from "../../../domain/rollout.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
 import type { FailedMove, MoveOutcome, PlanFacts, PlanStore, StepsOf, UnitFacts, UnitMove } from "../../plan/port.ts";
@@ -10,6 +11,7 @@ import { applicationsOf, objectKey, putUnit, workspaceOf } from "./applications.
 import { clustersOf } from "./environments.ts";
 import { liveMoveOf } from "./live-moves.ts";
 import { changeViews, loadOf } from "./placements.ts";
+import { liveOf } from "./rollouts.ts";
 import type { Tables, Transact, Transaction, UnitRow } from "./tables.ts";
 
 export function createPlanStore(transact: Transact): PlanStore {
@@ -65,7 +67,7 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
       .map(({ id }) => id)
       .sort()
       .flatMap((id) => tables.instanceLoads.get(id) ?? []),
-    freezes: [...tables.freezes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    freezes: [...[...tables.freezes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), ...freezeOfRollout(liveOf(tables), instances)],
     state: tables.classLoads.get(className) ?? { aboveSince: {}, overloadedSince: {} },
     moves: tables.unitMoves
       .filter((move) => move.class === className && move.at >= movesSince)

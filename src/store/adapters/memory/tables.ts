@@ -15,6 +15,7 @@ import type {
   OperationId,
   PlanId,
   RepositoryCredentialId,
+  RolloutId,
   UnitId,
   WorkspaceId,
 } from "../../../domain/ids.ts";
@@ -23,6 +24,7 @@ import type { Move } from "../../../domain/move.ts";
 import type { Operation } from "../../../domain/operation.ts";
 import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
 import type { RepositoryCredential } from "../../../domain/repository-credential.ts";
+import type { FrozenVersion, Rollout } from "../../../domain/rollout.ts";
 import type { ShardObject } from "../../../domain/shard-object.ts";
 import type { RecordedStatus } from "../../../domain/status.ts";
 import type { SyncRun } from "../../../domain/sync-run.ts";
@@ -107,6 +109,8 @@ export interface Tables {
   readonly unitMoves: (DoneMove & { readonly class: string })[];
   readonly moves: Map<MoveId, Move>;
   readonly freezes: Map<string, Freeze>;
+  readonly rollouts: Map<RolloutId, Rollout>;
+  readonly frozenVersions: Map<string, FrozenVersion>;
   readonly credentials: Map<CredentialId, CredentialRow>;
   readonly repositoryCredentials: IndexedTable<RepositoryCredentialId, RepositoryCredential, "workspace" | "uid">;
   readonly members: Map<MemberId, { readonly roles: readonly string[]; readonly expires: Millis }>;
@@ -147,6 +151,8 @@ export function createTables(): Tables {
     unitMoves: [],
     moves: new Map(),
     freezes: new Map(),
+    rollouts: new Map(),
+    frozenVersions: new Map(),
     credentials: new Map(),
     repositoryCredentials: createIndexedTable({ workspace: ({ workspaceId }) => workspaceId, uid: ({ uid }) => uid }),
     members: new Map(),

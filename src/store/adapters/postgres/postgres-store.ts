@@ -35,6 +35,7 @@ import { createPlanStore } from "./plans/plans.ts";
 import { createRecoveryStore } from "./recovery/recovery.ts";
 import { createRepositoryCredentialStore } from "./repository-credentials/repository-credentials.ts";
 import { createRetentionStore } from "./retention/retention.ts";
+import { createRolloutStore } from "./rollouts/rollouts.ts";
 import { MIGRATION_TABLE } from "./schema-checks.ts";
 import { acknowledge } from "./shards/acknowledge.ts";
 import { forgetApplications } from "./shards/forget-applications.ts";
@@ -148,6 +149,7 @@ function storesOn(
     ownership: createOwnershipStore(database),
     recovery: createRecoveryStore(database, clock, ids),
     retention: createRetentionStore(database),
+    rollouts: createRolloutStore(database, clock, ids),
     tokens: createTokenStore(database, clock),
   };
 }

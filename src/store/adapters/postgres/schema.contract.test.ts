@@ -6,6 +6,7 @@ import { HALTS, INSTANCE_STATES } from "../../../domain/instance.ts";
 import { MOVE_KINDS, MOVE_PHASES } from "../../../domain/move.ts";
 import { OPERATION_KINDS, OPERATION_STATES } from "../../../domain/operation.ts";
 import { MOVE_REASONS, PLAN_GOALS, STEP_OUTCOMES } from "../../../domain/plan.ts";
+import { ROLLOUT_STATES } from "../../../domain/rollout.ts";
 import { SHARD_KINDS } from "../../../domain/shard-object.ts";
 import { HEALTH_STATES, SYNC_STATES } from "../../../domain/status.ts";
 import { RUN_PHASES } from "../../../domain/sync-run.ts";
@@ -46,6 +47,7 @@ const LISTS: readonly (readonly [constraint: string, values: readonly string[]])
   ["plan_step_outcome", STEP_OUTCOMES],
   ["move_phase", MOVE_PHASES],
   ["move_kind", MOVE_KINDS],
+  ["rollout_state", ROLLOUT_STATES],
 ];
 
 describe("values the schema allows", () => {

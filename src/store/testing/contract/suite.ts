@@ -17,6 +17,7 @@ import { describeProgress } from "./progress.ts";
 import { describeRecovery } from "./recovery.ts";
 import { describeRepositoryCredentials } from "./repository-credentials.ts";
 import { describeRetention } from "./retention.ts";
+import { describeRollouts } from "./rollouts.ts";
 import { describeShards } from "./shards.ts";
 import { describeSplits } from "./splits.ts";
 import { describeStatuses } from "./statuses.ts";
@@ -45,6 +46,7 @@ const PARTS = [
   describeSplits,
   describeRecovery,
   describeRetention,
+  describeRollouts,
   describeCredentials,
   describeRepositoryCredentials,
   describeStoreItself,

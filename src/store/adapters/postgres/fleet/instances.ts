@@ -37,7 +37,7 @@ with changed as (
      set state = $3, state_since = case when i.state = $3 then i.state_since else $4 end, reason = $5, attempt = $6,
          version = coalesce($7, i.version), applied_hash = coalesce($8, i.applied_hash),
          capacity = coalesce($16::bigint[], i.capacity), weight = coalesce($17::integer, i.weight), halt = coalesce($18, i.halt),
-         fails_over = coalesce($19, i.fails_over), revision = i.revision + 1
+         fails_over = coalesce($19, i.fails_over), desired_version = coalesce($20, i.desired_version), revision = i.revision + 1
    where i.id = $1 and i.revision = $2
   returning ${INSTANCE}
 ), journal as (
@@ -128,10 +128,11 @@ function insertValues(instance: Instance, ids: DecisionIds, decision: Decision):
 }
 
 function changeValues(change: InstanceChange, clock: Clock, ids: DecisionIds): readonly unknown[] {
-  const { id, revision, state, reason, attempt, version, appliedHash, capacity, weight, halt, failsOver, decision } = change;
+  const { id, revision, state, reason, attempt, version, appliedHash, capacity, weight, halt, failsOver, desiredVersion, decision } = change;
   const journal = decision === undefined ? NO_DECISION : decisionValues(ids, decision);
-  const size = [capacity === undefined ? null : numbers(loadValues(capacity)), weight ?? null, halt ?? null, failsOver ?? null];
-  return [id, revision, state, instant(clock.now()), text(reason), attempt, version ?? null, appliedHash ?? null, ...journal, ...size];
+  const size = [capacity === undefined ? null : numbers(loadValues(capacity)), weight ?? null];
+  const more = [halt ?? null, failsOver ?? null, desiredVersion ?? null];
+  return [id, revision, state, instant(clock.now()), text(reason), attempt, version ?? null, appliedHash ?? null, ...journal, ...size, ...more];
 }
 
 async function changeInstance(database: Database, values: readonly unknown[], signal: AbortSignal): Promise<Instance> {

@@ -22,6 +22,7 @@ import { halts } from "./026-halts.ts";
 import { failOvers } from "./027-fail-overs.ts";
 import { health } from "./028-health.ts";
 import { endedApplications } from "./029-ended-applications.ts";
+import { rollouts } from "./030-rollouts.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -54,6 +55,7 @@ export const MIGRATIONS: readonly Migration[] = [
   failOvers,
   health,
   endedApplications,
+  rollouts,
 ];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */

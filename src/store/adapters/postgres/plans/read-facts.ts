@@ -2,6 +2,7 @@ import type { Millis } from "../../../../domain/clock.ts";
 import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
 import { GIVEN_UP_BY } from "../../../../domain/move-messages.ts";
 import type { MoveReason } from "../../../../domain/plan.ts";
+import { freezeOfRollout } from "../../../../domain/rollout.ts";
 import type { DoneMove, FailedMove, PlanFacts, UnitFacts } from "../../../plan/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { type DirectiveRow, directiveOf, FREEZES, type FreezeRow, freezeOf } from "../directives/directives.ts";
@@ -15,6 +16,7 @@ import {
   READ_CLASS_LOAD,
   stateOf,
 } from "../loads/load-row.ts";
+import { LIVE_ROLLOUT, type RolloutRow, rolloutOf } from "../rollouts/rollout-row.ts";
 import { UNIT, type UnitRow, unitOf } from "../rows.ts";
 import { instant } from "../sql-values.ts";
 
@@ -99,7 +101,8 @@ export function readFacts(database: Database, className: string, movesSince: Mil
       const instances = (await run<InstanceRow>(INSTANCES, [className])).map(instanceOf);
       const units = (await run<PlanUnitRow>(UNITS, [className])).map(unitFactsOf);
       const instanceLoads = (await run<InstanceLoadRow>(INSTANCE_LOADS, [className])).map(instanceLoadOf);
-      const freezes = (await run<FreezeRow>(FREEZES, [])).map(freezeOf);
+      const [live] = (await run<RolloutRow>(LIVE_ROLLOUT, [])).map(rolloutOf);
+      const freezes = [...(await run<FreezeRow>(FREEZES, [])).map(freezeOf), ...freezeOfRollout(live, instances)];
       const state = stateOf(await run(READ_CLASS_LOAD, [className]));
       const moves = (await run<MoveRow>(MOVES, [className, instant(movesSince)])).map(moveOf);
       const failures = await run<FailedMove>(FAILURES, [className, instant(movesSince), GIVEN_UP_BY]);

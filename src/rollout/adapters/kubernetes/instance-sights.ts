@@ -1,0 +1,55 @@
+import type { Clock } from "../../../domain/clock.ts";
+import { UnavailableError } from "../../../domain/errors.ts";
+import type { InstanceSight } from "../../../domain/rollout.ts";
+import type { KubeClient } from "../../../runtime/kube/client.ts";
+import type { ResourceType } from "../../../runtime/kube/resource.ts";
+import type { InstanceSights, SightRequest } from "../../port.ts";
+import { type Counted, countApplication, NOTHING_COUNTED } from "../../sight/count-application.ts";
+import { judgePods } from "../../sight/judge-pods.ts";
+
+const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
+const APPLICATIONS: ResourceType = {
+  ...{ group: "argoproj.io", version: "v1alpha1", plural: "applications", kind: "Application", namespaced: true },
+};
+/** More than an instance's quota allows. */
+const MOST_PODS = 50;
+/** Of each page only numbers are kept before the next is asked for. */
+const PAGE = 500;
+/** A page that takes longer is no answer. In ms. */
+const PAGE_MS = 10_000;
+
+export interface InstanceSightsOptions {
+  readonly clientOf: (engineCluster: string) => Promise<KubeClient | undefined>;
+  readonly clock: Clock;
+}
+
+/** Reads pods and Applications past every cache of this process. */
+export function createInstanceSights({ clientOf, clock }: InstanceSightsOptions): InstanceSights {
+  const read = async (client: KubeClient, namespace: string, request: SightRequest, signal: AbortSignal): Promise<InstanceSight> => {
+    const limited = () => AbortSignal.any([signal, AbortSignal.timeout(PAGE_MS)]);
+    const pods = await client.listPage<unknown>(PODS, { namespace, limit: MOST_PODS }, limited());
+    const now = clock.now();
+    let counted: Counted = NOTHING_COUNTED;
+    let continueToken: string | undefined;
+    do {
+      const from = continueToken === undefined ? {} : { continueToken };
+      const page = await client.listPage<unknown>(APPLICATIONS, { namespace, limit: PAGE, ...from }, limited());
+      for (const raw of page.items) counted = countApplication(counted, raw, { now, ...request });
+      continueToken = page.continueToken;
+    } while (continueToken !== undefined);
+    return { at: now, ...judgePods(pods.items, request), ...counted };
+  };
+  return {
+    async look({ engineCluster, namespace }, request, signal) {
+      const client = await clientOf(engineCluster);
+      if (client === undefined) return undefined;
+      try {
+        return await read(client, namespace, request, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof UnavailableError || (error instanceof DOMException && error.name === "TimeoutError")) return undefined;
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { Millis } from "../domain/clock.ts";
+import type { Decision } from "../domain/decision.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { Rollout } from "../domain/rollout.ts";
+
+/** The journal's entry of something a person ordered about a rollout. */
+export function orderDecision(rollout: Rollout, said: { readonly verdict: string; readonly actor: string; readonly reason: string }, at: Millis): Decision {
+  const { id, version, pool = null, isEmergency, isUnattended, waves } = rollout;
+  const { verdict, actor, reason } = said;
+  const details = { actor, reason, version, pool, isEmergency, isUnattended, waves: waves.map(({ name, instances }) => ({ name, instances: instances.length })) };
+  return { at, subject: id, kind: "rollout", verdict, rule: "COMMAND", details };
+}
+
+/** The journal's entry of what a rollout came to. */
+export function outcomeDecision(rollout: Rollout, { verdict, rule }: { readonly verdict: string; readonly rule: string }, at: Millis): Decision {
+  const { id, version, note, wave, waves } = rollout;
+  return { at, subject: id, kind: "rollout", verdict, rule, details: { version, wave: waves[wave]?.name ?? null, reason: note } };
+}
+
+/** The journal's entry of a release a person lets be tried again. */
+export function unfreezeDecision(version: string, actor: string, at: Millis): Decision {
+  return { at, subject: `version/${version}`, kind: "rollout", verdict: "UNFROZEN", rule: "COMMAND", details: { actor, version } };
+}
+
+/** The journal's entry of an instance that a rollout tells which release to run. */
+export function assignDecision(instance: Instance, version: string, rollout: Rollout, at: Millis): Decision {
+  const { id, name, pool, version: from } = instance;
+  const details = { name, pool, rollout: rollout.id, from, version, reason: rollout.note };
+  return { at, subject: id, kind: "instance", verdict: rollout.ending === undefined ? "UPGRADING" : "ROLLING_BACK", rule: "ROLLOUT", details };
+}

@@ -1,0 +1,81 @@
+import type { Millis } from "../domain/clock.ts";
+import type { FleetSpec } from "../domain/fleet.ts";
+import type { InstanceId, RolloutId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import { LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../domain/load.ts";
+import type { FrozenVersion, Rollout } from "../domain/rollout.ts";
+import { type Candidate, planWaves } from "./plan-waves.ts";
+import { resyncOf } from "./resync.ts";
+import { whyNotRelease, whyNotUpgrade } from "./why-not-release.ts";
+
+export interface RolloutOrder {
+  readonly version: string;
+  /** Only instances of this pool; `undefined`: of all. */
+  readonly pool: string | undefined;
+  readonly isEmergency: boolean;
+  readonly isUnattended: boolean;
+  /** How long each wave bakes, in ms, instead of the usual time. */
+  readonly bakeMs: number | undefined;
+  readonly actor: string;
+  readonly reason: string;
+}
+
+export interface DraftFacts {
+  readonly spec: FleetSpec | undefined;
+  readonly instances: readonly Instance[];
+  readonly frozen: readonly FrozenVersion[];
+  /** What instances hold; absent: nothing. */
+  readonly held: ReadonlyMap<InstanceId, { readonly load: LoadVector; readonly units: number }>;
+}
+
+export interface DraftedRollout {
+  readonly kind: "drafted";
+  readonly rollout: Rollout;
+  /** Instances that keep what they have, and why. */
+  readonly refused: readonly { readonly instance: string; readonly reason: string }[];
+}
+
+interface Refused {
+  readonly kind: "refused";
+  readonly path: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** Plans a rollout of a release to the instances that may be given it, or says what is wrong with what was ordered. */
+export function draftRollout(
+  facts: DraftFacts,
+  order: RolloutOrder,
+  { id, now }: { readonly id: RolloutId; readonly now: Millis },
+): DraftedRollout | Refused {
+  const { spec, instances, frozen } = facts;
+  if (spec === undefined) return { kind: "refused", path: "fleet", message: "no fleet is declared", remedy: "Declare one with argosy apply -f" };
+  const { version, pool, isEmergency, isUnattended, actor, reason } = order;
+  const pools = spec.pools.map(({ name }) => name);
+  if (pool !== undefined && !pools.includes(pool))
+    return { kind: "refused", path: "pool", message: `${pool} is no pool of this fleet`, remedy: `Use one of ${pools.join(", ")}` };
+  const whyNot = whyNotRelease(spec.versions, version, frozen);
+  if (whyNot !== undefined) {
+    const [message = whyNot, remedy = "Choose another release"] = whyNot.split(/: (?=\w+ )/, 2);
+    return { kind: "refused", path: "version", message, remedy };
+  }
+  const meant = instances.filter((one) => (one.state === "ACTIVE" || one.state === "CORDONED") && (pool ?? one.pool) === one.pool);
+  const others = meant.filter((one) => one.version !== version || one.desiredVersion !== version);
+  const refused = others.flatMap((one) => {
+    const why = whyNotUpgrade(spec.versions, one, version);
+    return why === undefined ? [] : [{ instance: one.name, reason: why, id: one.id }];
+  });
+  const candidates = others.filter((one) => !refused.some((each) => each.id === one.id)).map((one) => candidateOf(one, facts));
+  const options = { isEmergency, bakeMs: order.bakeMs, resyncMs: resyncOf(spec, [...new Set(meant.map((one) => one.pool))]) };
+  const rollout: Rollout = {
+    ...{ id, version, pool, state: "RUNNING", ending: undefined, isEmergency, isUnattended, actor, reason, createdAt: now },
+    ...{ waves: planWaves(candidates, options), wave: 0, note: "planned", revision: 1 },
+  };
+  return { kind: "drafted", rollout, refused: refused.map(({ instance, reason: why }) => ({ instance, reason: why })) };
+}
+
+function candidateOf(instance: Instance, { held }: DraftFacts): Candidate {
+  const { load, units } = held.get(instance.id) ?? { load: ZERO_LOAD, units: 0 };
+  const utilisation = Math.max(...LOAD_DIMENSIONS.map((dimension) => load[dimension] / instance.capacity[dimension]));
+  return { instance, units, utilisation, capacity: instance.capacity.applications };
+}

@@ -1,0 +1,43 @@
+import { readClass, type VersionsSpec } from "../domain/fleet.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { FrozenVersion } from "../domain/rollout.ts";
+import { compareVersions, isBelowFloor, minorOf } from "../domain/version.ts";
+
+/** Why no instance may be given a release, with what to do about it; `undefined`: nothing speaks against the release itself. */
+export function whyNotRelease(versions: VersionsSpec, version: string, frozen: readonly FrozenVersion[]): string | undefined {
+  const known = versions.catalogue.map((entry) => entry.version);
+  if (!known.includes(version)) return `${version} is not in versions.catalogue of fleet.yaml: add it there, or use one of ${known.join(", ")}`;
+  if (isBelowFloor(version, versions.floor))
+    return `${version} is below the security floor (${versions.floor}): use a newer release, or lower versions.floor in fleet.yaml`;
+  const failed = frozen.find((one) => one.version === version);
+  if (failed !== undefined)
+    return `${version} is frozen: it failed (${failed.reason}); \`argosy rollout unfreeze ${version}\` lets it be tried again`;
+  return undefined;
+}
+
+/** Why an instance may not go from its release to another in place; `undefined` when it may. Both are in the catalogue. */
+export function whyNotUpgrade(
+  versions: VersionsSpec,
+  instance: Pick<Instance, "version" | "class">,
+  version: string,
+): string | undefined {
+  const { channel } = readClass(instance.class);
+  const offered = versions.channels?.find(({ name }) => name === channel)?.versions;
+  if (channel !== undefined && offered !== undefined && !offered.includes(version)) return `its channel ${channel} does not have ${version}`;
+  const { upgradesFrom } = versions.catalogue.find((entry) => entry.version === version) ?? {};
+  if (upgradesFrom !== undefined)
+    return upgradesFrom.some((from) => from === instance.version || from === minorOf(instance.version))
+      ? undefined
+      : `the way from ${instance.version} to ${version} is not among those that were tested (${upgradesFrom.join(", ")})`;
+  const [from, to] = [minorOf(instance.version), minorOf(version)];
+  if (from === to) return undefined;
+  // Definitions stay those of the newest release, and a controller that does not know a field of theirs writes it away.
+  if (compareVersions(version, instance.version) < 0)
+    return `${version} is of an older minor than its ${instance.version}: what definitions of ${from} store, controllers of ${to} would lose`;
+  return isNextMinor(from, to) ? undefined : `${version} leaves out minors after its ${instance.version}: upgrade to each of them first`;
+}
+
+function isNextMinor(from: string, to: string): boolean {
+  const [[major = 0, minor = 0], [nextMajor, nextMinor]] = [from, to].map((text) => text.split(".").map(Number)) as [number[], number[]];
+  return nextMajor === major && nextMinor === minor + 1;
+}

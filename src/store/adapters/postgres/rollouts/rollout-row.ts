@@ -1,0 +1,17 @@
+import type { Rollout } from "../../../../domain/rollout.ts";
+import type { Statement } from "../database.ts";
+
+export const LIVE_ROLLOUT: Statement = {
+  name: "read_live_rollout",
+  text: "select document, revision from rollout where state not in ('DONE', 'FAILED', 'ABORTED')",
+};
+
+export interface RolloutRow {
+  readonly document: Rollout;
+  readonly revision: number;
+}
+
+/** The row's revision is the one that counts: the document's was written before it was raised. What JSON leaves out is absent. */
+export function rolloutOf({ document, revision }: RolloutRow): Rollout {
+  return { ...document, pool: document.pool, ending: document.ending, revision };
+}
