@@ -11,6 +11,7 @@ import { refuseOldDatabase } from "./main/recovery.ts";
 import { startRoles } from "./main/roles.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
 import { createMoveDesk } from "./mover/desk/controller.ts";
+import { createRolloutDesk } from "./rollout/desk/controller.ts";
 import { createDrainingDesk } from "./scheduler/draining/controller.ts";
 import { explainUnit } from "./scheduler/explain.ts";
 import { explainInstance } from "./scheduler/explain-instance.ts";
@@ -86,6 +87,7 @@ async function startApi(
     },
     moving,
     draining: { ...createDrainingDesk({ store, planning, moving, clock, log }), budget: config.moves.drain },
+    rollouts: createRolloutDesk({ store, clock, ids }),
     explainInstance,
     review: reviewDecision,
     isSchedule: (text) => parseSchedule(text) !== undefined,

@@ -1,11 +1,12 @@
 import type { Clock, Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { FleetSpec } from "../domain/fleet.ts";
-import type { InstanceId, MoveId, PlanId } from "../domain/ids.ts";
+import type { InstanceId, MoveId, PlanId, RolloutId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { Move, MoveKind } from "../domain/move.ts";
 import type { CarriedStep, PlanGoal, StoredPlan } from "../domain/plan.ts";
+import type { Rollout } from "../domain/rollout.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 import type { InstanceLoad } from "../store/load/port.ts";
 import type { UnitWithWorkspace } from "../store/placement/port.ts";
@@ -98,6 +99,31 @@ export interface Draining {
   ): Promise<void>;
 }
 
+export interface RolloutOrder {
+  readonly version: string;
+  readonly pool: string | undefined;
+  readonly isEmergency: boolean;
+  readonly isUnattended: boolean;
+  readonly bakeMs: number | undefined;
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** The desk where releases are rolled out. */
+export interface RollingOut {
+  draft(
+    order: RolloutOrder,
+    signal: AbortSignal,
+  ): Promise<{ readonly rollout: Rollout; readonly refused: readonly { readonly instance: string; readonly reason: string }[] }>;
+  create(order: RolloutOrder, signal: AbortSignal): Promise<Rollout>;
+  command(
+    id: RolloutId,
+    order: { readonly command: "pause" | "resume" | "approve" | "abort"; readonly actor: string; readonly reason: string },
+    signal: AbortSignal,
+  ): Promise<Rollout>;
+  unfreeze(version: string, actor: string, signal: AbortSignal): Promise<void>;
+}
+
 /** What the API asks of the other rooms; the composition root hands it in. */
 export interface ApiDeps {
   readonly store: Store;
@@ -125,6 +151,7 @@ export interface ApiDeps {
   readonly planning: Planning;
   readonly moving: Moving;
   readonly draining: Draining;
+  readonly rollouts: RollingOut;
   /** The scheduler's account of an instance, as sentences. */
   readonly explainInstance: (about: {
     readonly instance: Instance;

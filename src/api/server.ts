@@ -19,6 +19,7 @@ import { addMoveRoutes, addMoveViews } from "./routes/moves.ts";
 import { addOpenRoutes } from "./routes/open.ts";
 import { addPlanRoutes, addPlanViews } from "./routes/plans.ts";
 import { addQuestionRoutes } from "./routes/questions.ts";
+import { addRolloutRoutes, addRolloutViews } from "./routes/rollouts.ts";
 
 /** A fleet document of this size describes thousands of pools; anything larger is not one. */
 const BODY_LIMIT_BYTES = 1_048_576;
@@ -93,6 +94,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addPlanViews(views, deps);
     addMoveViews(views, deps);
     addDrainViews(views, deps);
+    addRolloutViews(views, deps);
     addQuestionRoutes(views, deps);
     addJournalRoutes(views, deps);
   });
@@ -103,6 +105,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addPlanRoutes(writes, deps);
     addMoveRoutes(writes, deps);
     addDrainRoutes(writes, deps);
+    addRolloutRoutes(writes, deps);
   });
 }
 

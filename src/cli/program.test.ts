@@ -190,8 +190,9 @@ function pick({
   planning,
   moving,
   draining,
+  rollouts,
   review,
   explainInstance,
-}: ApiDeps): Pick<ApiDeps, "planning" | "moving" | "draining" | "review" | "explainInstance"> {
-  return { planning, moving, draining, review, explainInstance };
+}: ApiDeps): Pick<ApiDeps, "planning" | "moving" | "draining" | "rollouts" | "review" | "explainInstance"> {
+  return { planning, moving, draining, rollouts, review, explainInstance };
 }

@@ -5,6 +5,7 @@ import { addKeyCommands } from "./key-commands.ts";
 import { addLookingCommands } from "./looking-commands.ts";
 import { addMovingCommands } from "./moving-commands.ts";
 import { addRecoveryCommands } from "./recovery-commands.ts";
+import { addRolloutCommands } from "./rollout-commands.ts";
 import { addRunningCommands } from "./running-commands.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -23,6 +24,7 @@ export function createProgram(terminal: Terminal): Command {
   addKeyCommands(program, terminal);
   addMovingCommands(program, terminal);
   addRecoveryCommands(program, terminal);
+  addRolloutCommands(program, terminal);
   addRunningCommands(program, terminal);
   return program;
 }

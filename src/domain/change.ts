@@ -3,7 +3,18 @@
  * The `id` of an application, unit or instance is its row's id; of a status and of a queue of syncs the application's; of a
  * pool its name; of a sync run its uid; of a move and of a rollout its row's id.
  */
-export const CHANGE_KINDS = ["application", "unit", "instance", "status", "pool", "fleet", "sync-queue", "sync-run", "move", "rollout"] as const;
+export const CHANGE_KINDS = [
+  "application",
+  "unit",
+  "instance",
+  "status",
+  "pool",
+  "fleet",
+  "sync-queue",
+  "sync-run",
+  "move",
+  "rollout",
+] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 export interface Change {
   readonly kind: ChangeKind;

@@ -130,7 +130,10 @@ function maintain({ instance, observed, wanted }: InstanceFacts): Step {
 }
 
 /** What was seen of the workloads of an instance that is on its way to another release; `undefined`: it is not, and all of it is written at once. */
-export function upgradedComponents({ instance, observed }: Pick<InstanceFacts, "instance" | "observed">): readonly ObservedComponent[] | undefined {
+export function upgradedComponents({
+  instance,
+  observed,
+}: Pick<InstanceFacts, "instance" | "observed">): readonly ObservedComponent[] | undefined {
   const isServing = instance.state === "ACTIVE" || instance.state === "CORDONED";
   const isUpgrading = isServing && instance.version !== instance.desiredVersion && observed.namespace === "ours";
   return isUpgrading ? observed.components : undefined;

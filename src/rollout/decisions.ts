@@ -4,15 +4,31 @@ import type { Instance } from "../domain/instance.ts";
 import type { Rollout } from "../domain/rollout.ts";
 
 /** The journal's entry of something a person ordered about a rollout. */
-export function orderDecision(rollout: Rollout, said: { readonly verdict: string; readonly actor: string; readonly reason: string }, at: Millis): Decision {
+export function orderDecision(
+  rollout: Rollout,
+  said: { readonly verdict: string; readonly actor: string; readonly reason: string },
+  at: Millis,
+): Decision {
   const { id, version, pool = null, isEmergency, isUnattended, waves } = rollout;
   const { verdict, actor, reason } = said;
-  const details = { actor, reason, version, pool, isEmergency, isUnattended, waves: waves.map(({ name, instances }) => ({ name, instances: instances.length })) };
+  const details = {
+    actor,
+    reason,
+    version,
+    pool,
+    isEmergency,
+    isUnattended,
+    waves: waves.map(({ name, instances }) => ({ name, instances: instances.length })),
+  };
   return { at, subject: id, kind: "rollout", verdict, rule: "COMMAND", details };
 }
 
 /** The journal's entry of what a rollout came to. */
-export function outcomeDecision(rollout: Rollout, { verdict, rule }: { readonly verdict: string; readonly rule: string }, at: Millis): Decision {
+export function outcomeDecision(
+  rollout: Rollout,
+  { verdict, rule }: { readonly verdict: string; readonly rule: string },
+  at: Millis,
+): Decision {
   const { id, version, note, wave, waves } = rollout;
   return { at, subject: id, kind: "rollout", verdict, rule, details: { version, wave: waves[wave]?.name ?? null, reason: note } };
 }
@@ -26,5 +42,12 @@ export function unfreezeDecision(version: string, actor: string, at: Millis): De
 export function assignDecision(instance: Instance, version: string, rollout: Rollout, at: Millis): Decision {
   const { id, name, pool, version: from } = instance;
   const details = { name, pool, rollout: rollout.id, from, version, reason: rollout.note };
-  return { at, subject: id, kind: "instance", verdict: rollout.ending === undefined ? "UPGRADING" : "ROLLING_BACK", rule: "ROLLOUT", details };
+  return {
+    at,
+    subject: id,
+    kind: "instance",
+    verdict: rollout.ending === undefined ? "UPGRADING" : "ROLLING_BACK",
+    rule: "ROLLOUT",
+    details,
+  };
 }

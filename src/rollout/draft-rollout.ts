@@ -49,16 +49,14 @@ export function draftRollout(
   { id, now }: { readonly id: RolloutId; readonly now: Millis },
 ): DraftedRollout | Refused {
   const { spec, instances, frozen } = facts;
-  if (spec === undefined) return { kind: "refused", path: "fleet", message: "no fleet is declared", remedy: "Declare one with argosy apply -f" };
+  if (spec === undefined)
+    return { kind: "refused", path: "fleet", message: "no fleet is declared", remedy: "Declare one with argosy apply -f" };
   const { version, pool, isEmergency, isUnattended, actor, reason } = order;
   const pools = spec.pools.map(({ name }) => name);
   if (pool !== undefined && !pools.includes(pool))
     return { kind: "refused", path: "pool", message: `${pool} is no pool of this fleet`, remedy: `Use one of ${pools.join(", ")}` };
   const whyNot = whyNotRelease(spec.versions, version, frozen);
-  if (whyNot !== undefined) {
-    const [message = whyNot, remedy = "Choose another release"] = whyNot.split(/: (?=\w+ )/, 2);
-    return { kind: "refused", path: "version", message, remedy };
-  }
+  if (whyNot !== undefined) return { kind: "refused", path: "version", ...whyNot };
   const meant = instances.filter((one) => (one.state === "ACTIVE" || one.state === "CORDONED") && (pool ?? one.pool) === one.pool);
   const others = meant.filter((one) => one.version !== version || one.desiredVersion !== version);
   const refused = others.flatMap((one) => {

@@ -1,8 +1,8 @@
-import type { Millis } from "../domain/clock.ts";
+import { type Millis, millis, rfc3339 } from "../domain/clock.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { InstanceSight, Rollout, SyncCounts, Wave, WaveInstance } from "../domain/rollout.ts";
-import { type Shut, shutGate } from "./judge/gates.ts";
+import { shutGate, type Upgraded } from "./judge/gates.ts";
 import { evidenceAgainst, judgeSyncs } from "./judge/sequential.ts";
 
 export interface RolloutFacts {
@@ -72,20 +72,27 @@ function decide(facts: RolloutFacts): NextRollout {
 }
 
 function goOn(facts: RolloutFacts): NextRollout {
-  const { rollout, now } = facts;
+  const { rollout } = facts;
   const wave = waveOf(rollout);
   if (wave === undefined) return { rollout: { ...rollout, state: "DONE", note: "nothing was left to upgrade" }, verdict: "DONE", rule: "EMPTY" };
   const failure = failureOf(facts, wave);
-  if (failure?.isCertain === true) return giveUp(rollout, failure.shut.gate, failure.shut.text);
-  const suspect = failure === undefined ? undefined : { gate: failure.shut.gate, since: sinceOf(wave, failure.shut, now) };
-  const watched = withWave(rollout, { ...without(wave, "suspect"), ...(suspect === undefined ? {} : { suspect }) });
+  if (failure?.isCertain === true) return giveUp(rollout, failure.gate, failure.text);
+  const { suspect: _passed, ...watched } = wave;
+  if (failure === undefined) return advance(facts, withWave(rollout, watched));
+  const suspect = { gate: failure.gate, since: failure.since };
+  return still(withWave(rollout, { ...watched, suspect }), `${wave.name}: ${failure.text}; watching whether it passes`);
+}
+
+/** Nothing speaks against the wave now: its next instances, its bake, or its end. */
+function advance(facts: RolloutFacts, rollout: Rollout): NextRollout {
+  const wave = waveOf(rollout) as Wave;
   const present = presentOf(facts, wave);
-  if (suspect !== undefined) return still(watched, `${wave.name}: ${failure?.shut.text}; watching whether it passes`);
-  if (present.some(({ askedAt }) => askedAt === undefined)) return ask(facts, watched, present);
-  const missing = present.filter(({ readyAt }) => readyAt === undefined);
-  if (missing.length > 0) return still(watched, `${wave.name}: waiting for ${missing.map(({ name }) => name).join(", ")} to run ${rollout.version}`);
-  if (wave.bakingSince === undefined) return begin(watched, now);
-  return bake(facts, watched);
+  if (present.length === 0) return pass(rollout, "LEFT");
+  if (present.some(({ askedAt }) => askedAt === undefined)) return ask(facts, rollout, present);
+  const missing = present.filter(({ readyAt }) => readyAt === undefined).map(({ name }) => name);
+  if (missing.length > 0) return still(rollout, `${wave.name}: waiting for ${missing.join(", ")} to run ${rollout.version}`);
+  if (wave.bakingSince === undefined) return still(withWave(rollout, { ...wave, bakingSince: facts.now }), `${wave.name}: baking`);
+  return bake(facts, rollout);
 }
 
 /** Tells as many instances as may start at once, each with what it was like before. */
@@ -112,16 +119,11 @@ function ask(facts: RolloutFacts, rollout: Rollout, present: readonly WaveInstan
   return { rollout: { ...withWave(rollout, { ...wave, instances }), note }, verdict: "WAVE", rule: "BUDGET" };
 }
 
-function begin(rollout: Rollout, now: Millis): NextRollout {
-  const wave = waveOf(rollout) as Wave;
-  return still(withWave(rollout, { ...wave, bakingSince: now }), `${wave.name}: baking`);
-}
-
 function bake(facts: RolloutFacts, rollout: Rollout): NextRollout {
   const wave = waveOf(rollout) as Wave;
   const endsAt = (wave.bakingSince ?? facts.now) + wave.bakeMs * (wave.isExtended ? 2 : 1);
   if (wave.isApproved) return pass(rollout, "APPROVED");
-  if (facts.now < endsAt) return still(rollout, `${wave.name}: baking until ${new Date(endsAt).toISOString().slice(0, 19)}Z`);
+  if (facts.now < endsAt) return still(rollout, `${wave.name}: baking until ${rfc3339(millis(endsAt))}`);
   const unproven = presentOf(facts, wave).filter((one) => !hasLooked(facts, one));
   if (unproven.length > 0)
     return still(rollout, `${wave.name}: waiting for ${unproven.map(({ name }) => name).join(", ")} to look at an application`);
@@ -131,7 +133,11 @@ function bake(facts: RolloutFacts, rollout: Rollout): NextRollout {
   const speaksFor = evidenceAgainst(syncs) <= 0;
   if (speaksFor && rollout.isEmergency) return pass(rollout, "EMERGENCY");
   if (!wave.isExtended)
-    return { rollout: { ...withWave(rollout, { ...wave, isExtended: true }), note: `${wave.name}: baking twice as long: ${told}` }, verdict: "EXTENDED", rule: "SYNCS" };
+    return {
+      rollout: { ...withWave(rollout, { ...wave, isExtended: true }), note: `${wave.name}: baking twice as long: ${told}` },
+      verdict: "EXTENDED",
+      rule: "SYNCS",
+    };
   if (speaksFor && rollout.isUnattended) return pass(rollout, "UNATTENDED");
   if (rollout.state !== "RUNNING") return still(rollout, rollout.note);
   const note = `${wave.name}: ${told}: \`argosy rollout approve ${rollout.id}\` or abort`;
@@ -159,32 +165,38 @@ function rollBack(facts: RolloutFacts): NextRollout {
   const as = rollout.ending?.as ?? "ABORTED";
   const asked = wave === undefined ? [] : presentOf(facts, wave).filter(({ askedAt }) => askedAt !== undefined);
   const missing = asked.filter(({ id, from }) => facts.sights.get(id)?.runs !== from);
-  if (missing.length > 0) return still(rollout, `${wave?.name}: waiting for ${missing.map(({ name, from }) => `${name} to run ${from}`).join(", ")}`);
+  if (missing.length > 0)
+    return still(rollout, `${wave?.name}: waiting for ${missing.map(({ name, from }) => `${name} to run ${from}`).join(", ")}`);
   return { rollout: { ...rollout, state: as, note: rollout.ending?.reason ?? "" }, verdict: as, rule: "ROLLED_BACK" };
 }
 
 interface Failure {
-  readonly shut: Pick<Shut, "text"> & { readonly gate: string };
+  readonly gate: string;
+  readonly text: string;
+  readonly since: Millis;
   /** Whether it stands by itself, or has for as long as it has to. */
   readonly isCertain: boolean;
 }
 
 function failureOf(facts: RolloutFacts, wave: Wave): Failure | undefined {
-  const { now, rollout, resyncMs, sights } = facts;
-  const upgraded = presentOf(facts, wave).flatMap(({ id, name, askedAt, readyAt, baseline }) =>
-    askedAt === undefined || baseline === undefined
-      ? []
-      : [{ name, askedMsAgo: now - askedAt, readyMsAgo: readyAt === undefined ? undefined : now - readyAt, baseline, sight: sights.get(id) }],
-  );
-  const shut = shutGate({ version: rollout.version, upgraded, resyncMs });
-  if (shut !== undefined) return { shut, isCertain: now - sinceOf(wave, shut, now) >= shut.persistenceMs };
+  const { now, rollout, resyncMs } = facts;
+  const shut = shutGate({ version: rollout.version, upgraded: upgradedOf(facts, wave), resyncMs });
+  if (shut !== undefined) {
+    const since = wave.suspect?.gate === shut.gate ? wave.suspect.since : now;
+    return { gate: shut.gate, text: shut.text, since, isCertain: now - since >= shut.persistenceMs };
+  }
   const syncs = syncsOf(rollout);
   if (judgeSyncs(syncs) !== "fail") return undefined;
-  return { shut: { gate: "SYNCS", text: `${syncs.failed} of ${syncs.done} syncs failed` }, isCertain: true };
+  return { gate: "SYNCS", text: `${syncs.failed} of ${syncs.done} syncs failed`, since: now, isCertain: true };
 }
 
-function sinceOf(wave: Wave, { gate }: { readonly gate: string }, now: Millis): Millis {
-  return wave.suspect?.gate === gate ? wave.suspect.since : now;
+function upgradedOf(facts: RolloutFacts, wave: Wave): readonly Upgraded[] {
+  const { now, sights } = facts;
+  return presentOf(facts, wave).flatMap(({ id, name, askedAt, readyAt, baseline }) => {
+    if (askedAt === undefined || baseline === undefined) return [];
+    const readyMsAgo = readyAt === undefined ? undefined : now - readyAt;
+    return [{ name, askedMsAgo: now - askedAt, readyMsAgo, baseline, sight: sights.get(id) }];
+  });
 }
 
 /** Whether its controller has looked at anything in the new release. One without applications has nothing to look at. */
@@ -223,9 +235,4 @@ function waveOf({ waves, wave }: Rollout): Wave | undefined {
 
 function withWave(rollout: Rollout, wave: Wave): Rollout {
   return { ...rollout, waves: rollout.waves.map((one, index) => (index === rollout.wave ? wave : one)) };
-}
-
-function without(wave: Wave, _member: "suspect"): Wave {
-  const { suspect: _suspect, ...rest } = wave;
-  return rest;
 }

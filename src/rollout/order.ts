@@ -22,7 +22,8 @@ export function whatIsOrdered(
   command: RolloutCommand,
   { actor, reason }: { readonly actor: string; readonly reason: string },
 ): Ordered | string {
-  if (!ALLOWED[command].includes(rollout.state)) return `is ${rollout.state}: ${command} is for one that is ${ALLOWED[command].join(" or ")}`;
+  if (!ALLOWED[command].includes(rollout.state))
+    return `is ${rollout.state}: ${command} is for one that is ${ALLOWED[command].join(" or ")}`;
   const by = `by ${actor}: ${reason}`;
   switch (command) {
     case "pause":

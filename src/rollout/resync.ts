@@ -6,5 +6,10 @@ const DEFAULT_S = 120 + 60;
 /** How long after a look Argo CD looks at an application again by itself at most, on instances of these pools, in ms. */
 export function resyncOf(spec: FleetSpec | undefined, pools: readonly string[]): number {
   const declared = pools.map((name) => spec?.pools.find((pool) => pool.name === name)?.engine);
-  return Math.max(...declared.map((engine) => (engine === undefined ? DEFAULT_S : engine.reconciliationSeconds + engine.reconciliationJitterSeconds)), 1) * 1000;
+  return (
+    Math.max(
+      ...declared.map((engine) => (engine === undefined ? DEFAULT_S : engine.reconciliationSeconds + engine.reconciliationJitterSeconds)),
+      1,
+    ) * 1000
+  );
 }

@@ -3,27 +3,35 @@ import type { Instance } from "../domain/instance.ts";
 import type { FrozenVersion } from "../domain/rollout.ts";
 import { compareVersions, isBelowFloor, minorOf } from "../domain/version.ts";
 
-/** Why no instance may be given a release, with what to do about it; `undefined`: nothing speaks against the release itself. */
-export function whyNotRelease(versions: VersionsSpec, version: string, frozen: readonly FrozenVersion[]): string | undefined {
+/** Why no instance may be given a release, and what to do about it; `undefined`: nothing speaks against the release itself. */
+export function whyNotRelease(
+  versions: VersionsSpec,
+  version: string,
+  frozen: readonly FrozenVersion[],
+): { readonly message: string; readonly remedy: string } | undefined {
   const known = versions.catalogue.map((entry) => entry.version);
-  if (!known.includes(version)) return `${version} is not in versions.catalogue of fleet.yaml: add it there, or use one of ${known.join(", ")}`;
+  if (!known.includes(version))
+    return { message: `${version} is not in versions.catalogue of fleet.yaml`, remedy: `Add it there, or use one of ${known.join(", ")}` };
   if (isBelowFloor(version, versions.floor))
-    return `${version} is below the security floor (${versions.floor}): use a newer release, or lower versions.floor in fleet.yaml`;
+    return {
+      message: `${version} is below the security floor (${versions.floor})`,
+      remedy: "Use a newer release: older ones have known vulnerabilities. versions.floor in fleet.yaml says what is safe enough",
+    };
   const failed = frozen.find((one) => one.version === version);
   if (failed !== undefined)
-    return `${version} is frozen: it failed (${failed.reason}); \`argosy rollout unfreeze ${version}\` lets it be tried again`;
+    return {
+      message: `${version} is frozen: it failed (${failed.reason})`,
+      remedy: `Use another release, or let it be tried again with argosy rollout unfreeze ${version}`,
+    };
   return undefined;
 }
 
 /** Why an instance may not go from its release to another in place; `undefined` when it may. Both are in the catalogue. */
-export function whyNotUpgrade(
-  versions: VersionsSpec,
-  instance: Pick<Instance, "version" | "class">,
-  version: string,
-): string | undefined {
+export function whyNotUpgrade(versions: VersionsSpec, instance: Pick<Instance, "version" | "class">, version: string): string | undefined {
   const { channel } = readClass(instance.class);
   const offered = versions.channels?.find(({ name }) => name === channel)?.versions;
-  if (channel !== undefined && offered !== undefined && !offered.includes(version)) return `its channel ${channel} does not have ${version}`;
+  if (channel !== undefined && offered !== undefined && !offered.includes(version))
+    return `its channel ${channel} does not have ${version}`;
   const { upgradesFrom } = versions.catalogue.find((entry) => entry.version === version) ?? {};
   if (upgradesFrom !== undefined)
     return upgradesFrom.some((from) => from === instance.version || from === minorOf(instance.version))

@@ -4,8 +4,9 @@ import { z } from "zod";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import { canonicalJson } from "../../domain/hash.ts";
 import { diffFleet } from "../fleet-diff.ts";
-import type { ApiDeps } from "../port.ts";
+import type { ApiDeps, Complaint } from "../port.ts";
 import { problem, sendProblem } from "../problem.ts";
+import { frozenComplaints } from "../version-views.ts";
 
 const flag = z.enum(["true", "false"]).default("false");
 const field = z.object({ path: z.string(), before: z.string(), after: z.string() });
@@ -59,17 +60,18 @@ export function addFleetRoutes(server: FastifyInstance, deps: ApiDeps): void {
     },
     async (request, reply) => {
       const parsed = deps.parseFleet(request.body);
-      if (!parsed.ok) {
-        const detail = parsed.complaints.map((c) => `${c.path}: ${c.message}. ${c.remedy}`).join("\n");
-        return sendProblem(
-          reply,
-          problem({ status: 422, code: "fleet.invalid", detail, complaints: parsed.complaints.map((c) => ({ ...c })) }),
-        );
-      }
+      if (!parsed.ok) return sendProblem(reply, refusal(parsed.complaints));
+      const frozen = frozenComplaints(parsed.spec, await deps.store.rollouts.listFrozen(AbortSignal.timeout(30_000)));
+      if (frozen.length > 0) return sendProblem(reply, refusal(frozen));
       const { dryRun, prune } = request.query;
       return declare(deps, { spec: parsed.spec, actor: request.actor, dryRun: dryRun === "true", prune: prune === "true" });
     },
   );
+}
+
+function refusal(complaints: readonly Complaint[]) {
+  const detail = complaints.map((c) => `${c.path}: ${c.message}. ${c.remedy}`).join("\n");
+  return problem({ status: 422, code: "fleet.invalid", detail, complaints: complaints.map((c) => ({ ...c })) });
 }
 
 interface Declaration {

@@ -1,4 +1,6 @@
+import { createRolloutDesk } from "../../rollout/desk/controller.ts";
 import { systemClock } from "../../runtime/clock.ts";
+import { createCountingIds } from "../../runtime/ids.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import type { TokenRole } from "../../store/token/port.ts";
 import { silentLog } from "../../telemetry/log.ts";
@@ -52,6 +54,7 @@ export function idleDeps(store: MemoryStore): ApiDeps {
       draft: () => Promise.reject(new Error("nobody drains here")),
       begin: () => Promise.reject(new Error("nobody drains here")),
     },
+    rollouts: createRolloutDesk({ store, clock: systemClock, ids: createCountingIds() }),
     readUsage: async () => new Map(),
     doctor: async () => [],
     metricsText: async () => ({ contentType: "text/plain", text: "" }),

@@ -109,7 +109,11 @@ function channelBreaches({ default: usual, versions }: Channel, at: Path): reado
 }
 
 /** A pool has a release that its channel has. */
-function offerBreaches({ channels }: Versions, { class: { channel }, version }: FleetDocument["pools"][number], at: Path): readonly Complaint[] {
+function offerBreaches(
+  { channels }: Versions,
+  { class: { channel }, version }: FleetDocument["pools"][number],
+  at: Path,
+): readonly Complaint[] {
   const offered = channels?.find(({ name }) => name === channel)?.versions;
   if (offered === undefined || version === undefined || offered.includes(version)) return [];
   return [complain([...at, "version"], `is not among the versions of channel ${channel}`, `Use one of ${offered.join(", ")}`)];

@@ -128,7 +128,9 @@ const fleet = z.strictObject({
     default: release,
     floor: floor.default("3.5.1"),
     catalogue: z
-      .array(z.strictObject({ version: release, image, redisImage: image, crds: directory, upgradesFrom: z.array(origin).max(100).optional() }))
+      .array(
+        z.strictObject({ version: release, image, redisImage: image, crds: directory, upgradesFrom: z.array(origin).max(100).optional() }),
+      )
       .min(1)
       .max(100),
     channels: z

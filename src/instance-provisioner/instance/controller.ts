@@ -62,7 +62,7 @@ export function createInstanceController(deps: InstanceControllerDeps): Instance
     if (declaration.kind === "impossible" || cluster === undefined) return;
     let isWhole: boolean;
     try {
-      isWhole = await writer.write(facts.instance, declaration, cluster, signal, upgradedComponents(facts));
+      isWhole = await writer.write({ instance: facts.instance, declaration, stages: upgradedComponents(facts) }, cluster, signal);
     } catch (error) {
       return fail(scene, step, error, signal);
     }

@@ -4,8 +4,8 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Declaration } from "../declaration.ts";
 import { renderManifests } from "../manifests/render.ts";
 import type { CrdSource, EngineClusterPort } from "../port.ts";
-import { isBehind, stagesOf } from "../stages.ts";
 import type { SecretKeeper } from "../secrets/controller.ts";
+import { isBehind, stagesOf } from "../stages.ts";
 
 export interface ObjectWriterDeps {
   readonly crds: CrdSource;
@@ -13,33 +13,34 @@ export interface ObjectWriterDeps {
   readonly log: Log;
 }
 
+export interface Writing {
+  readonly instance: Instance;
+  readonly declaration: Declaration & { readonly kind: "renderable" };
+  /** What was seen of its workloads; `undefined`: all of it is written at once. */
+  readonly stages: readonly ObservedComponent[] | undefined;
+}
+
 export interface ObjectWriter {
   /**
    * Writes what is not as the declaration asks for: the release's definitions first, where this is new to the instance, then its objects.
-   * Under `stages` a workload is written only once the one before it runs as it was written; returns whether all were written.
+   * In stages a workload is written only once the one before it runs as it was written; returns whether all were written.
    */
-  write(
-    instance: Instance,
-    declaration: Declaration & { readonly kind: "renderable" },
-    cluster: EngineClusterPort,
-    signal: AbortSignal,
-    stages?: readonly ObservedComponent[],
-  ): Promise<boolean>;
+  write(writing: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<boolean>;
 }
 
 export function createObjectWriter({ crds, secrets, log }: ObjectWriterDeps): ObjectWriter {
+  const define = async ({ instance, declaration }: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<void> => {
+    // While it is created the hash only says what was tried: an attempt may have ended before its definitions were there.
+    if (instance.appliedHash === declaration.hash && instance.state !== "CREATING") return;
+    const { version } = declaration.parameters.release;
+    const written = await cluster.ensureCrds({ version, objects: await crds.read(declaration.crds, signal) }, signal);
+    if (written.length > 0) log.info({ engineCluster: cluster.name, version, definitions: written }, "Wrote definitions");
+  };
   return {
-    async write(instance, { parameters, crds: directory, hash }, cluster, signal, stages) {
-      // While it is created the hash only says what was tried: an attempt may have ended before its definitions were there.
-      if (instance.appliedHash !== hash || instance.state === "CREATING") {
-        const written = await cluster.ensureCrds(
-          { version: parameters.release.version, objects: await crds.read(directory, signal) },
-          signal,
-        );
-        if (written.length > 0)
-          log.info({ engineCluster: cluster.name, version: parameters.release.version, definitions: written }, "Wrote definitions");
-      }
-      const objects = renderManifests({ ...parameters, secrets: await secrets.read(instance, signal) });
+    async write(writing, cluster, signal) {
+      const { instance, declaration, stages } = writing;
+      await define(writing, cluster, signal);
+      const objects = renderManifests({ ...declaration.parameters, secrets: await secrets.read(instance, signal) });
       for (const stage of stages === undefined ? [objects] : stagesOf(objects)) {
         const written = await cluster.applyObjects(stage, signal);
         if (written.length > 0) log.info({ instance: instance.name, objects: written }, "Wrote objects of an instance");

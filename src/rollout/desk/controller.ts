@@ -4,7 +4,7 @@ import type { Ids, RolloutId } from "../../domain/ids.ts";
 import type { Rollout } from "../../domain/rollout.ts";
 import type { Store } from "../../store/port.ts";
 import { orderDecision, unfreezeDecision } from "../decisions.ts";
-import { type DraftFacts, type DraftedRollout, draftRollout, type RolloutOrder } from "../draft-rollout.ts";
+import { type DraftedRollout, type DraftFacts, draftRollout, type RolloutOrder } from "../draft-rollout.ts";
 import { type RolloutCommand, whatIsOrdered } from "../order.ts";
 
 export interface RolloutDeskDeps {
@@ -20,7 +20,11 @@ export interface RolloutDesk {
   /** Begins one. Throws `InputError` as `draft`, and `RefusedError` while another one is live or when there is nothing to upgrade. */
   create(order: RolloutOrder, signal: AbortSignal): Promise<Rollout>;
   /** Throws `GoneError` for one nobody knows, `RefusedError` where its state does not allow it. */
-  command(id: RolloutId, order: { readonly command: RolloutCommand; readonly actor: string; readonly reason: string }, signal: AbortSignal): Promise<Rollout>;
+  command(
+    id: RolloutId,
+    order: { readonly command: RolloutCommand; readonly actor: string; readonly reason: string },
+    signal: AbortSignal,
+  ): Promise<Rollout>;
   /** Throws `GoneError` when the release is not frozen. */
   unfreeze(version: string, actor: string, signal: AbortSignal): Promise<void>;
 }
@@ -28,11 +32,20 @@ export interface RolloutDesk {
 export function createRolloutDesk({ store, clock, ids }: RolloutDeskDeps): RolloutDesk {
   const { rollouts, fleet, placements } = store;
   const readFacts = async (signal: AbortSignal): Promise<DraftFacts> => {
-    const [declared, instances, frozen] = [await fleet.readFleet(signal), await fleet.listInstances(signal), await rollouts.listFrozen(signal)];
+    const [declared, instances, frozen] = [
+      await fleet.readFleet(signal),
+      await fleet.listInstances(signal),
+      await rollouts.listFrozen(signal),
+    ];
     const classes = [...new Set(instances.filter(({ state }) => state !== "RETIRED").map((one) => one.class))];
     const held = [];
     for (const name of classes) held.push(...(await placements.readFleet(name, signal)).instances);
-    return { spec: declared?.spec, instances, frozen, held: new Map(held.map(({ instance, load, units }) => [instance.id, { load, units }])) };
+    return {
+      spec: declared?.spec,
+      instances,
+      frozen,
+      held: new Map(held.map(({ instance, load, units }) => [instance.id, { load, units }])),
+    };
   };
   const draft: RolloutDesk["draft"] = async (order, signal) => {
     const drafted = draftRollout(await readFacts(signal), order, { id: ids.next(), now: clock.now() });
@@ -56,14 +69,23 @@ export function createRolloutDesk({ store, clock, ids }: RolloutDeskDeps): Rollo
     async command(id, { command, actor, reason }, signal) {
       const rollout = await rollouts.read(id, signal);
       if (rollout === undefined)
-        throw new GoneError(`there is no rollout ${id}; \`argosy rollout list\` lists them`, { code: "rollout.unknown", context: { rollout: id } });
+        throw new GoneError(`there is no rollout ${id}; \`argosy rollout list\` lists them`, {
+          code: "rollout.unknown",
+          context: { rollout: id },
+        });
       const next = whatIsOrdered(rollout, command, { actor, reason });
       if (typeof next === "string") throw new RefusedError(`rollout ${id} ${next}`, { code: "rollout.state", context: { rollout: id } });
-      return rollouts.change({ rollout: next.rollout, decision: orderDecision(next.rollout, { ...next, actor, reason }, clock.now()) }, signal);
+      return rollouts.change(
+        { rollout: next.rollout, decision: orderDecision(next.rollout, { ...next, actor, reason }, clock.now()) },
+        signal,
+      );
     },
     async unfreeze(version, actor, signal) {
       if (await rollouts.unfreeze(version, unfreezeDecision(version, actor, clock.now()), signal)) return;
-      throw new GoneError(`${version} is not frozen; \`argosy versions\` lists those that are`, { code: "rollout.not-frozen", context: { version } });
+      throw new GoneError(`${version} is not frozen; \`argosy versions\` lists those that are`, {
+        code: "rollout.not-frozen",
+        context: { version },
+      });
     },
   };
 }

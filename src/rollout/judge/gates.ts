@@ -118,7 +118,10 @@ function whySlow({ sight }: Upgraded): string | undefined {
 /** Argo CD's own probes stay green while it looks at nothing (argoproj/argo-cd#29476): only its applications show that. */
 function whyFrozen({ sight, readyMsAgo }: Upgraded, { resyncMs }: GateFacts): string | undefined {
   if (sight === undefined || readyMsAgo === undefined || sight.applications === 0) return undefined;
-  const quietMs = Math.min(readyMsAgo, sight.newestReconciledAt === undefined ? Number.POSITIVE_INFINITY : sight.at - sight.newestReconciledAt);
+  const quietMs = Math.min(
+    readyMsAgo,
+    sight.newestReconciledAt === undefined ? Number.POSITIVE_INFINITY : sight.at - sight.newestReconciledAt,
+  );
   return quietMs <= resyncMs + LATE_MS ? undefined : `it has looked at no application for ${Math.round(quietMs / 1000)} s`;
 }
 

@@ -23,7 +23,11 @@ const ARRIVING = "argosy.dev/arriving";
  * Adds an Application, as the API server gives it, to what was counted before. One that Argo CD does not look at, or never has, tells
  * nothing about a release.
  */
-export function countApplication(counted: Counted, raw: unknown, at: { readonly now: Millis } & Pick<SightRequest, "since" | "resyncMs">): Counted {
+export function countApplication(
+  counted: Counted,
+  raw: unknown,
+  at: { readonly now: Millis } & Pick<SightRequest, "since" | "resyncMs">,
+): Counted {
   const metadata = objectOf(objectOf(raw)["metadata"]);
   const annotations = objectOf(metadata["annotations"]);
   const status = objectOf(objectOf(raw)["status"]);

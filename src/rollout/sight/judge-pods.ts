@@ -51,7 +51,9 @@ function parsePod(raw: unknown): SeenPod | undefined {
   const ends = [objectOf(state?.["state"]), objectOf(state?.["lastState"])].map((one) => objectOf(one["terminated"])["reason"]);
   return {
     ...{ name: String(metadata["name"] ?? ""), component, image: String(container?.["image"] ?? ""), restarts },
-    isReady: listOf(status["conditions"]).map(objectOf).some((one) => one["type"] === "Ready" && one["status"] === "True"),
+    isReady: listOf(status["conditions"])
+      .map(objectOf)
+      .some((one) => one["type"] === "Ready" && one["status"] === "True"),
     isCrashing: waiting === "CrashLoopBackOff" || restarts >= MANY_RESTARTS,
     isOutOfMemory: ends.includes("OOMKilled"),
   };

@@ -4,8 +4,8 @@ import type { FrozenVersion, Rollout } from "../../../../domain/rollout.ts";
 import type { RolloutChange, RolloutStore } from "../../../rollout/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { instant, text } from "../sql-values.ts";
-import { LIVE_ROLLOUT, type RolloutRow, rolloutOf } from "./rollout-row.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
+import { LIVE_ROLLOUT, type RolloutRow, rolloutOf } from "./rollout-row.ts";
 
 /** The index over live ones lets one in, whoever else asks at this moment. */
 const CREATE: Statement = {
@@ -45,7 +45,10 @@ const LIST: Statement = {
   text: "select document, revision from rollout order by created_at desc, id desc limit $1",
 };
 
-const FROZEN: Statement = { name: "list_frozen_versions", text: "select version, rollout, reason, at from frozen_version order by version" };
+const FROZEN: Statement = {
+  name: "list_frozen_versions",
+  text: "select version, rollout, reason, at from frozen_version order by version",
+};
 
 const UNFREEZE: Statement = {
   name: "unfreeze_version",

@@ -1,0 +1,165 @@
+import type { FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { GoneError } from "../../domain/errors.ts";
+import type { RolloutId } from "../../domain/ids.ts";
+import { includesRole } from "../auth.ts";
+import type { ApiDeps } from "../port.ts";
+import { problem, sendProblem } from "../problem.ts";
+import { rolloutDraftView, rolloutView, viewOfDraft, viewOfRollout } from "../rollout-views.ts";
+import { versionView, versionViews } from "../version-views.ts";
+
+const security = [{ token: [] }];
+const deadline = () => AbortSignal.timeout(30_000);
+/** More than a fleet has in a year. */
+const ROLLOUTS_READ = 100;
+const DAY_S = 24 * 3600;
+
+const reason = z.string().trim().min(1).max(500).default("no reason given").describe("why, for the journal and for whoever asks later");
+const named = z.object({ rollout: z.string().max(253) });
+const release = z.object({ version: z.string().max(253) });
+const order = z.strictObject({
+  version: z.string().max(253),
+  pool: z.string().max(253).nullish().describe("only instances of this pool"),
+  emergency: z.boolean().default(false).describe("short bakes, freezes do not hold it up; needs approver"),
+  unattended: z.boolean().default(false).describe("goes on by itself where syncs are too few to tell and do not speak against the release"),
+  bakeSeconds: z
+    .number()
+    .int()
+    .min(0)
+    .max(30 * DAY_S)
+    .nullish()
+    .describe("how long each wave bakes; as long as Argo CD takes to look at everything at least"),
+  reason,
+});
+const COMMANDS = [
+  { command: "pause", operationId: "pauseRollout", summary: "Upgrades nothing more; what was upgraded is watched still" },
+  { command: "resume", operationId: "resumeRollout", summary: "Goes on with a rollout that was paused" },
+  {
+    command: "abort",
+    operationId: "abortRollout",
+    summary: "Rolls the present wave back and ends the rollout; waves before it keep the release",
+  },
+  {
+    command: "approve",
+    operationId: "approveRollout",
+    summary: "Says that a wave is good whose syncs were too few to tell; needs approver",
+  },
+] as const;
+
+/** Rollouts and releases, to look at. */
+export function addRolloutViews(server: FastifyInstance, { store }: ApiDeps): void {
+  const app = server.withTypeProvider<ZodTypeProvider>();
+  app.get(
+    "/v1/versions",
+    {
+      schema: {
+        operationId: "listVersions",
+        summary: "Releases of Argo CD that are catalogued, run or are frozen, newest first",
+        security,
+        response: { 200: z.object({ items: z.array(versionView) }) },
+      },
+    },
+    async () => {
+      const [declared, instances] = [await store.fleet.readFleet(deadline()), await store.fleet.listInstances(deadline())];
+      return { items: [...versionViews(declared?.spec, instances, await store.rollouts.listFrozen(deadline()))] };
+    },
+  );
+  app.get(
+    "/v1/rollouts",
+    {
+      schema: {
+        operationId: "listRollouts",
+        summary: "Rollouts of releases, newest first",
+        security,
+        response: { 200: z.object({ items: z.array(rolloutView) }) },
+      },
+    },
+    async () => ({ items: (await store.rollouts.list(ROLLOUTS_READ, deadline())).map(viewOfRollout) }),
+  );
+  app.get(
+    "/v1/rollouts/:rollout",
+    { schema: { operationId: "readRollout", summary: "One rollout", security, params: named, response: { 200: rolloutView } } },
+    async ({ params: { rollout: id } }) => {
+      const found = await store.rollouts.read(id as RolloutId, deadline());
+      if (found !== undefined) return viewOfRollout(found);
+      throw new GoneError(`there is no rollout ${id}; \`argosy rollout list\` lists them`, {
+        code: "rollout.unknown",
+        context: { rollout: id },
+      });
+    },
+  );
+}
+
+/** Orders about rollouts. */
+export function addRolloutRoutes(server: FastifyInstance, deps: ApiDeps): void {
+  const app = server.withTypeProvider<ZodTypeProvider>();
+  const { rollouts } = deps;
+  app.post(
+    "/v1/rollouts",
+    {
+      schema: {
+        operationId: "createRollout",
+        summary: "Begins to give a release to instances, wave by wave",
+        security,
+        body: order,
+        response: { 200: rolloutView },
+      },
+    },
+    async ({ body, actor, role }, reply) => {
+      if (body.emergency && !includesRole(role, "approver"))
+        return sendProblem(reply, needsApprover("an emergency rollout", { actor, role }));
+      return viewOfRollout(await rollouts.create(orderOf(body, actor), deadline()));
+    },
+  );
+  app.post(
+    "/v1/rollouts/dry-run",
+    {
+      schema: {
+        operationId: "tryRollout",
+        summary: "Says which waves a rollout would have, and does nothing",
+        security,
+        body: order,
+        response: { 200: rolloutDraftView },
+      },
+    },
+    async ({ body, actor }) => viewOfDraft(await rollouts.draft(orderOf(body, actor), deadline())),
+  );
+  for (const { command, operationId, summary } of COMMANDS)
+    app.post(
+      `/v1/rollouts/:rollout/${command}`,
+      { schema: { operationId, summary, security, params: named, body: z.strictObject({ reason }), response: { 200: rolloutView } } },
+      async ({ params, body, actor, role }, reply) => {
+        if (command === "approve" && !includesRole(role, "approver"))
+          return sendProblem(reply, needsApprover("approving a wave", { actor, role }));
+        const said = { command, actor, reason: body.reason };
+        return viewOfRollout(await rollouts.command(params.rollout as RolloutId, said, deadline()));
+      },
+    );
+  app.post(
+    "/v1/versions/:version/unfreeze",
+    {
+      schema: {
+        operationId: "unfreezeVersion",
+        summary: "Lets a release that failed be tried again; needs approver",
+        security,
+        params: release,
+        response: { 200: release },
+      },
+    },
+    async ({ params: { version }, actor, role }, reply) => {
+      if (!includesRole(role, "approver")) return sendProblem(reply, needsApprover("unfreezing a release", { actor, role }));
+      await rollouts.unfreeze(version, actor, deadline());
+      return { version };
+    },
+  );
+}
+
+function needsApprover(what: string, { actor, role }: { readonly actor: string; readonly role: string }) {
+  return problem({ status: 403, code: "api.role", detail: `${what}: token ${actor} has role ${role}, this needs approver` });
+}
+
+function orderOf({ version, pool, emergency, unattended, bakeSeconds, reason: why }: z.infer<typeof order>, actor: string) {
+  const bakeMs = bakeSeconds == null ? undefined : bakeSeconds * 1000;
+  return { version, pool: pool ?? undefined, isEmergency: emergency, isUnattended: unattended, bakeMs, actor, reason: why };
+}

@@ -1,0 +1,104 @@
+import type { RolloutDraftView, RolloutView } from "../api/rollout-views.ts";
+import type { VersionView } from "../api/version-views.ts";
+import { InputError } from "../domain/errors.ts";
+import { durationText, secondsOf } from "./duration.ts";
+import { type Column, cellText, type OutputFormat, renderOne } from "./output.ts";
+import type { RestClient } from "./rest-client.ts";
+
+export interface CreateOptions {
+  readonly version: string;
+  readonly pool?: string;
+  readonly bake?: string;
+  readonly emergency?: boolean;
+  readonly unattended?: boolean;
+  readonly dryRun?: boolean;
+  readonly reason?: string;
+  readonly output: OutputFormat;
+}
+
+/** `argosy rollout create`: begins to give a release to instances, or says which waves that would have. */
+export async function createRollout(client: RestClient, options: CreateOptions): Promise<string> {
+  const { version, pool, bake, emergency = false, unattended = false, dryRun, reason, output } = options;
+  const bakeSeconds = bake === undefined ? null : secondsOf(bake, "--bake");
+  const body = { version, pool: pool ?? null, emergency, unattended, bakeSeconds, ...(reason === undefined ? {} : { reason }) };
+  if (dryRun !== true) return showRollout(await client.post<RolloutView>("/v1/rollouts", body), output);
+  const draft = await client.post<RolloutDraftView>("/v1/rollouts/dry-run", body);
+  if (output === "json" || output === "yaml") return renderOne(draft, output);
+  const kept = draft.refused.map(({ instance, reason: why }) => `  ${cellText(`${instance} keeps what it has: ${why}`)}`);
+  return [
+    `${version} would be rolled out in ${count(draft.waves.length, "wave")}`,
+    ...draft.waves.flatMap(waveText),
+    ...kept,
+    "nothing was done",
+  ].join("\n");
+}
+
+/** `argosy rollout status|pause|resume|approve|abort`: of the newest where none is named. */
+export async function commandRollout(
+  client: RestClient,
+  id: string | undefined,
+  {
+    command,
+    reason,
+    output,
+  }: { readonly command: "status" | "pause" | "resume" | "approve" | "abort"; readonly reason?: string; readonly output: OutputFormat },
+): Promise<string> {
+  const path = `/v1/rollouts/${encodeURIComponent(id ?? (await newest(client)))}`;
+  if (command === "status") return showRollout(await client.get<RolloutView>(path), output);
+  return showRollout(await client.post<RolloutView>(`${path}/${command}`, reason === undefined ? {} : { reason }), output);
+}
+
+export const rollouts: readonly Column<RolloutView>[] = [
+  { title: "ID", value: (row) => row.id },
+  { title: "VERSION", value: (row) => row.version },
+  { title: "STATE", value: (row) => row.state },
+  { title: "WAVE", value: (row) => `${Math.min(row.wave + 1, row.waves.length)}/${row.waves.length}` },
+  { title: "BEGUN", value: (row) => row.createdAt },
+  { title: "BY", value: (row) => row.actor },
+  { title: "POOL", value: (row) => row.pool, isWide: true },
+  { title: "NOTE", value: (row) => row.note, isWide: true },
+];
+
+export const versions: readonly Column<VersionView>[] = [
+  { title: "VERSION", value: (row) => row.version },
+  { title: "STATE", value: (row) => row.state },
+  { title: "INSTANCES", value: (row) => row.instances.length },
+  { title: "UPGRADING", value: (row) => row.upgrading.length },
+  { title: "CHANNELS", value: (row) => row.channels.map((name) => (row.defaultOf.includes(name) ? `${name} (default)` : name)).join(", ") },
+  { title: "FROZEN BECAUSE", value: (row) => row.frozen?.reason ?? null },
+  { title: "FROM", value: (row) => row.upgradesFrom?.join(", ") ?? null, isWide: true },
+  { title: "IMAGE", value: (row) => row.image, isWide: true },
+  { title: "NAMES", value: (row) => row.instances.join(", "), isWide: true },
+];
+
+async function newest(client: RestClient): Promise<string> {
+  const [found] = (await client.get<{ readonly items: readonly RolloutView[] }>("/v1/rollouts")).items;
+  if (found !== undefined) return found.id;
+  throw new InputError("there is no rollout", { code: "rollout.unknown", path: "rollout", remedy: "argosy rollout create begins one" });
+}
+
+function showRollout(view: RolloutView, output: OutputFormat): string {
+  if (output === "json" || output === "yaml") return renderOne(view, output);
+  const head = `rollout ${view.id} of ${view.version}${view.pool === null ? "" : ` in pool ${view.pool}`} is ${view.state}: ${view.note}`;
+  return [cellText(head), ...view.waves.flatMap(waveText)].join("\n");
+}
+
+function waveText({ name, state, bakeSeconds, instances }: RolloutView["waves"][number]): readonly string[] {
+  const units = instances.reduce((total, one) => total + one.units, 0);
+  const head = `  ${name} (${state}): ${count(instances.length, "instance")} with ${count(units, "unit")}, bakes ${durationText(bakeSeconds)}`;
+  return [head, ...instances.map((one) => `    ${cellText(instanceText(one))}`)];
+}
+
+function instanceText({ name, from, askedAt, readyAt, syncs, failedSyncs }: RolloutView["waves"][number]["instances"][number]): string {
+  const how =
+    readyAt === null
+      ? askedAt === null
+        ? `runs ${from}`
+        : `told at ${askedAt}`
+      : `ready since ${readyAt}, ${failedSyncs} of ${syncs} syncs failed`;
+  return `${name}: ${how}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import { AT } from "../../store/testing/builders.ts";
+import { aCount, aSight, RESYNC_MS } from "../testing/facts.ts";
+import { GATES, type Gate, type GateFacts, LATE_MS, READY_MS, shutGate, type Upgraded } from "./gates.ts";
+
+const MINUTE = 60_000;
+const anUpgraded = (over: Partial<Upgraded> = {}): Upgraded => ({
+  ...{ name: "one", askedMsAgo: 20 * MINUTE, readyMsAgo: 19 * MINUTE, baseline: aCount(), sight: aSight(AT) },
+  ...over,
+});
+const factsOf = (...upgraded: readonly Upgraded[]): GateFacts => ({ version: "3.5.7", upgraded, resyncMs: RESYNC_MS });
+const seen = (over: Parameters<typeof aSight>[1]) => anUpgraded({ sight: aSight(AT, over) });
+
+/** Of each gate what shuts it, and the nearest that does not. */
+const CASES: Readonly<Record<Gate, { readonly shut: Upgraded; readonly open: Upgraded; readonly text: RegExp }>> = {
+  CRASHING: { shut: seen({ crashes: ["repo-server-x ends again and again (3 times)"] }), open: seen({}), text: /^one: repo-server-x/ },
+  OUT_OF_MEMORY: { shut: seen({ outOfMemory: ["redis-x used more memory than it may"] }), open: seen({}), text: /^one: redis-x/ },
+  NOT_READY: {
+    shut: anUpgraded({ askedMsAgo: READY_MS, readyMsAgo: undefined }),
+    open: anUpgraded({ askedMsAgo: READY_MS - 1, readyMsAgo: undefined }),
+    text: /not all of its pods run 3\.5\.7 after 10 minutes/,
+  },
+  CANARY_SLOW: { shut: seen({ canaryLatencyMs: 30_000 }), open: seen({ canaryLatencyMs: 29_999 }), text: /waits for 30 s/ },
+  FROZEN: {
+    shut: seen({ newestReconciledAt: millis(AT - RESYNC_MS - LATE_MS - 1) }),
+    open: seen({ newestReconciledAt: millis(AT - RESYNC_MS - LATE_MS) }),
+    text: /looked at no application for 240 s/,
+  },
+  PRUNED: { shut: seen({ pruned: 1 }), open: seen({ pruned: 0 }), text: /deleted what Git still holds of 1/ },
+  CANNOT_COMPARE: { shut: seen({ faulty: 2 }), open: seen({ faulty: 1 }), text: /2 of 100 applications cannot be compared, before it were 0 of 100/ },
+  STRAYED: { shut: seen({ strayed: 1, resynced: 1 }), open: seen({ strayed: 1 }), text: /2 of 100 applications differ/ },
+  FEWER_LOOKS: { shut: seen({ fresh: 49 }), open: seen({ fresh: 50 }), text: /49 of 100 applications are looked at in time/ },
+};
+
+describe("the gates of a release", () => {
+  it.each(GATES)("%s shuts where it should, and not just before", (gate) => {
+    const { shut, open, text } = CASES[gate];
+    expect(shutGate(factsOf(shut))).toMatchObject({ gate, text: expect.stringMatching(text) });
+    expect(shutGate(factsOf(open))).toBeUndefined();
+  });
+
+  it("say nothing of an instance that cannot be seen, but that it is not ready", () => {
+    expect(shutGate(factsOf(anUpgraded({ sight: undefined })))).toBeUndefined();
+    expect(shutGate(factsOf(anUpgraded({ sight: undefined, readyMsAgo: undefined })))?.gate).toBe("NOT_READY");
+  });
+
+  it("measure shares over all instances of the wave, against what these were before", () => {
+    const bad = anUpgraded({ baseline: aCount({ faulty: 10 }), sight: aSight(AT, { faulty: 12 }) });
+    expect(shutGate(factsOf(bad))?.gate).toBe("CANNOT_COMPARE");
+    expect(shutGate(factsOf(bad, anUpgraded(), anUpgraded()))).toBeUndefined();
+  });
+
+  it("let pass what is as bad as it was", () => {
+    const baseline = aCount({ faulty: 40, strayed: 30, fresh: 20 });
+    expect(shutGate(factsOf(anUpgraded({ baseline, sight: aSight(AT, baseline) })))).toBeUndefined();
+  });
+
+  it("give a controller that has just started the time of one resync to look at something", () => {
+    const never = { newestReconciledAt: undefined, fresh: 0 };
+    expect(shutGate(factsOf(anUpgraded({ readyMsAgo: RESYNC_MS + LATE_MS, sight: aSight(AT, never) })))).toBeUndefined();
+    expect(shutGate(factsOf(anUpgraded({ readyMsAgo: RESYNC_MS + LATE_MS + 1, sight: aSight(AT, never) })))?.gate).toBe("FROZEN");
+    expect(shutGate(factsOf(anUpgraded({ sight: aSight(AT, { ...never, applications: 0 }) })))).toBeUndefined();
+  });
+
+  it("count at once where they name a pod or an instance, and after a minute where a restart alone may shut them", () => {
+    const persistence = GATES.map((gate) => [gate, shutGate(factsOf(CASES[gate].shut))?.persistenceMs]);
+    expect(persistence.filter(([, ms]) => ms === MINUTE).map(([gate]) => gate)).toEqual(["CANNOT_COMPARE", "STRAYED", "FEWER_LOOKS"]);
+  });
+});

@@ -1,0 +1,96 @@
+import type { Clock, Millis } from "../../domain/clock.ts";
+import type { Freeze } from "../../domain/directive.ts";
+import { StaleError } from "../../domain/errors.ts";
+import type { CatalogueEntry, FleetSpec } from "../../domain/fleet.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { InstanceSight, Rollout } from "../../domain/rollout.ts";
+import type { Store } from "../../store/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { assignDecision, outcomeDecision } from "../decisions.ts";
+import { type NextRollout, nextRollout, presentOf, versionOf } from "../next-rollout.ts";
+import type { InstanceSights } from "../port.ts";
+import { resyncOf } from "../resync.ts";
+
+export interface LookDeps {
+  readonly store: Pick<Store, "rollouts" | "fleet" | "directives">;
+  readonly sights: InstanceSights;
+  /** Why a freeze holds now; `undefined`: none does. */
+  readonly freezeAt: (freezes: readonly Freeze[], now: Millis) => { readonly reason: string } | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Looks at the live rollout once and does what is to be done; returns what was decided, `undefined` when none is live. */
+export type LookAtRollout = (signal: AbortSignal) => Promise<Pick<NextRollout, "verdict"> | undefined>;
+
+type Rows = ReadonlyMap<InstanceId, Instance>;
+
+/** Instances asked at once. */
+const AT_ONCE = 10;
+const NOBODY = { instances: [] };
+
+export function createLook(deps: LookDeps): LookAtRollout {
+  const { store, freezeAt, clock } = deps;
+  return async (signal) => {
+    const rollout = await store.rollouts.readLive(signal);
+    if (rollout === undefined) return undefined;
+    const spec = (await store.fleet.readFleet(signal))?.spec;
+    const rows: Rows = new Map((await store.fleet.listInstances(signal)).map((one) => [one.id, one]));
+    const seen = await seeWave(deps, { rollout, rows, spec }, signal);
+    const now = clock.now();
+    const freeze = freezeAt(await store.directives.listFreezes(signal), now)?.reason;
+    const next = nextRollout({ now, rollout, instances: rows, ...seen, freeze });
+    if (next.rollout !== rollout) await record(deps, next, signal);
+    await assign(deps, { rollout: next.rollout, rows }, signal);
+    return next;
+  };
+}
+
+async function seeWave(
+  { sights }: LookDeps,
+  { rollout, rows, spec }: { readonly rollout: Rollout; readonly rows: Rows; readonly spec: FleetSpec | undefined },
+  signal: AbortSignal,
+): Promise<{ readonly sights: ReadonlyMap<InstanceId, InstanceSight>; readonly resyncMs: number }> {
+  const present = presentOf({ instances: rows }, rollout.waves[rollout.wave] ?? NOBODY);
+  const resyncMs = resyncOf(spec, [...new Set(present.flatMap(({ id }) => rows.get(id)?.pool ?? []))]);
+  const releases: readonly CatalogueEntry[] = spec?.versions.catalogue ?? [];
+  const found = new Map<InstanceId, InstanceSight>();
+  const see = async ({ id, readyAt, askedAt }: (typeof present)[number]): Promise<void> => {
+    const row = rows.get(id);
+    const request = { releases, version: rollout.version, since: readyAt ?? askedAt, resyncMs };
+    const sight = row === undefined ? undefined : await sights.look(row, request, signal);
+    if (sight !== undefined) found.set(id, sight);
+  };
+  for (let from = 0; from < present.length; from += AT_ONCE) await Promise.all(present.slice(from, from + AT_ONCE).map(see));
+  return { sights: found, resyncMs };
+}
+
+/** A release that is rolled back for what it did is frozen in the same write. */
+async function record({ store, clock, log }: LookDeps, { rollout, verdict, rule }: NextRollout, signal: AbortSignal): Promise<void> {
+  const decision = verdict === undefined ? undefined : outcomeDecision(rollout, { verdict, rule }, clock.now());
+  const hasFailed = verdict === "ROLLING_BACK";
+  await store.rollouts.change({ rollout, decision, ...(hasFailed ? { freezes: rollout.version } : {}) }, signal);
+  const { id, version, state, note } = rollout;
+  log[hasFailed ? "error" : "info"]({ rollout: id, version, state, verdict, rule, note }, "A rollout goes on");
+}
+
+/** Brings the rows of the wave's instances to what the rollout says. One that somebody else changes at this moment is told by the next look. */
+async function assign(
+  { store, clock, log }: LookDeps,
+  { rollout, rows }: { readonly rollout: Rollout; readonly rows: Rows },
+  signal: AbortSignal,
+): Promise<void> {
+  for (const one of presentOf({ instances: rows }, rollout.waves[rollout.wave] ?? NOBODY)) {
+    const instance = rows.get(one.id);
+    const version = versionOf(rollout, one, rollout.wave);
+    if (instance === undefined || version === undefined || version === instance.desiredVersion) continue;
+    const { id, revision, state, reason, attempt, name } = instance;
+    const decision = assignDecision(instance, version, rollout, clock.now());
+    log.info({ instance: name, from: instance.version, version, rollout: rollout.id }, "Telling an instance which release to run");
+    const change = { id, revision, state, reason, attempt, desiredVersion: version, decision };
+    await store.fleet.changeInstance(change, signal).catch((error: unknown) => {
+      if (!(error instanceof StaleError)) throw error;
+    });
+  }
+}

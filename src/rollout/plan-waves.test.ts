@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { InstanceId } from "../domain/ids.ts";
+import { CANARY_UNITS, type Candidate, planWaves } from "./plan-waves.ts";
+
+const RESYNC_MS = 180_000;
+const aCandidate = (index: number, over: Partial<Omit<Candidate, "instance">> = {}): Candidate => {
+  const id = `i-${String(index).padStart(3, "0")}` as InstanceId;
+  return { instance: { id, name: id, engineCluster: "eu-1", version: "3.5.6" }, units: 10, utilisation: index / 1000, capacity: 1, ...over };
+};
+const fleet = (size: number, over: Partial<Omit<Candidate, "instance">> = {}) => Array.from({ length: size }, (_, index) => aCandidate(index, over));
+const usual = { isEmergency: false, resyncMs: RESYNC_MS };
+const shapeOf = (candidates: readonly Candidate[], options = usual) =>
+  planWaves(candidates, options).map(({ name, instances }) => `${name}: ${instances.length}`);
+
+describe("planning waves", () => {
+  it.each([
+    [0, []],
+    [1, ["canary: 1"]],
+    [2, ["canary: 1", "100 %: 1"]],
+    [4, ["canary: 1", "50 %: 1", "100 %: 2"]],
+    [20, ["canary: 3", "20 %: 1", "50 %: 6", "100 %: 10"]],
+    [100, ["canary: 3", "5 %: 2", "20 %: 15", "50 %: 30", "100 %: 50"]],
+  ] as const)("gives %i equal instances the release in steps", (size, shape) => {
+    expect(shapeOf(fleet(size))).toEqual(shape);
+  });
+
+  it("takes canaries of each third by load, and the fullest of a third only where 30 units are not to be had otherwise", () => {
+    const canariesOf = (units: (index: number) => number) =>
+      planWaves(
+        Array.from({ length: 12 }, (_, index) => aCandidate(index, { units: units(index) })),
+        usual,
+      )[0]?.instances.map(({ id }) => id);
+    expect(canariesOf(() => 10)).toEqual(["i-001", "i-005", "i-009"]);
+    expect(canariesOf((index) => (index === 3 ? 40 : 1))).toEqual(["i-003", "i-005", "i-009"]);
+    expect(canariesOf((index) => index)).toEqual(["i-003", "i-007", "i-011"]);
+  });
+
+  it("measures shares in capacity, not in instances", () => {
+    const large = aCandidate(9, { capacity: 7, utilisation: 0.9 });
+    expect(shapeOf([...fleet(3), large])).toEqual(["canary: 1", "20 %: 1", "50 %: 2"]);
+  });
+
+  it("lets an emergency have a canary, half and the rest, and bake no longer than a look at everything takes", () => {
+    const waves = planWaves(fleet(100), { ...usual, isEmergency: true });
+    expect(waves.map(({ name }) => name)).toEqual(["canary", "50 %", "100 %"]);
+    expect(waves.every(({ bakeMs }) => bakeMs === RESYNC_MS)).toBe(true);
+    expect(planWaves(fleet(4), { ...usual, bakeMs: 1_000 }).map(({ bakeMs }) => bakeMs)).toEqual([RESYNC_MS, RESYNC_MS, RESYNC_MS]);
+    expect(planWaves(fleet(4), usual)[0]?.bakeMs).toBe(3_600_000);
+  });
+
+  it("upgrades every instance exactly once, whatever the fleet, and a quarter of it at most as canaries", () => {
+    const one = fc.record({ units: fc.nat(50), utilisation: fc.double({ min: 0, max: 2, noNaN: true }), capacity: fc.integer({ min: 1, max: 9 }) });
+    fc.assert(
+      fc.property(fc.array(one, { maxLength: 60 }), fc.boolean(), (all, isEmergency) => {
+        const candidates = all.map((each, index) => aCandidate(index, each));
+        const waves = planWaves(candidates, { ...usual, isEmergency });
+        const ids = waves.flatMap(({ instances }) => instances.map(({ id }) => id));
+        expect(ids.toSorted()).toEqual(candidates.map(({ instance }) => instance.id));
+        const canaries = waves[0]?.instances ?? [];
+        expect(canaries.length).toBeLessThanOrEqual(Math.max(1, candidates.length / 4));
+        const units = (some: readonly { readonly units: number }[]) => some.reduce((total, each) => total + each.units, 0);
+        const third = Math.ceil(candidates.length / 3);
+        // Where three thirds have 30 units in their fullest, the canaries have them.
+        if (canaries.length === 3 && units(candidates.toSorted((a, b) => a.utilisation - b.utilisation).slice(0, third)) >= CANARY_UNITS * third)
+          expect(units(canaries)).toBeGreaterThanOrEqual(CANARY_UNITS);
+      }),
+    );
+  });
+});

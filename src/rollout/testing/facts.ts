@@ -1,0 +1,45 @@
+import { type Millis, millis } from "../../domain/clock.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import type { InstanceSight, Rollout, SightCounts } from "../../domain/rollout.ts";
+import { AT, aRollout, aWaveInstance } from "../../store/testing/builders.ts";
+import type { RolloutFacts } from "../next-rollout.ts";
+
+export const RESYNC_MS = 180_000;
+export const [A, B, C] = ["i-a", "i-b", "i-c"] as unknown as [InstanceId, InstanceId, InstanceId];
+const NAMES: Readonly<Record<string, string>> = { [A]: "one", [B]: "two", [C]: "three" };
+
+export const aCount = (over: Partial<SightCounts> = {}): SightCounts => ({ applications: 100, faulty: 0, strayed: 0, fresh: 100, ...over });
+
+/** An instance that runs 3.5.7 well, seen now. */
+export function aSight(now: Millis, over: Partial<InstanceSight> = {}): InstanceSight {
+  return {
+    ...{ at: now, runs: "3.5.7", crashes: [], outOfMemory: [], newestReconciledAt: millis(now - 1_000) },
+    ...{ syncs: { done: 0, failed: 0 }, resynced: 0, pruned: 0 },
+    ...aCount(),
+    ...over,
+  };
+}
+
+/** A rollout from 3.5.6 to 3.5.7: a canary, then two instances. */
+export function aPlannedRollout(over: Partial<Rollout> = {}): Rollout {
+  const wave = { bakeMs: 600_000, isExtended: false, isApproved: false };
+  const one = (id: InstanceId) => aWaveInstance({ id, name: NAMES[id] ?? id });
+  return aRollout({
+    waves: [
+      { name: "canary", instances: [one(A)], ...wave },
+      { name: "100 %", instances: [one(B), one(C)], ...wave },
+    ],
+    ...over,
+  });
+}
+
+export function someFacts(over: Partial<RolloutFacts> = {}): RolloutFacts {
+  const now = over.now ?? AT;
+  const serving = { state: "ACTIVE" } as const;
+  return {
+    ...{ now, rollout: aPlannedRollout(), freeze: undefined, resyncMs: RESYNC_MS },
+    instances: new Map([A, B, C].map((id) => [id, serving] as const)),
+    sights: new Map([A, B, C].map((id) => [id, aSight(now, { runs: "3.5.6" })] as const)),
+    ...over,
+  };
+}
