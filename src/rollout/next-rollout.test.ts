@@ -52,13 +52,19 @@ describe("carrying a rollout on", () => {
   });
 
   it("gives instances of one engine cluster the release two at a time, five in an emergency", () => {
-    const instances = Array.from({ length: 7 }, (_, index) => ({ ...aPlannedRollout().waves[0]?.instances[0], id: `i-${index}`, name: `n-${index}` }));
+    const instances = Array.from({ length: 7 }, (_, index) => ({
+      ...aPlannedRollout().waves[0]?.instances[0],
+      id: `i-${index}`,
+      name: `n-${index}`,
+    }));
     const asked = (isEmergency: boolean) => {
       const [wave] = aPlannedRollout().waves;
       const rollout = aPlannedRollout({ isEmergency, waves: [{ ...wave, instances } as never] });
       const ids = instances.map(({ id }) => id as never);
       const rows = new Map(ids.map((id) => [id, { state: "ACTIVE" }] as const));
-      const next = nextRollout(someFacts({ rollout, instances: rows as never, sights: new Map(ids.map((id) => [id, aSight(AT, { runs: "3.5.6" })])) }));
+      const next = nextRollout(
+        someFacts({ rollout, instances: rows as never, sights: new Map(ids.map((id) => [id, aSight(AT, { runs: "3.5.6" })])) }),
+      );
       return next.rollout.waves[0]?.instances.filter(({ askedAt }) => askedAt !== undefined).length;
     };
     expect(asked(false)).toBe(2);
@@ -82,7 +88,10 @@ describe("carrying a rollout on", () => {
     const driven = drive({ sight: (_now, { state }) => (state === "RUNNING" ? { crashes: ["pod ends again and again (2 times)"] } : {}) });
     driven.look(0);
     const rolledBack = driven.look(5_000);
-    expect(rolledBack).toMatchObject({ state: "ROLLING_BACK", ending: { as: "FAILED", reason: "one: pod ends again and again (2 times)" } });
+    expect(rolledBack).toMatchObject({
+      state: "ROLLING_BACK",
+      ending: { as: "FAILED", reason: "one: pod ends again and again (2 times)" },
+    });
     const [canary] = rolledBack.waves[0]?.instances ?? [];
     expect(canary && versionOf(rolledBack, canary, 0)).toBe("3.5.6");
     expect(driven.look(1_000, { sights: new Map([[A, aSight(driven.now(), { runs: "3.5.7" })]]) }).state).toBe("ROLLING_BACK");
@@ -122,7 +131,10 @@ describe("carrying a rollout on", () => {
     toBake(driven);
     const late = (ms: number) => driven.look(ms, { resyncMs: BAKE_MS });
     expect(late(BAKE_MS).note).toBe("canary: waiting for one to look at an application");
-    expect(late(2 * MINUTE)).toMatchObject({ state: "ROLLING_BACK", ending: { reason: expect.stringContaining("looked at no application") } });
+    expect(late(2 * MINUTE)).toMatchObject({
+      state: "ROLLING_BACK",
+      ending: { reason: expect.stringContaining("looked at no application") },
+    });
   });
 
   describe("when syncs are too few to tell", () => {
@@ -164,7 +176,9 @@ describe("carrying a rollout on", () => {
     expect(drive({ rollout: paused }).look(0)).toBe(paused);
     const driven = drive({ sight: (_now, { state }) => (state === "PAUSED" ? { outOfMemory: ["redis"] } : {}) });
     const asked = driven.look(0);
-    expect(drive({ rollout: { ...asked, state: "PAUSED" }, sight: () => ({ outOfMemory: ["redis"] }) }).look(5_000).state).toBe("ROLLING_BACK");
+    expect(drive({ rollout: { ...asked, state: "PAUSED" }, sight: () => ({ outOfMemory: ["redis"] }) }).look(5_000).state).toBe(
+      "ROLLING_BACK",
+    );
   });
 
   it("has nothing to roll back where nothing was told yet", () => {

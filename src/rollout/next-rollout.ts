@@ -74,7 +74,8 @@ function decide(facts: RolloutFacts): NextRollout {
 function goOn(facts: RolloutFacts): NextRollout {
   const { rollout } = facts;
   const wave = waveOf(rollout);
-  if (wave === undefined) return { rollout: { ...rollout, state: "DONE", note: "nothing was left to upgrade" }, verdict: "DONE", rule: "EMPTY" };
+  if (wave === undefined)
+    return { rollout: { ...rollout, state: "DONE", note: "nothing was left to upgrade" }, verdict: "DONE", rule: "EMPTY" };
   const failure = failureOf(facts, wave);
   if (failure?.isCertain === true) return giveUp(rollout, failure.gate, failure.text);
   const { suspect: _passed, ...watched } = wave;

@@ -6,9 +6,16 @@ import { CANARY_UNITS, type Candidate, planWaves } from "./plan-waves.ts";
 const RESYNC_MS = 180_000;
 const aCandidate = (index: number, over: Partial<Omit<Candidate, "instance">> = {}): Candidate => {
   const id = `i-${String(index).padStart(3, "0")}` as InstanceId;
-  return { instance: { id, name: id, engineCluster: "eu-1", version: "3.5.6" }, units: 10, utilisation: index / 1000, capacity: 1, ...over };
+  return {
+    instance: { id, name: id, engineCluster: "eu-1", version: "3.5.6" },
+    units: 10,
+    utilisation: index / 1000,
+    capacity: 1,
+    ...over,
+  };
 };
-const fleet = (size: number, over: Partial<Omit<Candidate, "instance">> = {}) => Array.from({ length: size }, (_, index) => aCandidate(index, over));
+const fleet = (size: number, over: Partial<Omit<Candidate, "instance">> = {}) =>
+  Array.from({ length: size }, (_, index) => aCandidate(index, over));
 const usual = { isEmergency: false, resyncMs: RESYNC_MS };
 const shapeOf = (candidates: readonly Candidate[], options = usual) =>
   planWaves(candidates, options).map(({ name, instances }) => `${name}: ${instances.length}`);
@@ -50,7 +57,11 @@ describe("planning waves", () => {
   });
 
   it("upgrades every instance exactly once, whatever the fleet, and a quarter of it at most as canaries", () => {
-    const one = fc.record({ units: fc.nat(50), utilisation: fc.double({ min: 0, max: 2, noNaN: true }), capacity: fc.integer({ min: 1, max: 9 }) });
+    const one = fc.record({
+      units: fc.nat(50),
+      utilisation: fc.double({ min: 0, max: 2, noNaN: true }),
+      capacity: fc.integer({ min: 1, max: 9 }),
+    });
     fc.assert(
       fc.property(fc.array(one, { maxLength: 60 }), fc.boolean(), (all, isEmergency) => {
         const candidates = all.map((each, index) => aCandidate(index, each));
@@ -62,7 +73,10 @@ describe("planning waves", () => {
         const units = (some: readonly { readonly units: number }[]) => some.reduce((total, each) => total + each.units, 0);
         const third = Math.ceil(candidates.length / 3);
         // Where three thirds have 30 units in their fullest, the canaries have them.
-        if (canaries.length === 3 && units(candidates.toSorted((a, b) => a.utilisation - b.utilisation).slice(0, third)) >= CANARY_UNITS * third)
+        if (
+          canaries.length === 3 &&
+          units(candidates.toSorted((a, b) => a.utilisation - b.utilisation).slice(0, third)) >= CANARY_UNITS * third
+        )
           expect(units(canaries)).toBeGreaterThanOrEqual(CANARY_UNITS);
       }),
     );

@@ -28,7 +28,11 @@ const CASES: Readonly<Record<Gate, { readonly shut: Upgraded; readonly open: Upg
     text: /looked at no application for 240 s/,
   },
   PRUNED: { shut: seen({ pruned: 1 }), open: seen({ pruned: 0 }), text: /deleted what Git still holds of 1/ },
-  CANNOT_COMPARE: { shut: seen({ faulty: 2 }), open: seen({ faulty: 1 }), text: /2 of 100 applications cannot be compared, before it were 0 of 100/ },
+  CANNOT_COMPARE: {
+    shut: seen({ faulty: 2 }),
+    open: seen({ faulty: 1 }),
+    text: /2 of 100 applications cannot be compared, before it were 0 of 100/,
+  },
   STRAYED: { shut: seen({ strayed: 1, resynced: 1 }), open: seen({ strayed: 1 }), text: /2 of 100 applications differ/ },
   FEWER_LOOKS: { shut: seen({ fresh: 49 }), open: seen({ fresh: 50 }), text: /49 of 100 applications are looked at in time/ },
 };

@@ -2,6 +2,7 @@ import type { BuiltSet } from "../../build.ts";
 import { argoCdSetName } from "../../go-sets.ts";
 import { parseImage } from "../image.ts";
 import { launchArgoCd } from "./argo-cd.ts";
+import { breakController, parseTag } from "./broken.ts";
 import type { Launch, LaunchInput } from "./launch.ts";
 import { launchRedis } from "./redis.ts";
 
@@ -26,8 +27,9 @@ export function createCatalogue(options: { readonly argoCdVersions: readonly str
       const { name, tag } = parseImage(image);
       if (name === "redis") return { kind: "program", set: "tools", launch: launchRedis };
       if (name !== "argocd") return { kind: "unknown" };
-      const isKnown = tag !== undefined && options.argoCdVersions.includes(tag.replace(/^v/, ""));
-      return isKnown ? { kind: "program", set: argoCdSetName(tag), launch: launchArgoCd } : { kind: "absent" };
+      const release = tag === undefined ? undefined : parseTag(tag);
+      if (release === undefined || !options.argoCdVersions.includes(release.version)) return { kind: "absent" };
+      return { kind: "program", set: argoCdSetName(release.version), launch: breakController(launchArgoCd, release.brokenBy) };
     },
     obtain(set, signal) {
       const found = obtained.get(set) ?? options.obtain(set, signal);

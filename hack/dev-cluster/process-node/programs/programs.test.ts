@@ -92,8 +92,23 @@ describe("the catalogue", () => {
     expect(catalogue.find("quay.example/argoproj/argocd:v3.5.7")).toMatchObject({ kind: "program", set: "argo-cd-3.5.7" });
     expect(catalogue.find("argocd:v9.9.9")).toEqual({ kind: "absent" });
     expect(catalogue.find("argocd")).toEqual({ kind: "absent" });
+    expect(catalogue.find("argocd:v3.5.7-crashing")).toMatchObject({ kind: "program", set: "argo-cd-3.5.7" });
+    expect(catalogue.find("argocd:v3.5.7-singing")).toEqual({ kind: "absent" });
     expect(catalogue.find("redis:8.2.3-alpine")).toMatchObject({ kind: "program", set: "tools" });
     expect(catalogue.find("nginx:1")).toEqual({ kind: "unknown" });
+  });
+
+  it("makes a release bad by its controller alone", () => {
+    const catalogue = createCatalogue({ argoCdVersions: ["3.5.7"], obtain: () => Promise.resolve(built) });
+    const argsOf = (tag: string, component: string) => {
+      const image = catalogue.find(`argocd:${tag}`);
+      const words = [`/usr/local/bin/argocd-${component}`];
+      return image.kind === "program" ? image.launch(input({ words }))?.args : undefined;
+    };
+    expect(argsOf("v3.5.7-stalled", "application-controller")?.slice(-2)).toEqual(["--status-processors", "0"]);
+    expect(argsOf("v3.5.7-crashing", "application-controller")?.at(-1)).toBe("--no-such-option");
+    expect(argsOf("v3.5.7", "application-controller")).not.toContain("--status-processors");
+    expect(argsOf("v3.5.7-stalled", "repo-server")).toEqual(argsOf("v3.5.7", "repo-server"));
   });
 
   it("builds a set once, unless that failed", async () => {

@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { millis } from "../domain/clock.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { InstanceSight } from "../domain/rollout.ts";
+import { createSeededRng } from "../runtime/rng.ts";
+import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { aDecision, aFleet, aRollout, aWaveInstance } from "../store/testing/builders.ts";
+import { createWorld, soon } from "../store/testing/world.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { noMetrics } from "../telemetry/metrics.ts";
+import { createRollouts, type Rollouts } from "./controller.ts";
+import { aSight } from "./testing/facts.ts";
+
+const never = new AbortController().signal;
+const LOOK_MS = 5_000;
+const OLD = { version: "3.5.6", desiredVersion: "3.5.6" };
+
+describe("carrying the live rollout on", () => {
+  let clock: VirtualClock;
+  let store: MemoryStore;
+  let rollouts: Rollouts;
+  let isFrozen: boolean;
+  let over: Partial<InstanceSight>;
+  let ids: readonly InstanceId[];
+  beforeEach(async () => {
+    clock = createVirtualClock();
+    store = createMemoryStore({ clock });
+    [isFrozen, over] = [false, {}];
+    await store.fleet.applyFleet(aFleet(), "ada", soon());
+    const { addInstance } = createWorld(store);
+    ids = [(await addInstance(OLD)).id, (await addInstance(OLD)).id];
+    const wave = { bakeMs: 60_000, isExtended: false, isApproved: false };
+    const waves = ids.map((id, index) => ({ name: `wave ${index}`, instances: [aWaveInstance({ id, name: id })], ...wave }));
+    const rollout = aRollout({ waves, isUnattended: true });
+    await store.rollouts.create(rollout, aDecision({ subject: rollout.id, kind: "rollout" }), soon());
+    rollouts = createRollouts({
+      ...{ store, clock, log: silentLog, metrics: noMetrics, rng: createSeededRng("rollouts") },
+      partition: { isMine: () => true, onChange: () => () => undefined },
+      freezeAt: () => (isFrozen ? { reason: "weekend" } : undefined),
+      sights: {
+        async look({ namespace }) {
+          const row = (await store.fleet.listInstances(soon())).find((one) => one.namespace === namespace);
+          return aSight(clock.now(), { runs: row?.desiredVersion, newestReconciledAt: millis(clock.now()), ...over });
+        },
+      },
+    });
+  });
+  afterEach(() => rollouts.stop());
+  const pass = async (looks: number): Promise<void> => {
+    for (let index = 0; index < looks; index += 1) {
+      await clock.advance(LOOK_MS);
+      await vi.waitFor(() => rollouts.idle());
+    }
+  };
+  const state = async () => (await store.rollouts.list(1, soon()))[0];
+  const wanted = async () => Promise.all(ids.map(async (id) => (await store.fleet.readInstance(id, soon()))?.desiredVersion));
+
+  it("tells instances wave by wave which release to run, and says so in the journal", async () => {
+    rollouts.start(never);
+    await pass(2);
+    expect(await wanted()).toEqual(["3.5.7", "3.5.6"]);
+    await pass(60);
+    expect(await state()).toMatchObject({ state: "DONE" });
+    expect(await wanted()).toEqual(["3.5.7", "3.5.7"]);
+    const entries = await store.decisions.list({ subject: ids[0] ?? "" }, 10, soon());
+    expect(entries[0]).toMatchObject({ verdict: "UPGRADING", rule: "ROLLOUT", details: { from: "3.5.6", version: "3.5.7" } });
+    expect(await store.rollouts.listFrozen(soon())).toEqual([]);
+  });
+
+  it("gives a wave that fails its release back, and freezes the one that failed", async () => {
+    over = { crashes: ["pod ends again and again"] };
+    rollouts.start(never);
+    await pass(4);
+    expect(await state()).toMatchObject({ state: "FAILED", note: expect.stringContaining("pod ends again and again") });
+    expect(await wanted()).toEqual(["3.5.6", "3.5.6"]);
+    expect(await store.rollouts.listFrozen(soon())).toMatchObject([{ version: "3.5.7", reason: expect.stringContaining("pod ends") }]);
+    const [last] = await store.decisions.list({ subject: ids[0] ?? "" }, 1, soon());
+    expect(last).toMatchObject({ verdict: "ROLLING_BACK" });
+  });
+
+  it("waits while a freeze holds, and goes on when it has ended", async () => {
+    isFrozen = true;
+    rollouts.start(never);
+    await pass(3);
+    expect(await state()).toMatchObject({ note: "wave 0: a freeze holds: weekend" });
+    expect(await wanted()).toEqual(["3.5.6", "3.5.6"]);
+    isFrozen = false;
+    await pass(2);
+    expect(await wanted()).toEqual(["3.5.7", "3.5.6"]);
+  });
+
+  it("makes good what a look that broke off has not done", async () => {
+    const changing = vi.spyOn(store.fleet, "changeInstance").mockRejectedValueOnce(new Error("no answer"));
+    rollouts.start(never);
+    await pass(3);
+    expect(changing).toHaveBeenCalled();
+    expect(await wanted()).toEqual(["3.5.7", "3.5.6"]);
+  });
+});
