@@ -17,6 +17,8 @@ export function createProgram(terminal: Terminal): Command {
   const program = new Command("argosy").description("Control plane for a fleet of Argo CD instances").version(terminal.version);
   program.configureHelp({ sortSubcommands: true });
   program.configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "argosy: ")) });
+  // The version of this program is asked of it alone: `rollout create --version` names a release.
+  program.enablePositionalOptions();
   program.showHelpAfterError("Add --help to see how it is used.").exitOverride();
   addLookingCommands(program, terminal);
   addChangingCommands(program, terminal);

@@ -74,7 +74,7 @@ export const versions: readonly Column<VersionView>[] = [
 async function newest(client: RestClient): Promise<string> {
   const [found] = (await client.get<{ readonly items: readonly RolloutView[] }>("/v1/rollouts")).items;
   if (found !== undefined) return found.id;
-  throw new InputError("there is no rollout", { code: "rollout.unknown", path: "rollout", remedy: "argosy rollout create begins one" });
+  throw new InputError("there is no rollout", { code: "rollout.none", path: "rollout", remedy: "argosy rollout create begins one" });
 }
 
 function showRollout(view: RolloutView, output: OutputFormat): string {

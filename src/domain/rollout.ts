@@ -1,5 +1,6 @@
 import type { Millis } from "./clock.ts";
 import type { Freeze } from "./directive.ts";
+import type { CatalogueEntry } from "./fleet.ts";
 import type { InstanceId, RolloutId } from "./ids.ts";
 
 /**
@@ -52,6 +53,21 @@ export interface InstanceSight extends SightCounts {
   readonly pruned: number;
   /** How long a canary's refresh takes, in ms; absent: nobody measures it. */
   readonly canaryLatencyMs?: number;
+}
+
+/** What instances of a release are made of. */
+export type Release = Pick<CatalogueEntry, "version" | "image" | "redisImage">;
+
+/** What a look at an instance is to find out. */
+export interface SightRequest {
+  /** Those pods may run. */
+  readonly releases: readonly Release[];
+  /** Only crashes of pods that run this one count. */
+  readonly version: string;
+  /** What Argo CD has done since; `undefined`: nothing counts as done. */
+  readonly since: Millis | undefined;
+  /** How long after a look Argo CD looks at an application again at most, in ms. */
+  readonly resyncMs: number;
 }
 
 /** One instance of a wave. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compareVersions, releaseOf } from "./version.ts";
+import { compareVersions, isBelowFloor, minorOf, releaseOf } from "./version.ts";
 
 describe("versions", () => {
   it("are ordered by number, part by part", () => {
@@ -16,6 +16,23 @@ describe("versions", () => {
       expect(compareVersions(other, "unknown")).toBe(0);
     },
   );
+
+  it.each([
+    ["3.5.7", "3.5.1", false],
+    ["3.5.0", "3.5.1", true],
+    ["3.4.9", "3.5.1", true],
+    ["3.6.0", "3.5.1", false],
+    ["3.5.1", "3.5.1 / 3.4.7 / 3.3.14", false],
+    ["3.4.7", "3.5.1 / 3.4.7 / 3.3.14", false],
+    ["3.4.6", "3.5.1 / 3.4.7 / 3.3.14", true],
+    ["3.3.10", "3.3.14 / 3.5.1 / 3.4.7", true],
+    ["3.2.99", "3.3.14 / 3.5.1 / 3.4.7", true],
+    ["4.0.0", "3.3.14 / 3.5.1 / 3.4.7", false],
+    ["latest", "3.5.1 / 3.4.7", true],
+  ])("%s under a floor of %s: %s", (version, floor, isBelow) => {
+    expect(isBelowFloor(version, floor)).toBe(isBelow);
+    expect(minorOf("3.5.7")).toBe("3.5");
+  });
 
   it.each([
     ["v1.31.4", "1.31.4"],

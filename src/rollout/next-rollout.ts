@@ -208,7 +208,7 @@ function hasLooked({ sights }: RolloutFacts, { id, readyAt }: WaveInstance): boo
 }
 
 /** Syncs of all instances that were given the release, as seen last. */
-export function syncsOf({ waves }: Pick<Rollout, "waves">): SyncCounts {
+function syncsOf({ waves }: Pick<Rollout, "waves">): SyncCounts {
   const all = waves.flatMap(({ instances }) => instances.flatMap(({ syncs }) => syncs ?? []));
   return { done: all.reduce((total, { done }) => total + done, 0), failed: all.reduce((total, { failed }) => total + failed, 0) };
 }

@@ -191,6 +191,37 @@ describe("a Fleet document", () => {
       },
     ],
     [
+      "versions below the floor of their minor",
+      { versions: { ...(aDocument()["versions"] as Json), floor: ["3.5.8", "3.4.7"] } },
+      {
+        path: "versions.default",
+        message: "is older than versions.floor (3.5.8 / 3.4.7)",
+        remedy: "Use a newer release: older ones have known vulnerabilities",
+      },
+    ],
+    [
+      "channels whose default they do not have",
+      { versions: { ...(aDocument()["versions"] as Json), channels: [{ name: "slow", default: "3.5.6", versions: ["3.5.7"] }] } },
+      { path: "versions.channels[0].default", message: "is not among the channel's versions", remedy: "Add it there, or use one of 3.5.7" },
+    ],
+    [
+      "channels with releases nobody catalogued",
+      { versions: { ...(aDocument()["versions"] as Json), channels: [{ name: "slow", default: "3.5.6", versions: ["3.5.6"] }] } },
+      { path: "versions.channels[0].versions[0]", message: "is not in versions.catalogue", remedy: "Add it there, or use one of 3.5.7" },
+    ],
+    [
+      "pools with a release their channel does not have",
+      {
+        versions: {
+          ...{ default: "3.5.7", floor: "3.5.1" },
+          catalogue: ["3.5.6", "3.5.7"].map((version) => ({ version, image: "argocd:v1", redisImage: "redis:8", crds: "/crds" })),
+          channels: [{ name: "slow", default: "3.5.6", versions: ["3.5.6"] }],
+        },
+        pools: [aPool({ version: "3.5.7", class: { region: "eu", tier: "shared", trust: "public", channel: "slow" } })],
+      },
+      { path: "pools[0].version", message: "is not among the versions of channel slow", remedy: "Use one of 3.5.6" },
+    ],
+    [
       "ranges that are none",
       { egress: { allow: ["10.1.0.0/16", "10.1.2.3/16"] } },
       {
@@ -201,6 +232,16 @@ describe("a Fleet document", () => {
     ],
   ])("may not have %s", (_what, changes, complaint) => {
     expect(complaintsOf(aDocument(changes))).toContainEqual(complaint);
+  });
+
+  it("may have an old release for a mixed fleet, once its floor is as low", () => {
+    const release = { version: "3.3.10", image: "argocd:v3.3.10", redisImage: "redis:8", crds: "/crds", upgradesFrom: ["3.3", "3.2.12"] };
+    const versions = (floor: unknown) => ({ default: "3.3.10", floor, catalogue: [release] });
+    expect(complaintsOf(aDocument({ versions: versions(["3.5.1", "3.4.7", "3.3.14"]) }))).toMatchObject([
+      { path: "versions.default", message: "is older than versions.floor (3.5.1 / 3.4.7 / 3.3.14)" },
+    ]);
+    const parsed = parseFleetDocument(aDocument({ versions: versions("3.3.10") }));
+    expect(parsed).toMatchObject({ ok: true, spec: { versions: { floor: "3.3.10", catalogue: [release] } } });
   });
 
   it("of any shape whatever is parsed or complained about, without ever repeating what it holds", () => {

@@ -6,8 +6,8 @@ import { stringify } from "yaml";
 import { someParameters } from "../testing/parameters.ts";
 import { renderManifests } from "./render.ts";
 
-/** Releases whose manifests are kept: the newest, and the newest of those that know no mutual TLS. */
-const VERSIONS = ["3.5.7", "3.4.7"];
+/** Releases whose manifests are kept: of each minor that is looked after the oldest that is safe, and the newest of all. */
+const VERSIONS = ["3.3.14", "3.4.7", "3.5.1", "3.5.7"];
 const DIRECTORY = join(import.meta.dirname, "../golden");
 const fileOf = (version: string): string => `argo-cd-${version}.yaml`;
 

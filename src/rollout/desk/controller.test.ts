@@ -57,7 +57,12 @@ describe("the desk for rollouts", () => {
     const first = await desk.create(anOrder(), soon());
     await expect(desk.create(anOrder(), soon())).rejects.toThrow(new RegExp(`rollout ${first.id} of 3.5.7 is RUNNING`));
     const [entryOf] = await store.decisions.list({ subject: first.id }, 1, soon());
-    expect(entryOf).toMatchObject({ kind: "rollout", verdict: "CREATED", rule: "COMMAND", details: { actor: "ada", version: "3.5.7", reason: "new" } });
+    expect(entryOf).toMatchObject({
+      kind: "rollout",
+      verdict: "CREATED",
+      rule: "COMMAND",
+      details: { actor: "ada", version: "3.5.7", reason: "new" },
+    });
   });
 
   it("takes orders in the states they are for, each with its entry in the journal", async () => {
@@ -70,12 +75,17 @@ describe("the desk for rollouts", () => {
     const running = await store.rollouts.read(id, soon());
     if (running === undefined) throw new Error("it was there a moment ago");
     await store.rollouts.change({ rollout: { ...running, state: "ASKING" }, decision: undefined }, soon());
-    expect(await order("approve")).toMatchObject({ state: "RUNNING", waves: [{ isApproved: true }, {}, {}].slice(0, running.waves.length) });
+    expect(await order("approve")).toMatchObject({
+      state: "RUNNING",
+      waves: [{ isApproved: true }, {}, {}].slice(0, running.waves.length),
+    });
     expect(await order("abort")).toMatchObject({ state: "ROLLING_BACK", ending: { as: "ABORTED", reason: "aborted by bob: so" } });
     await expect(order("abort")).rejects.toBeInstanceOf(RefusedError);
     const verdicts = (await store.decisions.list({ subject: id }, 10, soon())).map(({ verdict }) => verdict);
     expect(verdicts).toEqual(["ABORTING", "APPROVED", "RESUMED", "PAUSED", "CREATED"]);
-    await expect(desk.command("nobody" as RolloutId, { command: "pause", actor: "bob", reason: "so" }, soon())).rejects.toBeInstanceOf(GoneError);
+    await expect(desk.command("nobody" as RolloutId, { command: "pause", actor: "bob", reason: "so" }, soon())).rejects.toBeInstanceOf(
+      GoneError,
+    );
   });
 
   it("thaws a release that is frozen, and says which is not", async () => {

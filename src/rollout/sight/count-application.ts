@@ -1,6 +1,5 @@
 import { type Millis, parseRfc3339 } from "../../domain/clock.ts";
-import type { InstanceSight } from "../../domain/rollout.ts";
-import type { SightRequest } from "../port.ts";
+import type { InstanceSight, SightRequest } from "../../domain/rollout.ts";
 import { type Json, listOf, objectOf } from "./json.ts";
 
 /** What is counted of an instance's applications. */

@@ -1,5 +1,4 @@
-import type { InstanceSight } from "../../domain/rollout.ts";
-import type { Release, SightRequest } from "../port.ts";
+import type { InstanceSight, Release, SightRequest } from "../../domain/rollout.ts";
 import { listOf, objectOf } from "./json.ts";
 
 interface SeenPod {
@@ -50,11 +49,15 @@ function parsePod(raw: unknown): SeenPod | undefined {
   const waiting = objectOf(objectOf(state?.["state"])["waiting"])["reason"];
   const ends = [objectOf(state?.["state"]), objectOf(state?.["lastState"])].map((one) => objectOf(one["terminated"])["reason"]);
   return {
-    ...{ name: String(metadata["name"] ?? ""), component, image: String(container?.["image"] ?? ""), restarts },
+    ...{ name: textOf(metadata["name"]), component, image: textOf(container?.["image"]), restarts },
     isReady: listOf(status["conditions"])
       .map(objectOf)
       .some((one) => one["type"] === "Ready" && one["status"] === "True"),
     isCrashing: waiting === "CrashLoopBackOff" || restarts >= MANY_RESTARTS,
     isOutOfMemory: ends.includes("OOMKilled"),
   };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }

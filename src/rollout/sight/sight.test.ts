@@ -7,12 +7,18 @@ import { judgePods } from "./judge-pods.ts";
 const RESYNC_MS = 180_000;
 const ago = (ms: number) => rfc3339(millis(AT - ms));
 const at = { now: AT, since: millis(AT - 60_000), resyncMs: RESYNC_MS };
-const count = (...all: readonly unknown[]) => all.reduce<typeof NOTHING_COUNTED>((counted, raw) => countApplication(counted, raw, at), NOTHING_COUNTED);
+const count = (...all: readonly unknown[]) =>
+  all.reduce<typeof NOTHING_COUNTED>((counted, raw) => countApplication(counted, raw, at), NOTHING_COUNTED);
 
 type Json = Readonly<Record<string, unknown>>;
 const anApplication = (status: Json = {}, metadata: Json = {}) => ({
   metadata: { name: "web", ...metadata },
-  status: { reconciledAt: ago(1_000), sync: { status: "Synced", revision: "b" }, history: [{ revision: "a" }, { revision: "b" }], ...status },
+  status: {
+    reconciledAt: ago(1_000),
+    sync: { status: "Synced", revision: "b" },
+    history: [{ revision: "a" }, { revision: "b" }],
+    ...status,
+  },
 });
 const aSync = (phase: string, over: Json = {}) => ({
   operationState: { phase, startedAt: ago(30_000), finishedAt: ago(20_000), operation: { initiatedBy: { username: "ada" } }, ...over },
@@ -25,14 +31,26 @@ describe("what is counted of an application", () => {
     ["one whose look is overdue", anApplication({ reconciledAt: ago(RESYNC_MS + 1_000) }), { applications: 1, fresh: 0 }],
     ["one that is Unknown", anApplication({ sync: { status: "Unknown" } }), { applications: 1, fresh: 1, faulty: 1 }],
     ["one with a ComparisonError", anApplication({ conditions: [{ type: "ComparisonError" }] }), { applications: 1, fresh: 1, faulty: 1 }],
-    ["one that differs from what it deployed", anApplication({ sync: { status: "OutOfSync", revision: "b" } }), { applications: 1, fresh: 1, strayed: 1 }],
-    ["one that has something new to deploy", anApplication({ sync: { status: "OutOfSync", revision: "c" } }), { applications: 1, fresh: 1 }],
+    [
+      "one that differs from what it deployed",
+      anApplication({ sync: { status: "OutOfSync", revision: "b" } }),
+      { applications: 1, fresh: 1, strayed: 1 },
+    ],
+    [
+      "one that has something new to deploy",
+      anApplication({ sync: { status: "OutOfSync", revision: "c" } }),
+      { applications: 1, fresh: 1 },
+    ],
     ["a sync that went well", anApplication(aSync("Succeeded")), { applications: 1, fresh: 1, syncs: { done: 1, failed: 0 } }],
     ["a sync that failed", anApplication(aSync("Error")), { applications: 1, fresh: 1, syncs: { done: 1, failed: 1 } }],
     ["a sync under way", anApplication(aSync("Running", { finishedAt: undefined })), { applications: 1, fresh: 1 }],
     ["a sync from before", anApplication(aSync("Failed", { startedAt: ago(61_000) })), { applications: 1, fresh: 1 }],
     ["a first sync", anApplication({ ...aSync("Failed"), history: [] }), { applications: 1, fresh: 1 }],
-    ["a repair by Argo CD", anApplication(aSync("Succeeded", BY_ITSELF)), { applications: 1, fresh: 1, syncs: { done: 1, failed: 0 }, resynced: 1 }],
+    [
+      "a repair by Argo CD",
+      anApplication(aSync("Succeeded", BY_ITSELF)),
+      { applications: 1, fresh: 1, syncs: { done: 1, failed: 0 }, resynced: 1 },
+    ],
     [
       "a repair that deleted something",
       anApplication(aSync("Succeeded", { ...BY_ITSELF, syncResult: { resources: [{ status: "Synced" }, { status: "Pruned" }] } })),
@@ -55,16 +73,27 @@ describe("what is counted of an application", () => {
   });
 
   it("adds up, and keeps the newest look", () => {
-    const seen = count(anApplication({ reconciledAt: ago(5_000) }), anApplication({ reconciledAt: ago(2_000) }), anApplication({ reconciledAt: ago(9_000) }));
+    const seen = count(
+      anApplication({ reconciledAt: ago(5_000) }),
+      anApplication({ reconciledAt: ago(2_000) }),
+      anApplication({ reconciledAt: ago(9_000) }),
+    );
     expect(seen).toMatchObject({ applications: 3, fresh: 3, newestReconciledAt: AT - 2_000 });
   });
 });
 
 const RELEASES = ["3.5.6", "3.5.7"].map((version) => ({ version, image: `argocd:v${version}`, redisImage: "redis:8" }));
-const aPod = (component: string, image: string, over: { readonly status?: Json; readonly isReady?: boolean; readonly metadata?: Json } = {}) => ({
+const aPod = (
+  component: string,
+  image: string,
+  over: { readonly status?: Json; readonly isReady?: boolean; readonly metadata?: Json } = {},
+) => ({
   metadata: { name: `${component}-0`, labels: { "app.kubernetes.io/component": component }, ...over.metadata },
   spec: { containers: [{ image }] },
-  status: { conditions: [{ type: "Ready", status: over.isReady === false ? "False" : "True" }], containerStatuses: [over.status ?? { restartCount: 0 }] },
+  status: {
+    conditions: [{ type: "Ready", status: over.isReady === false ? "False" : "True" }],
+    containerStatuses: [over.status ?? { restartCount: 0 }],
+  },
 });
 const podsOf = (version: string, controller: ReturnType<typeof aPod> = aPod("application-controller", `argocd:v${version}`)) => [
   controller,

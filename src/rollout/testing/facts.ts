@@ -5,7 +5,9 @@ import { AT, aRollout, aWaveInstance } from "../../store/testing/builders.ts";
 import type { RolloutFacts } from "../next-rollout.ts";
 
 export const RESYNC_MS = 180_000;
-export const [A, B, C] = ["i-a", "i-b", "i-c"] as unknown as [InstanceId, InstanceId, InstanceId];
+const IDS = ["i-a", "i-b", "i-c"] as unknown as [InstanceId, InstanceId, InstanceId];
+export const [A, B] = IDS;
+const C = IDS[2];
 const NAMES: Readonly<Record<string, string>> = { [A]: "one", [B]: "two", [C]: "three" };
 
 export const aCount = (over: Partial<SightCounts> = {}): SightCounts => ({ applications: 100, faulty: 0, strayed: 0, fresh: 100, ...over });

@@ -1,9 +1,9 @@
 import type { Clock } from "../../../domain/clock.ts";
 import { UnavailableError } from "../../../domain/errors.ts";
-import type { InstanceSight } from "../../../domain/rollout.ts";
+import type { InstanceSight, SightRequest } from "../../../domain/rollout.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
-import type { InstanceSights, SightRequest } from "../../port.ts";
+import type { InstanceSights } from "../../port.ts";
 import { type Counted, countApplication, NOTHING_COUNTED } from "../../sight/count-application.ts";
 import { judgePods } from "../../sight/judge-pods.ts";
 
