@@ -115,7 +115,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
   );
 
   it.each(Object.entries(BAD))(
-    "stops a %s release in its canary, and rolls that back",
+    "P7: stops a %s release in its canary, and rolls that back",
     async (way, version) => {
       const units = (await world.rest.all<WorkspaceView>("/v1/workspaces")).filter(({ namespace }) => namespace.startsWith("rolled-"));
       const stop = watchUsers();

@@ -84,7 +84,7 @@ describe("carrying a rollout on", () => {
     expect(driven.look(0, { instances: gone })).toMatchObject({ wave: 1, note: "canary: passed" });
   });
 
-  it("rolls the wave back and fails as soon as a gate shuts, and ends when what was there before runs", () => {
+  it("P7: rolls the wave back and fails as soon as a gate shuts, and ends when what was there before runs", () => {
     const driven = drive({ sight: (_now, { state }) => (state === "RUNNING" ? { crashes: ["pod ends again and again (2 times)"] } : {}) });
     driven.look(0);
     const rolledBack = driven.look(5_000);
