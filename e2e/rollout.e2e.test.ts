@@ -4,7 +4,7 @@ import type { InstanceView, WorkspaceView } from "../src/api/schema.ts";
 import type { VersionView } from "../src/api/version-views.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
-import { configMapFile, IS_LONG, openWorkspace, openWorld, report, until, type Workspace, type World } from "./world.ts";
+import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
 const POOL = "rolled";
 const OLD = "3.5.6";
@@ -45,6 +45,8 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
   }, BUILD_MS + ROLLOUT_MS);
   afterAll(async () => {
     for (const workspace of workspaces) await workspace.remove("app");
+    // An instance stays as long as it holds a workspace.
+    for (const { namespace } of workspaces) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
     for (const version of Object.values(BAD)) await world.rest.post(`/v1/versions/${version}/unfreeze`, {}).catch(() => undefined);
     await pools.restore();
   }, ROLLOUT_MS);

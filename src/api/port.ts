@@ -6,7 +6,7 @@ import type { Instance } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { Move, MoveKind } from "../domain/move.ts";
 import type { CarriedStep, PlanGoal, StoredPlan } from "../domain/plan.ts";
-import type { Rollout } from "../domain/rollout.ts";
+import type { Rollout, RolloutOrder } from "../domain/rollout.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 import type { InstanceLoad } from "../store/load/port.ts";
 import type { UnitWithWorkspace } from "../store/placement/port.ts";
@@ -97,16 +97,6 @@ export interface Draining {
     said: { readonly actor: string; readonly reason: string; readonly isFailOver?: boolean },
     signal: AbortSignal,
   ): Promise<void>;
-}
-
-export interface RolloutOrder {
-  readonly version: string;
-  readonly pool: string | undefined;
-  readonly isEmergency: boolean;
-  readonly isUnattended: boolean;
-  readonly bakeMs: number | undefined;
-  readonly actor: string;
-  readonly reason: string;
 }
 
 /** The desk where releases are rolled out. */

@@ -127,6 +127,19 @@ export interface Rollout {
   readonly revision: number;
 }
 
+/** What a person orders. */
+export interface RolloutOrder {
+  readonly version: string;
+  /** Only instances of this pool; `undefined`: of all. */
+  readonly pool: string | undefined;
+  readonly isEmergency: boolean;
+  readonly isUnattended: boolean;
+  /** How long each wave bakes, in ms, instead of the usual time. */
+  readonly bakeMs: number | undefined;
+  readonly actor: string;
+  readonly reason: string;
+}
+
 /** A release that failed: no instance is given it until a person says that it may. */
 export interface FrozenVersion {
   readonly version: string;

@@ -3,22 +3,10 @@ import type { FleetSpec } from "../domain/fleet.ts";
 import type { InstanceId, RolloutId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../domain/load.ts";
-import type { FrozenVersion, Rollout } from "../domain/rollout.ts";
+import type { FrozenVersion, Rollout, RolloutOrder } from "../domain/rollout.ts";
 import { type Candidate, planWaves } from "./plan-waves.ts";
 import { resyncOf } from "./resync.ts";
 import { whyNotRelease, whyNotUpgrade } from "./why-not-release.ts";
-
-export interface RolloutOrder {
-  readonly version: string;
-  /** Only instances of this pool; `undefined`: of all. */
-  readonly pool: string | undefined;
-  readonly isEmergency: boolean;
-  readonly isUnattended: boolean;
-  /** How long each wave bakes, in ms, instead of the usual time. */
-  readonly bakeMs: number | undefined;
-  readonly actor: string;
-  readonly reason: string;
-}
 
 export interface DraftFacts {
   readonly spec: FleetSpec | undefined;

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { GoneError, InputError, RefusedError } from "../../domain/errors.ts";
 import type { RolloutId } from "../../domain/ids.ts";
+import type { RolloutOrder } from "../../domain/rollout.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { aFleet, aPool } from "../../store/testing/builders.ts";
 import { createWorld, soon } from "../../store/testing/world.ts";
-import type { RolloutOrder } from "../draft-rollout.ts";
 import { createRolloutDesk, type RolloutDesk } from "./controller.ts";
 
 const entry = (version: string) => ({ version, image: `argocd:v${version}`, redisImage: "redis:8", crds: "/crds" });
