@@ -60,6 +60,14 @@ describe("the gates of a release", () => {
     expect(shutGate(factsOf(anUpgraded({ baseline, sight: aSight(AT, baseline) })))).toBeUndefined();
   });
 
+  it("take one application more for a user's doing, however small the wave", () => {
+    const few = { applications: 10, fresh: 10 };
+    const gateOf = (faulty: number) =>
+      shutGate(factsOf(anUpgraded({ baseline: aCount(few), sight: aSight(AT, { ...few, faulty }) })))?.gate;
+    expect(gateOf(1)).toBeUndefined();
+    expect(gateOf(2)).toBe("CANNOT_COMPARE");
+  });
+
   it("give a controller that has just started the time of one resync to look at something", () => {
     const never = { newestReconciledAt: undefined, fresh: 0 };
     expect(shutGate(factsOf(anUpgraded({ readyMsAgo: RESYNC_MS + LATE_MS, sight: aSight(AT, never) })))).toBeUndefined();
