@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RolloutView } from "../src/api/rollout-views.ts";
 import type { InstanceView, WorkspaceView } from "../src/api/schema.ts";
 import type { VersionView } from "../src/api/version-views.ts";
+import { UnavailableError } from "../src/domain/errors.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { again } from "./again.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
@@ -51,10 +53,22 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     await pools.restore();
   }, ROLLOUT_MS);
 
-  const ownInstances = async () => (await world.rest.all<InstanceView>("/v1/instances")).filter(({ pool }) => pool === POOL);
+  /** A server of a machine that is busy and does not answer in time has said nothing. */
+  const patiently = async <T>(ask: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      world.signal.throwIfAborted();
+      const answer = await ask().then(
+        (value) => ({ value }),
+        (error: unknown) => (error instanceof UnavailableError ? undefined : Promise.reject(error)),
+      );
+      if (answer !== undefined) return answer.value;
+    }
+  };
+  const listOf = <T>(path: string) => patiently(() => world.rest.all<T>(path));
+  const ownInstances = async () => (await listOf<InstanceView>("/v1/instances")).filter(({ pool }) => pool === POOL);
   const create = (version: string) =>
     world.rest.post<RolloutView>("/v1/rollouts", { version, pool: POOL, bakeSeconds: 0, unattended: true, reason: "e2e" });
-  const read = ({ id }: { readonly id: string }) => world.rest.get<RolloutView>(`/v1/rollouts/${id}`);
+  const read = ({ id }: { readonly id: string }) => patiently(() => world.rest.get<RolloutView>(`/v1/rollouts/${id}`));
   const ended = (rollout: RolloutView) =>
     until(
       `the end of the rollout of ${rollout.version}`,
@@ -72,22 +86,18 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
   /** What users see, again and again until it is told to stop; returns every state that was worse than before. */
   const watchUsers = () => {
     const regressions: string[] = [];
-    let isWatching = true;
-    const watching = (async () => {
-      let looks = 0;
-      while (isWatching) {
-        for (const workspace of workspaces) {
-          const { sync, health } = (await workspace.read("app"))?.status ?? {};
-          if (sync?.status !== "Synced" || health?.status !== "Healthy")
-            regressions.push(`${workspace.namespace}: ${sync?.status} ${health?.status}`);
-        }
-        looks += 1;
+    let looks = 0;
+    const watching = again(50, async () => {
+      for (const workspace of workspaces) {
+        const { sync, health } = (await patiently(() => workspace.read("app")))?.status ?? {};
+        if (sync?.status !== "Synced" || health?.status !== "Healthy")
+          regressions.push(`${workspace.namespace}: ${sync?.status} ${health?.status}`);
       }
-      return looks;
-    })();
+      looks += 1;
+    });
     return async () => {
-      isWatching = false;
-      return { looks: await watching, regressions };
+      await watching.end();
+      return { looks, regressions };
     };
   };
 
@@ -119,7 +129,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
   it.each(Object.entries(BAD))(
     "P7: stops a %s release in its canary, and rolls that back",
     async (way, version) => {
-      const units = (await world.rest.all<WorkspaceView>("/v1/workspaces")).filter(({ namespace }) => namespace.startsWith("rolled-"));
+      const units = (await listOf<WorkspaceView>("/v1/workspaces")).filter(({ namespace }) => namespace.startsWith("rolled-"));
       const stop = watchUsers();
       const begun = performance.now();
       const rollout = await create(version);
@@ -147,7 +157,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
       );
 
       await expect(create(version)).rejects.toThrow(/is frozen: it failed/);
-      const { items } = await world.rest.get<{ readonly items: readonly VersionView[] }>("/v1/versions");
+      const { items } = await patiently(() => world.rest.get<{ readonly items: readonly VersionView[] }>("/v1/versions"));
       expect(items.find((one) => one.version === version)).toMatchObject({ state: "frozen", instances: [] });
       const gated = {
         ...pools.document,
