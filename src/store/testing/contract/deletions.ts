@@ -194,7 +194,10 @@ export function describeDeletions(world: () => World): void {
       await store.shards.forgetApplications([applicationId], soon());
       const { id: to } = await addInstance();
       const wish = { id: "move-1" as MoveId, unitId, to, epoch, kind: "voluntary", reason: "FORCED", plan: undefined } as const;
-      await store.moves.request({ ...wish, reverses: undefined, actor: "otto", ceiling: WIDE, decision: aDecision() }, soon());
+      await store.moves.request(
+        { ...wish, reverses: undefined, isFailOver: false, actor: "otto", ceiling: WIDE, decision: aDecision() },
+        soon(),
+      );
       expect(await store.shards.listEnded(instanceId, [applicationId], soon())).toHaveLength(1);
       expect(await store.moves.begin(wish.id, soon())).toBe("begun");
       for (const id of [instanceId, to]) expect(await store.shards.listEnded(id, [applicationId], soon())).toEqual([]);

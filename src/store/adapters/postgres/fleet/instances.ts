@@ -128,11 +128,24 @@ function insertValues(instance: Instance, ids: DecisionIds, decision: Decision):
 }
 
 function changeValues(change: InstanceChange, clock: Clock, ids: DecisionIds): readonly unknown[] {
-  const { id, revision, state, reason, attempt, version, appliedHash, capacity, weight, halt, failsOver, desiredVersion, decision } = change;
+  const { id, revision, state, reason, attempt, version, appliedHash, capacity, weight, halt, failsOver, desiredVersion, decision } =
+    change;
   const journal = decision === undefined ? NO_DECISION : decisionValues(ids, decision);
   const size = [capacity === undefined ? null : numbers(loadValues(capacity)), weight ?? null];
   const more = [halt ?? null, failsOver ?? null, desiredVersion ?? null];
-  return [id, revision, state, instant(clock.now()), text(reason), attempt, version ?? null, appliedHash ?? null, ...journal, ...size, ...more];
+  return [
+    id,
+    revision,
+    state,
+    instant(clock.now()),
+    text(reason),
+    attempt,
+    version ?? null,
+    appliedHash ?? null,
+    ...journal,
+    ...size,
+    ...more,
+  ];
 }
 
 async function changeInstance(database: Database, values: readonly unknown[], signal: AbortSignal): Promise<Instance> {
