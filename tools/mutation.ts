@@ -10,8 +10,9 @@ import { type MutationReport, summaryOf } from "./mutation/summary.ts";
  * What follows and names no file is for Stryker: `--ignoreStatic` leaves out what runs while files are loaded, for which all tests of
  * the room have to be run each time.
  *
- * What was found is kept in `reports/mutation/<room>.json`, also when a run is interrupted, and taken over by the next run where neither
- * the line nor the tests of it changed; `--force` finds out anew. So a room can be done in parts: `--summary` adds up what is kept.
+ * What was found is kept in `reports/mutation/<room>.json` once a run has ended, and taken over by the next run where neither the line nor
+ * the tests of it changed; `--force` finds out anew. A run that is broken off keeps nothing, so a large room is best done some files at a
+ * time: `--summary` adds up what is kept.
  */
 const [room, ...rest] = process.argv.slice(2);
 const args = rest.filter((arg) => !arg.endsWith(".ts"));
