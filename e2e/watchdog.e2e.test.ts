@@ -115,10 +115,14 @@ describe("the watchdog", () => {
       const { id, name } = await instanceOf(false);
       const pod = { namespace: `argosy-${name}`, name: "argocd-application-controller-0" };
       await setCpuShare(world.kube, pod, 0, world.signal);
-      const tookMs = await reported(id, ["FROZEN", "WATCHDOG"], REPORTED_MS);
-      report(`watchdog: a controller that stands still reported after ${Math.round(tookMs)} ms`);
-      expect(await checked()).toContain(`${name} does not answer`);
-      await setCpuShare(world.kube, pod, 1, world.signal);
+      try {
+        const tookMs = await reported(id, ["FROZEN", "WATCHDOG"], REPORTED_MS);
+        report(`watchdog: a controller that stands still reported after ${Math.round(tookMs)} ms`);
+        expect(await checked()).toContain(`${name} does not answer`);
+      } finally {
+        // What comes after has to do with it.
+        await setCpuShare(world.kube, pod, 1, world.signal);
+      }
       await reported(id, ["CLEARED", "FROZEN"], 2 * REPORTED_MS);
     },
     DEADLINE_MS,
