@@ -1,6 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Awaited, FIRST_NUDGE_MS, isAwaited, MOST_APART_MS, NUDGES_AT_ONCE, nextNudges, planNudge, type Waiting } from "./nudge.ts";
+import {
+  type Awaited,
+  FIRST_NUDGE_MS,
+  isAwaited,
+  isBlindAtBirth,
+  MOST_APART_MS,
+  NUDGES_AT_ONCE,
+  nextNudges,
+  planNudge,
+  type Waiting,
+} from "./nudge.ts";
 import { type ObservedApplication, parseApplication } from "./parse-application.ts";
 import { renderApplication } from "./render-application.ts";
 import { anApplication, aSeat, setMeta, stored, TARGET } from "./testing/builders.ts";
@@ -20,6 +30,37 @@ describe("isAwaited", () => {
     expect(isAwaited(observed({}))).toBe(false);
     expect(isAwaited(observed({ ...REFRESH, "argocd.argoproj.io/skip-reconcile": "true" }))).toBe(false);
     expect(isAwaited(observed(REFRESH, { deletionTimestamp: "2026-01-01T00:00:00Z" }))).toBe(false);
+  });
+});
+
+describe("isBlindAtBirth", () => {
+  const born = "2026-01-01T00:00:00Z";
+  const blind = (reconciledAt: string, annotations: Readonly<Record<string, string>> = {}, type = "ComparisonError") => {
+    const raw = stored(renderApplication(aSeat(), anApplication(), TARGET), "object-1", "100");
+    setMeta("annotations", { "argosy.dev/epoch": "3", ...annotations })(raw);
+    setMeta("creationTimestamp", born)(raw);
+    const conditions = [{ type, message: "authentication required" }];
+    Object.assign(raw as object, { status: { reconciledAt, conditions, sync: { status: "Unknown" }, health: { status: "Healthy" } } });
+    return parseApplication(raw) as ObservedApplication;
+  };
+
+  it("is so once, after a first look that could not read the repository", () => {
+    expect(isBlindAtBirth(blind("2026-01-01T00:00:01Z"))).toBe(true);
+    expect(isBlindAtBirth(blind("2026-01-01T00:00:01Z", { "argosy.dev/nudged": "99" }))).toBe(false);
+    expect(isBlindAtBirth(blind("2026-01-01T00:00:01Z", REFRESH))).toBe(false);
+    expect(isBlindAtBirth(blind("2026-01-01T00:00:01Z", { "argocd.argoproj.io/skip-reconcile": "true" }))).toBe(false);
+    expect(isBlindAtBirth(blind("2026-01-01T00:02:01Z"))).toBe(false);
+    expect(isBlindAtBirth(blind("2026-01-01T00:00:01Z", {}, "SyncError"))).toBe(false);
+    expect(isBlindAtBirth(observed({}))).toBe(false);
+  });
+
+  it("has it looked at again", () => {
+    const paths = (seen: ObservedApplication) => planNudge(seen).flatMap((each) => (each.op === "add" ? [each.path] : []));
+    expect(paths(blind("2026-01-01T00:00:01Z"))).toEqual([
+      "/metadata/annotations/argosy.dev~1nudged",
+      "/metadata/annotations/argocd.argoproj.io~1refresh",
+    ]);
+    expect(paths(observed(REFRESH))).toEqual(["/metadata/annotations/argosy.dev~1nudged"]);
   });
 });
 

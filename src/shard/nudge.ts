@@ -1,5 +1,5 @@
 import { escapePointer, guards, type PatchOperation } from "./diff-object.ts";
-import { ANNOTATION_NUDGED, ANNOTATION_PAUSE } from "./names.ts";
+import { ANNOTATION_NUDGED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 
 /** When an Application is to be nudged next, on a clock that only grows, in ms, and how long after that once more. */
@@ -29,6 +29,23 @@ export const NUDGES_AT_ONCE = 10;
  */
 export function isAwaited({ isRefreshing, isDeleting, annotations }: ObservedApplication): boolean {
   return isRefreshing && !isDeleting && annotations[ANNOTATION_PAUSE] === undefined;
+}
+
+/** A first look ends within this, in ms; Argo CD's times have whole seconds. */
+const FIRST_LOOK_MS = 10_000;
+
+/**
+ * Whether Argo CD's first look at an Application came too soon: its own copy of the repository's Secret may lag behind the Application that
+ * was created after it. What it then says of a repository that it could not read stands until its periodic look, minutes later. It is asked
+ * to look once more, and no third time: who was nudged before has been looked at since.
+ */
+export function isBlindAtBirth({ report, createdAt, isRefreshing, isDeleting, annotations }: ObservedApplication): boolean {
+  if (isRefreshing || isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_NUDGED] !== undefined)
+    return false;
+  const { status, reconciledAt } = report ?? {};
+  if (status === undefined || reconciledAt === undefined || createdAt === undefined || reconciledAt - createdAt > FIRST_LOOK_MS)
+    return false;
+  return status.conditions.some(({ type }) => type === "ComparisonError");
 }
 
 /**
@@ -61,8 +78,13 @@ function markOf({ resourceVersion, annotations }: Awaited): Pick<Waiting, "versi
   return { version: resourceVersion, nudge: annotations[ANNOTATION_NUDGED] };
 }
 
-/** Changes nothing but that there is a change, which puts the request into the controller's cache again. */
+/**
+ * Changes nothing but that there is a change, which puts a request that stands into the controller's cache again; where none stands, one is
+ * made.
+ */
 export function planNudge(observed: ObservedApplication): readonly PatchOperation[] {
-  const path = `/metadata/annotations/${escapePointer(ANNOTATION_NUDGED)}`;
-  return [...guards(observed), { op: "add", path, value: observed.resourceVersion }];
+  const path = (name: string): string => `/metadata/annotations/${escapePointer(name)}`;
+  const nudged: PatchOperation = { op: "add", path: path(ANNOTATION_NUDGED), value: observed.resourceVersion };
+  const asked: PatchOperation = { op: "add", path: path(ANNOTATION_REFRESH), value: "normal" };
+  return [...guards(observed), nudged, ...(observed.isRefreshing ? [] : [asked])];
 }

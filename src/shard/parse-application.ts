@@ -12,6 +12,7 @@ import { parseTime, projectStatus } from "./project-status.ts";
 /** What is kept of an Argo CD Application: what it was told, and what it says. */
 export interface ObservedApplication extends ObservedObject {
   readonly finalizers: readonly string[];
+  readonly createdAt: Millis | undefined;
   /** When its deletion was asked for. */
   readonly deletingSince: Millis | undefined;
   /** Absent until the controller has said something. */
@@ -34,6 +35,7 @@ export function parseApplication(raw: unknown): ObservedApplication | undefined 
     ...object,
     ...said,
     finalizers: asArray(meta["finalizers"]).filter((entry) => typeof entry === "string"),
+    createdAt: parseTime(meta["creationTimestamp"]),
     deletingSince: parseTime(meta["deletionTimestamp"]),
     isAutomated: asObject(asObject(asObject(raw)["spec"])["syncPolicy"])["automated"] !== undefined,
     isRefreshing: asObject(meta["annotations"])[ANNOTATION_REFRESH] !== undefined,

@@ -43,4 +43,21 @@ describe("a controller that overlooks what it was asked", () => {
     await clock.advance(10 * SOON_MS);
     expect(await nudgedAt()).toBe(second);
   });
+
+  test("is asked to look once more where its first look could not read the repository, and not again", async () => {
+    const seated = await seat();
+    await world.startReconciler(undefined, { clock });
+    await soon("it is acknowledged", () => isAcknowledged(seated));
+    const createdAt = (await readApplication(seated))?.metadata.creationTimestamp;
+    const conditions = [{ type: "ComparisonError", message: "authentication required" }];
+    const blind = { status: { reconciledAt: createdAt, conditions, sync: { status: "Unknown" }, health: { status: "Healthy" } } };
+    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), blind, world.signal);
+    const requested = async () => (await readApplication(seated))?.metadata.annotations?.[REFRESH];
+    await soon("it is asked to look", async () => (await requested()) === "normal");
+
+    const looked = { metadata: { annotations: { [REFRESH]: null } } };
+    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), looked, world.signal);
+    await clock.advance(10 * SOON_MS);
+    expect(await requested()).toBeUndefined();
+  });
 });
