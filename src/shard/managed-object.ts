@@ -90,9 +90,14 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
+/** What most kinds have fixed. */
+export const NOTHING_FIXED = contentHash({});
+
 /** Completes a wish with the hashes it is compared by: comparing happens several times, hashing once. */
 export function desire(wish: ObjectWish): DesiredObject {
-  return { ...wish, contentHash: contentHash(wish.content), fixedHash: contentHash(pick(wish.content, MANAGED_KINDS[wish.kind].fixed)) };
+  const { fixed } = MANAGED_KINDS[wish.kind];
+  const fixedHash = fixed.length === 0 ? NOTHING_FIXED : contentHash(pick(wish.content, fixed));
+  return { ...wish, contentHash: contentHash(wish.content), fixedHash };
 }
 
 /** Every annotation the object should carry: its own, the hash of its content, and the fence it is written under. */

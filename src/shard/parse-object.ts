@@ -1,7 +1,7 @@
 import { contentHash } from "../domain/hash.ts";
 import { ANNOTATION_EPOCH, LABEL_MANAGED_BY } from "../domain/names.ts";
 import type { ManagedKind, ObservedObject } from "./managed-object.ts";
-import { MANAGED_KINDS, pick } from "./managed-object.ts";
+import { MANAGED_KINDS, NOTHING_FIXED, pick } from "./managed-object.ts";
 import { ANNOTATION_PAUSE, ANNOTATION_REVISION } from "./names.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -18,8 +18,6 @@ export function asArray(value: unknown): readonly unknown[] {
 export function asString(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
-
-const NOTHING_FIXED = contentHash({});
 
 /** Labels and annotations that mean something to us; the rest is other people's and would only take memory. */
 const OUR_PREFIX = "argosy.dev/";

@@ -46,7 +46,7 @@ function renderAccount(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
  * The register: the only binding that lets anybody of ours write in the workspace's namespace, and its only subject is the
  * owner's account. The instance is not named on it: users see this object.
  */
-function renderRegister(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
+export function renderRegister(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
   return desire({
     kind: "binding",
     at: { namespace: seat.workspace.namespace, name: registerName(seat.unit.bucket) },

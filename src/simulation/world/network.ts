@@ -57,7 +57,7 @@ export function createNetwork(world: World, failpoints: Failpoints, hopMs = HOP_
     return 0.2 + rng.next() * hopMs;
   };
   let kill: (name: string) => void = () => undefined;
-  const isParted = (a: string, b: string): boolean => parted.has(pair(a, b));
+  const isParted = (a: string, b: string): boolean => parted.size > 0 && parted.has(pair(a, b));
 
   function start<T>(call: Call<T>, ends: Ends<T>): void {
     const { from, to, name, patienceMs = PATIENCE_MS } = call;

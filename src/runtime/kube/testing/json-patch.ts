@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
 import type { JsonPatchOperation } from "../client.ts";
 import type { Json } from "./json.ts";
-import { cloneJson, isMap } from "./json.ts";
+import { cloneJson, equalJson, isMap } from "./json.ts";
 
 /**
  * Applies a JSON patch (RFC 6902) the way kube-apiserver 1.35 does it, including where that is laxer than the standard: `replace` also
@@ -24,7 +23,7 @@ function applyOperation(root: Json, operation: JsonPatchOperation): boolean {
   const value = (operation.value ?? null) as Json;
   switch (operation.op) {
     case "test":
-      return isDeepStrictEqual(childOf(parent, key) ?? null, value);
+      return equalJson(childOf(parent, key) ?? null, value);
     case "add":
       return Array.isArray(parent) ? insert(parent, { key, value }) : set(parent, { key, value });
     case "replace":

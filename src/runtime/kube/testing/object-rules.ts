@@ -1,9 +1,8 @@
-import { isDeepStrictEqual } from "node:util";
 import type { ResourceType } from "../resource.ts";
 import { apiVersionOf } from "../resource.ts";
 import { badRequest, invalid } from "./answers.ts";
 import type { Json, JsonMap } from "./json.ts";
-import { isMap, mapAt } from "./json.ts";
+import { equalJson, isMap, mapAt } from "./json.ts";
 
 /** Kinds whose status is written with the rest of the object. Argo CD's definitions declare no status subresource for theirs. */
 const withoutStatusSubresource: ReadonlySet<string> = new Set([
@@ -86,7 +85,7 @@ export function mergeUpdate(type: ResourceType, live: JsonMap, options: { readon
     else metadata[key] = value;
   }
   for (const key of ["finalizers", "labels", "annotations", "ownerReferences"]) if (isEmpty(metadata[key])) delete metadata[key];
-  const changed = !isDeepStrictEqual(contentOf(next, split), contentOf(live, split));
+  const changed = !equalJson(contentOf(next, split), contentOf(live, split));
   if (hasGeneration(type) && changed) metadata["generation"] = Number(metadata["generation"] ?? 0) + 1;
   return { ...next, metadata };
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../../domain/clock.ts";
 import { rfc3339 } from "../../../domain/clock.ts";
 import { systemClock } from "../../clock.ts";
@@ -7,7 +6,7 @@ import type { JsonPatchOperation } from "../client.ts";
 import type { ObjectName, ResourceType } from "../resource.ts";
 import { alreadyExists, applyConflict, badRequest, conflict, invalid, notFound, patchDoesNotApply } from "./answers.ts";
 import type { Json, JsonMap } from "./json.ts";
-import { cloneJson, isMap, mapAt, mergePatch } from "./json.ts";
+import { cloneJson, equalJson, isMap, mapAt, mergePatch } from "./json.ts";
 import { applyJsonPatch } from "./json-patch.ts";
 import {
   checkIdentity,
@@ -82,7 +81,7 @@ export function createObjectStore(onChange: (change: StoredChange) => void, { no
     change: { readonly at: ObjectName; readonly before: Stored | undefined; readonly next: JsonMap; readonly owners: FieldOwners },
   ): JsonMap {
     const { at, before, next, owners } = change;
-    if (before !== undefined && isDeepStrictEqual(before.object, next)) {
+    if (before !== undefined && equalJson(before.object, next)) {
       objects.set(keyOf(type, at), { object: before.object, owners });
       return before.object;
     }

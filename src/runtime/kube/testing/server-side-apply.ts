@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Json, JsonMap } from "./json.ts";
-import { cloneJson, isMap } from "./json.ts";
+import { cloneJson, equalJson, isMap } from "./json.ts";
 
 /** Which leaf fields each manager has applied; a leaf is a scalar, a list or an empty map, written as its JSON-encoded path. */
 export type FieldOwners = ReadonlyMap<string, ReadonlySet<string>>;
@@ -27,7 +26,7 @@ export function applyConfiguration(
   const others = [...owners].filter(([name]) => name !== manager);
   const isOwnedElsewhere = (path: string) => others.some(([, paths]) => paths.has(path));
   const conflicts = [...wanted]
-    .filter(([path, value]) => isOwnedElsewhere(path) && !isDeepStrictEqual(valueAt(target, path), value))
+    .filter(([path, value]) => isOwnedElsewhere(path) && !equalJson(valueAt(target, path), value))
     .map(([path]) => path);
   for (const path of owners.get(manager) ?? [])
     if (!wanted.has(path) && !isOwnedElsewhere(path)) removeAt(target, JSON.parse(path) as string[]);
@@ -39,8 +38,9 @@ export function applyConfiguration(
 
 /** Who owns what after a write that was not an apply: a field it changed or removed belongs to no applier any more. */
 export function ownersAfterUpdate(owners: FieldOwners, before: JsonMap, after: JsonMap): FieldOwners {
+  if (owners.size === 0) return owners;
   const [was, is] = [openFinalizers(before), openFinalizers(after)];
-  const isUntouched = (path: string) => isDeepStrictEqual(valueAt(was, path), valueAt(is, path));
+  const isUntouched = (path: string) => equalJson(valueAt(was, path), valueAt(is, path));
   return new Map([...owners].map(([name, paths]) => [name, new Set([...paths].filter(isUntouched))]));
 }
 

@@ -22,6 +22,11 @@ export interface WatchStream {
   reset(): void;
 }
 
+interface WatchEvent {
+  readonly type: string;
+  readonly object: JsonMap;
+}
+
 export type WatchHub = ReturnType<typeof createWatchHub>;
 
 /** Sends every change to the watches it concerns and remembers the changes, so that a watch can start at any revision since the last compaction. */
@@ -31,8 +36,8 @@ export function createWatchHub(current: () => number) {
   let oldest = 0;
   let isSilent = false;
 
-  function send(stream: WatchStream, event: { readonly type: string; readonly object: JsonMap }): void {
-    if (!isSilent) stream.write(`${JSON.stringify(event)}\n`);
+  function send(stream: WatchStream, event: WatchEvent): void {
+    if (!isSilent) stream.write(lineOf(event));
   }
 
   function bookmark(stream: WatchStream, type: ResourceType): void {
@@ -50,9 +55,14 @@ export function createWatchHub(current: () => number) {
   return {
     publish(change: StoredChange): void {
       history.push(change);
+      // Most watches are told the same.
+      const lines = new Map<string, string>();
       for (const [stream, request] of open) {
         const event = eventFor(change, request);
-        if (event !== undefined) send(stream, event);
+        if (event === undefined || isSilent) continue;
+        const line = lines.get(event.type) ?? lineOf(event);
+        lines.set(event.type, line);
+        stream.write(line);
       }
     },
     /** @param existing what is there now, for a watch that begins without a revision */
@@ -95,8 +105,12 @@ export function createWatchHub(current: () => number) {
   };
 }
 
+function lineOf(event: WatchEvent): string {
+  return `${JSON.stringify(event)}\n`;
+}
+
 /** An object that begins or ceases to match the selector looks added or deleted to the watch. */
-function eventFor(change: StoredChange, request: WatchRequest): { readonly type: string; readonly object: JsonMap } | undefined {
+function eventFor(change: StoredChange, request: WatchRequest): WatchEvent | undefined {
   const { type, object, before, kind } = change;
   if (type.group !== request.type.group || type.plural !== request.type.plural) return undefined;
   if (request.namespace !== "" && metadataOf(object)["namespace"] !== request.namespace) return undefined;
