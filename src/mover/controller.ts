@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import type { MoveId, UnitId } from "../domain/ids.ts";
+import type { MoveId } from "../domain/ids.ts";
 import type { Move } from "../domain/move.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
@@ -13,12 +13,13 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { EnvironmentRegisters } from "../workspace/environment/port.ts";
 import { createLook } from "./look/controller.ts";
 import { createMoveMeter } from "./meter/controller.ts";
-import { type Budgets, DEFAULT_BUDGETS, mostAtOnce, nextStarts } from "./next-starts.ts";
+import { type Budgets, DEFAULT_BUDGETS, mostAtOnce } from "./next-starts.ts";
 import type { nextStep } from "./next-step.ts";
 import { createOutside } from "./outside/controller.ts";
 import type { ManagedCluster, SightSource } from "./port.ts";
 import { createProbe } from "./probe/controller.ts";
 import { fenceTimeMs } from "./proof.ts";
+import { createStarts } from "./starts/controller.ts";
 import { createSteps } from "./steps/controller.ts";
 
 export interface MoverDeps {
@@ -49,12 +50,12 @@ export interface Mover {
   stop(): Promise<void>;
 }
 
-const LIVE_LIMIT = 10_000;
 /** A hint that got lost costs this much. */
 const SWEEP_MS = 5_000;
+/** How soon what a hint is about is looked at, in ms: a move that somebody works on tells of each of its phases, and looks again by itself. */
+const HINT_MS = 100;
 const STARTS = "starts";
-const NO_CLUSTERS: ReadonlyMap<UnitId, readonly string[]> = new Map();
-const unitsOf = (moves: readonly Move[]): readonly UnitId[] => moves.map(({ unitId }) => unitId).sort();
+const SWEEP = "sweep";
 
 export function createMover(deps: MoverDeps): Mover {
   const { store, partition, clock, rng, log, budgets = DEFAULT_BUDGETS } = deps;
@@ -63,19 +64,17 @@ export function createMover(deps: MoverDeps): Mover {
   const probe = createProbe({ ...deps, outside, fenceMs: fenceTimeMs(deps.isSingleServer) });
   const meter = createMoveMeter(deps);
   const steps = createSteps({ ...deps, probe, outside, meter, look: createLook(deps) });
+  const waiting = createStarts({ store, budgets, log });
   const ended: (() => void)[] = [];
 
-  /** Whoever looks may begin one: several that look at once begin each once, and a few too many at worst. */
-  const begin = async (signal: AbortSignal): Promise<void> => {
-    const live = await store.moves.list({ isLive: true }, LIVE_LIMIT, signal);
-    const isWaited = live.some(({ phase }) => phase === "WAITING");
-    const clusters = isWaited ? await store.moves.listClusters(unitsOf(live), signal) : NO_CLUSTERS;
-    for (const { id } of nextStarts(live, { budgets, clusters })) {
-      const outcome = await store.moves.begin(id, signal);
-      log.info({ move: id, outcome }, "Beginning a move whose turn it is");
-    }
-    meter.live(live.filter(({ id }) => partition.isMine(id)));
-    for (const { id, phase } of live) if (phase !== "WAITING" && partition.isMine(id)) moves.add(id);
+  const begin = async (signal: AbortSignal): Promise<readonly Move[]> => {
+    const live = (await waiting.begin(signal)).filter(({ id }) => partition.isMine(id));
+    meter.live(live);
+    return live;
+  };
+  /** What no hint told of. */
+  const sweep = async (signal: AbortSignal): Promise<void> => {
+    for (const { id, phase } of await begin(signal)) if (phase !== "WAITING") moves.add(id);
   };
 
   const moves = createKeyedQueue({
@@ -87,9 +86,9 @@ export function createMover(deps: MoverDeps): Mover {
     name: "move-starts",
     concurrency: 1,
     rng: rng.fork(STARTS),
-    work: (_key, signal) => begin(signal),
+    work: async (key, signal) => void (await (key === SWEEP ? sweep : begin)(signal)),
   });
-  const beginSoon = (): void => starts.add(STARTS);
+  const sweepSoon = (): void => starts.add(SWEEP);
 
   const stop = async (): Promise<void> => {
     ending.abort(new Error("moves stop"));
@@ -102,17 +101,17 @@ export function createMover(deps: MoverDeps): Mover {
       signal.addEventListener("abort", () => void stop(), { once: true });
       ended.push(
         store.changes.subscribe((hints) => {
-          if (hints !== "missed" && !hints.some(({ kind }) => kind === "move")) return;
-          beginSoon();
-          if (hints === "missed") return;
-          for (const { kind, id } of hints) if (kind === "move" && partition.isMine(id)) moves.add(id);
+          if (hints === "missed") return sweepSoon();
+          const told = hints.filter(({ kind }) => kind === "move");
+          if (told.length > 0) starts.add(STARTS, { afterMs: HINT_MS });
+          for (const { id } of told) if (partition.isMine(id)) moves.add(id, { afterMs: HINT_MS });
         }),
-        partition.onChange(beginSoon),
+        partition.onChange(sweepSoon),
       );
-      every({ clock, rng, log, ms: SWEEP_MS, jitter: 0.1, run: beginSoon }, ending.signal);
+      every({ clock, rng, log, ms: SWEEP_MS, jitter: 0.1, run: sweepSoon }, ending.signal);
       starts.start();
       moves.start();
-      beginSoon();
+      sweepSoon();
     },
     stop,
   };
