@@ -23,7 +23,7 @@ import { createStarts } from "./starts/controller.ts";
 import { createSteps } from "./steps/controller.ts";
 
 export interface MoverDeps {
-  readonly store: Pick<Store, "moves" | "shards" | "fleet" | "intents" | "changes">;
+  readonly store: Pick<Store, "moves" | "shards" | "intents" | "changes">;
   readonly sights: SightSource;
   readonly managed: ManagedCluster;
   readonly grounds: Grounds;

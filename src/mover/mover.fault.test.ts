@@ -14,7 +14,7 @@ import type { ManagedCluster } from "./port.ts";
 import { type Elsewhere, type HandOver, startHandOver } from "./testing/hand-over.ts";
 
 const CALLS = new Set([
-  ...["read", "advance", "commit", "listApplications", "readUnit", "readApplications", "readInstance"],
+  ...["readRows", "read", "advance", "commit", "readUnit"],
   ...["list", "create", "patch", "delete", "ask", "raise", "clear"],
 ]);
 

@@ -1,10 +1,10 @@
 import type { Clock } from "../../domain/clock.ts";
-import type { ApplicationId, EnvironmentId } from "../../domain/ids.ts";
+import type { ApplicationId, EnvironmentId, MoveId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { Move } from "../../domain/move.ts";
 import type { ObjectAt } from "../../shard/managed-object.ts";
 import { registerName } from "../../shard/names.ts";
-import { renderUnit } from "../../shard/render-unit.ts";
+import { renderRegister } from "../../shard/render-unit.ts";
 import type { Destination, OwnNamespaces, Seat } from "../../shard/seat.ts";
 import type { Store } from "../../store/port.ts";
 import type { EnvironmentRegisters } from "../../workspace/environment/port.ts";
@@ -40,7 +40,7 @@ export interface View {
 }
 
 export interface LookDeps {
-  readonly store: Pick<Store, "moves" | "shards" | "fleet" | "intents">;
+  readonly store: Pick<Store, "moves" | "shards" | "intents">;
   readonly sights: SightSource;
   readonly managed: Pick<ManagedCluster, "read">;
   readonly destination: Destination;
@@ -50,13 +50,13 @@ export interface LookDeps {
 }
 
 export interface Look {
-  /** `undefined`: the unit is gone. Throws `UnavailableError` where one of its ends cannot be reached. */
-  at(move: Move, signal: AbortSignal): Promise<View | undefined>;
+  /** `undefined`: it, or its unit, is gone, or there is nothing to do for it. Throws `UnavailableError` where one of its ends cannot be reached. */
+  at(id: MoveId, signal: AbortSignal): Promise<View | undefined>;
 }
 
 export function createLook({ store, sights, managed, destination, namespaces, registers, clock }: LookDeps): Look {
   const believed = createBelieved(store);
-  const ends = createEnds({ fleet: store.fleet, sights });
+  const ends = createEnds(sights);
   /** What was last heard of applications; `undefined` where their source is looked at. */
   const recordedOf = async ({ isFailOver }: Move, ids: readonly ApplicationId[], signal: AbortSignal) => {
     if (!isFailOver) return undefined;
@@ -72,15 +72,15 @@ export function createLook({ store, sights, managed, destination, namespaces, re
   };
 
   return {
-    async at(move, signal) {
-      const { source, target } = await ends.find(move, signal);
-      const row = await store.shards.readUnit(move.unitId, signal);
-      if (row === undefined) return undefined;
-      const ids = await store.moves.listApplications(move.unitId, signal);
-      const rows = await store.shards.readApplications(ids, signal);
+    async at(id, signal) {
+      const known = await store.moves.readRows(id, signal);
+      if (known === undefined || known.move.endedAt !== undefined || known.move.phase === "WAITING") return undefined;
+      const { move, unit: row } = known;
+      const { source, target } = await ends.find(known);
+      const { workspace, environments, applications: rows } = row;
       const unit = { ...row.unit, owner: move.to, epoch: move.toEpoch };
-      const seat: Seat = { unit, workspace: row.workspace, instance: target.instance };
-      const register = { namespace: row.workspace.namespace, name: registerName(unit.bucket) };
+      const seat: Seat = { unit, workspace, instance: target.instance };
+      const register = { namespace: workspace.namespace, name: registerName(unit.bucket) };
       const looks = LOOKS[move.phase];
       const listSource = move.phase === "ABORT" ? ends.listIfReached : ends.list;
       const [onSource, onTarget, present] = await Promise.all([
@@ -88,10 +88,10 @@ export function createLook({ store, sights, managed, destination, namespaces, re
         looks.atApplications ? ends.list(target, unit.id, signal) : [],
         looks.atRegister ? managed.read(register, signal) : undefined,
       ]);
-      const { repoUrls, environments } = row;
-      const granted = renderUnit(seat, { destination, namespaces, repoUrls, environments }).register;
+      const granted = renderRegister(seat, namespaces);
       const abroad = abroadOf(environments, rows);
       const unknown = await unknownTo(move, source.instance, abroad, signal);
+      const ids = rows.map(({ application }) => application.id);
       const recorded = await recordedOf(move, ids, signal);
       const pairs = pairUp(seat, { rows, onSource, onTarget, unknown, own: destination, recorded });
       const isSourceStopped = source.instance.halt === "seen";

@@ -91,9 +91,7 @@ export function createSteps(deps: StepsDeps): Steps {
 
   /** `undefined`: there is nothing to do for the move. */
   const takeStep = async (id: MoveId, run: RunMemory, signal: AbortSignal): Promise<Onward | undefined> => {
-    const move = await moves.read(id, signal);
-    const isOver = move === undefined || move.endedAt !== undefined || move.phase === "WAITING";
-    const seen = isOver ? undefined : await look.at(move, signal);
+    const seen = await look.at(id, signal);
     if (seen === undefined) return void probe.forget(id);
     const visits = run.visits?.phase === seen.move.phase ? run.visits.ends : seen.visits;
     const view: View = { ...seen, visits };

@@ -173,7 +173,7 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
       return { id, to, from };
     },
     worker(wrap = (port) => port) {
-      const store = { moves: wrap(memory.moves), shards: wrap(memory.shards), fleet: wrap(memory.fleet), intents: memory.intents };
+      const store = { moves: wrap(memory.moves), shards: wrap(memory.shards), intents: memory.intents };
       const own = { clock: time.clock, destination: DESTINATION, namespaces: NAMESPACES, log: silentLog, managed: wrap(managed) };
       const sights = wrap(createSights(hands.engine));
       const clusters = elsewhere?.clusters ?? createTargetClusters();

@@ -31,8 +31,8 @@ describe("emptying an instance", () => {
     fleet = await plannedFleet(store, clock);
     for (const unit of [...fleet.units.values()].slice(0, DEPLOYED)) {
       const { epoch } = (await store.placements.readUnit(unit, never))!.unit;
-      const [subject] = await store.moves.listApplications(unit, never);
-      await store.shards.acknowledge([anObject({ instanceId: fleet.full.id, subject: subject!, epoch })], never);
+      const subject = fleet.applications.get(unit)!;
+      await store.shards.acknowledge([anObject({ instanceId: fleet.full.id, subject, epoch })], never);
     }
   }
 

@@ -15,10 +15,9 @@ import { createPlanningDesk, type PlanningDesk } from "./controller.ts";
 const never = new AbortController().signal;
 
 /** Something of the unit stands where it lives. */
-async function deploy(store: MemoryStore, unitId: UnitId): Promise<void> {
+async function deploy(store: MemoryStore, { applications }: PlannedFleet, unitId: UnitId): Promise<void> {
   const { owner, epoch } = (await store.placements.readUnit(unitId, never))!.unit;
-  const [subject] = await store.moves.listApplications(unitId, never);
-  await store.shards.acknowledge([anObject({ instanceId: owner!, subject: subject!, epoch })], never);
+  await store.shards.acknowledge([anObject({ instanceId: owner!, subject: applications.get(unitId)!, epoch })], never);
 }
 
 describe("the planning desk", () => {
@@ -51,7 +50,7 @@ describe("the planning desk", () => {
   it("makes the moves that still hold, and says of the others why not", async () => {
     const plan = await drain();
     const deployed = fleet.units.get("shop-03")!;
-    await deploy(store, deployed);
+    await deploy(store, fleet, deployed);
     const pinned = fleet.units.get("shop-05")!;
     const { workspaceId } = (await store.placements.readUnit(pinned, never))!.unit;
     const pin = { kind: "instance", instance: fleet.full.id, actor: "vera", reason: "stay", at: clock.now() } as const;
@@ -92,7 +91,7 @@ describe("the planning desk", () => {
   });
 
   it("keeps to a live move it asked for while that goes on, and asks anew once it was given up", async () => {
-    for (const unit of fleet.units.values()) await deploy(store, unit);
+    for (const unit of fleet.units.values()) await deploy(store, fleet, unit);
     const plan = await drain();
     const first = await desk.apply(plan.id, { actor: "otto" }, never);
     expect(first.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 18 }, () => "asked"));
@@ -107,7 +106,7 @@ describe("the planning desk", () => {
 
   it("leaves what takes a live move and cannot have one, and says why", async () => {
     const [unit] = fleet.units.values();
-    await deploy(store, unit!);
+    await deploy(store, fleet, unit!);
     const plan = await drain();
     const asked = {
       id: "by-hand" as MoveId,

@@ -1,5 +1,5 @@
 import { type Clock, millis } from "../../domain/clock.ts";
-import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { Store } from "../../store/port.ts";
@@ -11,6 +11,8 @@ export interface PlannedFleet {
   readonly roomy: Instance;
   /** Ids of the units on the full instance, by namespace: shop-00 and so on. */
   readonly units: ReadonlyMap<string, UnitId>;
+  /** The one application of each of them. */
+  readonly applications: ReadonlyMap<UnitId, ApplicationId>;
   /** Has every instance report that its units take what they are planned with. */
   report(total?: number): Promise<void>;
 }
@@ -23,10 +25,13 @@ export async function plannedFleet(store: Store, clock: Clock): Promise<PlannedF
   const full = await world.addInstance({ name: "standard-1", ...served });
   const roomy = await world.addInstance({ name: "standard-2", ...served });
   const units = new Map<string, UnitId>();
+  const applications = new Map<UnitId, ApplicationId>();
   for (let index = 0; index < 18; index += 1) {
     const namespace = `shop-${String(index).padStart(2, "0")}`;
-    const { id } = await world.unit((await world.record({ namespace })).applicationId);
+    const { applicationId } = await world.record({ namespace });
+    const { id } = await world.unit(applicationId);
     await world.place(id, full.id);
+    applications.set(id, applicationId);
     units.set(namespace, id);
   }
   const report = async (total = 1000): Promise<void> => {
@@ -35,5 +40,5 @@ export async function plannedFleet(store: Store, clock: Clock): Promise<PlannedF
       await store.loads.recordSample({ ...sample(id), observation: undefined, cachedObjects: undefined }, soon());
   };
   await report();
-  return { world, full, roomy, units, report };
+  return { world, full, roomy, units, applications, report };
 }

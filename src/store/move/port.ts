@@ -1,8 +1,11 @@
 import type { Decision } from "../../domain/decision.ts";
-import type { ApplicationId, InstanceId, MoveId, PlanId, UnitId } from "../../domain/ids.ts";
+import type { Environment } from "../../domain/environment.ts";
+import type { InstanceId, MoveId, PlanId, UnitId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { Move, MoveBaseline, MoveKind, MovePhase } from "../../domain/move.ts";
 import type { MoveReason } from "../../domain/plan.ts";
+import type { Application, PlacementUnit, Workspace } from "../../domain/workspace.ts";
 
 /** What somebody wants moved. */
 export interface MoveWish {
@@ -58,6 +61,24 @@ export interface MoveFilter {
   readonly instanceId?: InstanceId;
 }
 
+/** The rows that a step of a move is decided from, as they were at one moment. */
+export interface MoveRows {
+  readonly move: Move;
+  /** Absent: it is not there any more. */
+  readonly source: Instance | undefined;
+  readonly target: Instance | undefined;
+  readonly unit: MovedUnit;
+}
+
+export interface MovedUnit {
+  readonly unit: PlacementUnit;
+  readonly workspace: Workspace;
+  /** Those its applications deploy to, or are being deleted from, sorted by id. */
+  readonly environments: readonly Environment[];
+  /** Every application of it, sorted by id, those that are being deleted too; each with the environment that its destination names. */
+  readonly applications: readonly { readonly application: Application; readonly environment: Environment | undefined }[];
+}
+
 /**
  * Live moves: one for a unit at a time. Every change of a phase is conditional on the phase before it, so that of several workers one
  * makes it; each notifies `move`. While a move is from PREPARE to VERIFY its unit's phase is MOVING.
@@ -86,6 +107,6 @@ export interface MoveStore {
   list(filter: MoveFilter, limit: number, signal: AbortSignal): Promise<readonly Move[]>;
   /** Addresses of the users' clusters that each of these units deploys to, sorted; units without are left out. */
   listClusters(unitIds: readonly UnitId[], signal: AbortSignal): Promise<ReadonlyMap<UnitId, readonly string[]>>;
-  /** Every application of a unit, sorted, those that are being deleted too. */
-  listApplications(unitId: UnitId, signal: AbortSignal): Promise<readonly ApplicationId[]>;
+  /** All that is to be known before a step of a move, in one statement; `undefined` once the move, or its unit, is gone. */
+  readRows(id: MoveId, signal: AbortSignal): Promise<MoveRows | undefined>;
 }

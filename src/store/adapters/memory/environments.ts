@@ -8,8 +8,9 @@ import {
 import { GoneError } from "../../../domain/errors.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { CredentialId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
+import type { PlacementUnit } from "../../../domain/workspace.ts";
 import type { Connection, EnvironmentClaim, EnvironmentEnd, EnvironmentStore, KnownEnvironment } from "../../environment/port.ts";
-import { putUnit, unitRow, workspaceOf } from "./applications.ts";
+import { applicationsOf, putUnit, unitRow, workspaceOf } from "./applications.ts";
 import { putCredential } from "./credentials.ts";
 import { type ApplicationRow, type Tables, type Transact, type Transaction, workspaceIdentity } from "./tables.ts";
 
@@ -74,6 +75,19 @@ export function environmentNamed(tables: Tables, workspaceId: WorkspaceId, name:
   if (name === undefined) return undefined;
   const named = tables.environments.where("workspace", workspaceId).filter((environment) => environment.name === name);
   return named.find(({ state }) => state === "connected") ?? named.at(-1);
+}
+
+/** Those that a unit's applications deploy to, or are being deleted from, sorted by id. */
+export function environmentsOf(tables: Tables, { id, workspaceId }: PlacementUnit): readonly Environment[] {
+  const users = applicationsOf(tables, id).map(({ application }) => application);
+  return tables.environments
+    .where("workspace", workspaceId)
+    .filter(({ name, state }) =>
+      users.some(
+        ({ spec, deletion }) =>
+          spec.destination.environment === name && (deletion === "cascade" || (state === "connected" && deletion === "none")),
+      ),
+    );
 }
 
 /** Addresses of the users' clusters that a unit deploys to, sorted. */

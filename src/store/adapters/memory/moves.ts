@@ -2,13 +2,13 @@ import type { MoveId, UnitId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
 import { TARGET_LEFT } from "../../../domain/move-messages.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
-import type { MoveBeginning, MoveRequest, MoveStore, MoveWish } from "../../move/port.ts";
-import { applicationsOf, putUnit } from "./applications.ts";
-import { clustersOf } from "./environments.ts";
+import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, MoveWish } from "../../move/port.ts";
+import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
+import { clustersOf, environmentNamed, environmentsOf } from "./environments.ts";
 import { enter, liveMoveOf } from "./live-moves.ts";
 import { loadOf } from "./placements.ts";
 import { seat } from "./seat-unit.ts";
-import type { Transact, Transaction } from "./tables.ts";
+import type { Tables, Transact, Transaction } from "./tables.ts";
 
 export function createMoveStore(transact: Transact): MoveStore {
   return {
@@ -69,12 +69,23 @@ export function createMoveStore(transact: Transact): MoveStore {
         const known = unitIds.map((id) => [id, clustersOf(tables, id)] as const);
         return new Map(known.filter(([, clusters]) => clusters.length > 0));
       }),
-    listApplications: (unitId, signal) =>
-      transact(signal, ({ tables }) =>
-        applicationsOf(tables, unitId)
-          .map(({ application }) => application.id)
-          .sort(),
-      ),
+    readRows: (id, signal) => transact(signal, ({ tables }) => readRows(tables, id)),
+  };
+}
+
+function readRows(tables: Tables, id: MoveId): MoveRows | undefined {
+  const move = tables.moves.get(id);
+  const unit = move && tables.units.get(move.unitId)?.unit;
+  if (move === undefined || unit === undefined) return undefined;
+  const applications = applicationsOf(tables, unit.id).map(({ application }) => {
+    const environment = environmentNamed(tables, application.workspaceId, application.spec.destination.environment);
+    return { application, environment };
+  });
+  return {
+    move,
+    source: tables.instances.get(move.from),
+    target: tables.instances.get(move.to),
+    unit: { unit, workspace: workspaceOf(tables, unit.workspaceId), environments: environmentsOf(tables, unit), applications },
   };
 }
 

@@ -1,4 +1,3 @@
-import type { Environment } from "../../../domain/environment.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
@@ -6,7 +5,7 @@ import type { PlacementUnit } from "../../../domain/workspace.ts";
 import type { DesiredApplication, DesiredUnit, EndedApplication, Lagging, ProgressNote, ShardStore } from "../../shard/port.ts";
 import { UNIT_OBJECT_KINDS } from "../../shard/unit-object-kinds.ts";
 import { applicationsOf, dropApplications, objectKey, repoUrlsOf, unitRow, workspaceOf } from "./applications.ts";
-import { environmentNamed } from "./environments.ts";
+import { environmentNamed, environmentsOf } from "./environments.ts";
 import { amendOpen, completeOperations } from "./operations-log.ts";
 import type { ApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
 import { dropWorkspace } from "./workspaces.ts";
@@ -113,18 +112,6 @@ function readUnit(tables: Tables, id: UnitId): DesiredUnit | undefined {
 
 function hasAccounts(tables: Tables, id: WorkspaceId): boolean {
   return tables.environments.where("workspace", id).some(({ hasAccount }) => hasAccount);
-}
-
-function environmentsOf(tables: Tables, { id, workspaceId }: PlacementUnit): readonly Environment[] {
-  const users = applicationsOf(tables, id).map(({ application }) => application);
-  return tables.environments
-    .where("workspace", workspaceId)
-    .filter(({ name, state }) =>
-      users.some(
-        ({ spec, deletion }) =>
-          spec.destination.environment === name && (deletion === "cascade" || (state === "connected" && deletion === "none")),
-      ),
-    );
 }
 
 function listLagging(tables: Tables, instanceId: InstanceId, limit: number): Lagging {

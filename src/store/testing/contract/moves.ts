@@ -247,7 +247,40 @@ export function describeMoves(world: () => World): void {
         expect((await store.moves.list({ instanceId }, 10, soon())).map(({ id }) => id)).toEqual([second.id]);
       expect(await store.moves.list({ plan: "of-nobody" as PlanId }, 10, soon())).toEqual([]);
       expect((await read(first.id))?.endedAt).toBeGreaterThan(0);
-      expect(await store.moves.listApplications(second.seated.unitId, soon())).toEqual([second.seated.applicationId]);
+    });
+
+    it("are read with all that their steps are decided from, as it stands at one moment", async () => {
+      const { store, seat, addInstance, record, remove } = world();
+      const environment = await store.environments.claim({ ...aClaim(), workspace: anIntent().workspace }, soon());
+      await store.environments.connect(aConnection(environment.id), soon());
+      const seated = await seat({ spec: { ...aSpec(), destination: { environment: "prod" } } });
+      const other = await record();
+      const wish = wishOf(seated, (await addInstance()).id);
+      await store.moves.request(wish, soon());
+      const single = async () => {
+        const known = await store.shards.readUnit(seated.unitId, soon());
+        const rows = await store.shards.readApplications([seated.applicationId, other.applicationId].sort(), soon());
+        return {
+          move: await read(wish.id),
+          source: await store.fleet.readInstance(seated.instanceId, soon()),
+          target: await store.fleet.readInstance(wish.to, soon()),
+          unit: {
+            ...{ unit: known?.unit, workspace: known?.workspace, environments: known?.environments },
+            applications: rows.map(({ application, environment: named }) => ({ application, environment: named })),
+          },
+        };
+      };
+      const waiting = await store.moves.readRows(wish.id, soon());
+      expect(waiting).toEqual(await single());
+      expect(waiting?.unit.environments.map(({ id }) => id)).toEqual([environment.id]);
+      await store.moves.begin(wish.id, soon());
+      const baseline = [{ name: "web", sync: "Synced", health: "Healthy", conditions: [] }] as const;
+      await store.moves.advance(wish.id, { from: "PREPARE", to: "FENCE", message: "", baseline }, soon());
+      await remove(other);
+      const later = await store.moves.readRows(wish.id, soon());
+      expect(later).toEqual(await single());
+      expect(later?.unit.applications.filter(({ application }) => application.deletedAt !== undefined)).toHaveLength(1);
+      expect(await store.moves.readRows("nobody" as MoveId, soon())).toBeUndefined();
     });
   });
 

@@ -26,6 +26,13 @@ export const JOIN_ENVIRONMENT = `left join lateral (
           where n.workspace = a.workspace and n.name = a.environment
           order by n.state = 'connected' desc, n.id desc limit 1) as e on true`;
 
+/** Expression: those that unit `u`'s applications deploy to, or are being deleted from, as JSON. */
+export const UNIT_ENVIRONMENTS = `(select coalesce(json_agg(row_to_json(e) order by e.id), '[]') from environment e
+         where e.workspace = u.workspace
+           and exists (select from application a
+                        where a.unit = u.id and a.environment = e.name
+                          and (a.deletion = 'cascade' or (a.deletion = 'none' and e.state = 'connected'))))`;
+
 export interface WithEnvironment {
   readonly environment: EnvironmentRow | null;
 }

@@ -3,7 +3,8 @@ import type { InstanceId, MoveId, PlanId, UnitId } from "../../../../domain/ids.
 import type { Move } from "../../../../domain/move.ts";
 import type { Run, Statement } from "../database.ts";
 
-const COLUMNS = `m.id, m.unit, m.from_instance, m.to_instance, m.from_epoch, m.to_epoch, m.phase, m.phase_since, m.kind, m.reason, m.plan,
+/** Columns of a move `m`, as {@link moveOf} reads them. */
+export const COLUMNS = `m.id, m.unit, m.from_instance, m.to_instance, m.from_epoch, m.to_epoch, m.phase, m.phase_since, m.kind, m.reason, m.plan,
        m.reverses, m.actor, m.created_at, m.ended_at, m.message, m.baseline, m.marks, m.fail_over`;
 
 export interface MoveRow extends Pick<Move, "phase" | "kind" | "reason" | "actor" | "message" | "baseline" | "marks"> {

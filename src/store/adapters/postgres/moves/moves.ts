@@ -1,5 +1,5 @@
 import type { Clock, Millis } from "../../../../domain/clock.ts";
-import type { ApplicationId, MoveId, UnitId } from "../../../../domain/ids.ts";
+import type { MoveId, UnitId } from "../../../../domain/ids.ts";
 import { TARGET_LEFT } from "../../../../domain/move-messages.ts";
 import { PHASES } from "../../../../domain/move-phases.ts";
 import type { MoveBeginning, MoveStore } from "../../../move/port.ts";
@@ -9,6 +9,7 @@ import type { DecisionIds } from "../views/decisions.ts";
 import { abortMove, commitLiveMove } from "./change-owner.ts";
 import { enter } from "./enter-phase.ts";
 import { LIST, lockMove, type MoveRow, moveOf, READ } from "./move-row.ts";
+import { readRows } from "./read-rows.ts";
 import { requestMove } from "./request-move.ts";
 
 /** Leaves the unit alone that was moved, or has an application that leaves: 0 or 1 of each. */
@@ -53,8 +54,6 @@ select a.unit, array_agg(distinct e.api_url order by e.api_url) as clusters
  where a.unit = any($1::text[]) and e.api_url <> ''
  group by a.unit order by a.unit`,
 };
-
-const APPLICATIONS: Statement = { name: "list_applications_of_unit", text: "select id from application where unit = $1 order by id" };
 
 export function createMoveStore(database: Database, clock: Clock, ids: DecisionIds): MoveStore {
   return {
@@ -109,8 +108,7 @@ export function createMoveStore(database: Database, clock: Clock, ids: DecisionI
       const rows = await database.run<{ readonly unit: UnitId; readonly clusters: readonly string[] }>(CLUSTERS, [texts(unitIds)], signal);
       return new Map(rows.map(({ unit, clusters }) => [unit, clusters]));
     },
-    listApplications: async (unitId: UnitId, signal) =>
-      (await database.run<{ readonly id: ApplicationId }>(APPLICATIONS, [unitId], signal)).map(({ id }) => id),
+    readRows: (id, signal) => readRows(database, id, signal),
   };
 }
 

@@ -2,7 +2,7 @@ import type { UnitId } from "../../../../domain/ids.ts";
 import type { RepositoryCredential } from "../../../../domain/repository-credential.ts";
 import type { DesiredUnit } from "../../../shard/port.ts";
 import type { Database, Statement } from "../database.ts";
-import { type EnvironmentRow, environmentOf } from "../environments/environment-row.ts";
+import { type EnvironmentRow, environmentOf, UNIT_ENVIRONMENTS } from "../environments/environment-row.ts";
 import {
   OBJECT,
   type ObjectRow,
@@ -24,11 +24,7 @@ select ${UNIT},
        ${WORKSPACE},
        array(select distinct a.repo_url from application a where a.unit = u.id order by a.repo_url)::text[] as repo_urls,
        (select count(*) from application a where a.unit = u.id) as applications,
-       (select coalesce(json_agg(row_to_json(e) order by e.id), '[]') from environment e
-         where e.workspace = u.workspace
-           and exists (select from application a
-                        where a.unit = u.id and a.environment = e.name
-                          and (a.deletion = 'cascade' or (a.deletion = 'none' and e.state = 'connected')))) as environments,
+       ${UNIT_ENVIRONMENTS} as environments,
        (select coalesce(json_agg(${REPOSITORY_CREDENTIAL} order by r.id), '[]'::json) from repository_credential r where r.workspace = u.workspace) as repository_credentials,
        exists (select from environment e where e.workspace = u.workspace and e.has_account) as has_accounts_elsewhere,
        ${OBJECT}

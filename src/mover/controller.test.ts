@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import type { MoveId } from "../domain/ids.ts";
+import type { MovePhase } from "../domain/move.ts";
+import { createSeededRng } from "../runtime/rng.ts";
+import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { aDecision, WIDE } from "../store/testing/builders.ts";
+import { createWorld } from "../store/testing/world.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { noMetrics } from "../telemetry/metrics.ts";
+import { createMover } from "./controller.ts";
+
+const FORWARD: readonly MovePhase[] = ["PREPARE", "FENCE", "QUIESCE", "REVOKE", "COMMIT"];
+const never = new AbortController().signal;
+
+it("lets news of a move wake that move and no other", async () => {
+  const clock = createVirtualClock();
+  const store = createMemoryStore({ clock });
+  const { seat, addInstance } = createWorld(store);
+  const begun = async (namespace: string): Promise<MoveId> => {
+    const { unitId, epoch } = await seat({ namespace });
+    const id = `move-of-${unitId}` as MoveId;
+    const how = { kind: "voluntary", reason: "FORCED", plan: undefined, reverses: undefined, isFailOver: false, actor: "otto" } as const;
+    const { id: to } = await addInstance();
+    await store.moves.request({ ...how, id, unitId, to, epoch, ceiling: WIDE, decision: aDecision() }, never);
+    expect(await store.moves.begin(id, never)).toBe("begun");
+    return id;
+  };
+  const [told, other] = [await begun("one"), await begun("two")];
+  const looks: MoveId[] = [];
+  const readRows: typeof store.moves.readRows = (id, signal) => {
+    looks.push(id);
+    return store.moves.readRows(id, signal);
+  };
+  const nobody = { list: async () => [], read: async () => undefined } as never;
+  const ending = new AbortController();
+  const mover = createMover({
+    ...{ clock, rng: createSeededRng("mover"), log: silentLog, metrics: noMetrics },
+    store: { ...store, moves: { ...store.moves, readRows } },
+    ...{ sights: { of: async () => nobody }, managed: nobody, grounds: nobody, registers: nobody, isSingleServer: true },
+    ...{ destination: { server: "https://api.example", caData: "" }, namespaces: { accounts: "argosy" } },
+    partition: { isMine: () => true, onChange: () => () => undefined },
+    decide: () => ({ kind: "wait", why: "for nothing" }),
+  });
+  mover.start(ending.signal);
+  // What waits for long is looked at once a second.
+  await clock.advance(20_000);
+  expect(new Set(looks)).toEqual(new Set([told, other]));
+  looks.length = 0;
+  for (const [index, from] of FORWARD.slice(0, -1).entries()) {
+    await store.moves.advance(told, { from, to: FORWARD[index + 1] as MovePhase, message: "" }, never);
+    await clock.advance(150);
+  }
+  const times = (id: MoveId): number => looks.filter((each) => each === id).length;
+  expect(times(told)).toBeGreaterThanOrEqual(FORWARD.length - 1);
+  expect(times(other)).toBeLessThanOrEqual(2);
+  ending.abort();
+});
