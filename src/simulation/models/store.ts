@@ -127,29 +127,40 @@ function recordMoves(world: World, memory: MemoryStore): Store["moves"] {
   };
 }
 
-/** Hints come late and in order; whoever was cut off is told that some were missed, once it hears again. */
+/**
+ * Hints come late and in order, over one connection for all who listen in a process; whoever was cut off is told that some were missed, once
+ * it hears again.
+ */
 function connectFeed({ party, network }: Link, changes: ChangeFeed): ChangeFeed {
+  const listeners = new Set<Listener>();
+  let hasMissed = false;
+  let isConnected = false;
+  const stream: PushStream = {
+    ...{ from: DATABASE, to: party, what: "hints", lagMs: HINT_LAG_MS, lastAt: 0 },
+    onCut() {
+      hasMissed = true;
+    },
+  };
+  const deliver = (news: readonly Change[] | "missed"): void => {
+    const heard = hasMissed ? "missed" : news;
+    hasMissed = false;
+    for (const listener of [...listeners]) listener(heard);
+  };
+  const connect = (): void => {
+    isConnected = true;
+    party.onEnd(changes.subscribe((news) => network.push(stream, () => deliver(news))));
+  };
   return {
     subscribe(listener) {
-      let hasMissed = false;
-      const stream: PushStream = {
-        ...{ from: DATABASE, to: party, what: "hints", lagMs: HINT_LAG_MS, lastAt: 0 },
-        onCut() {
-          hasMissed = true;
-        },
-      };
-      const deliver = (news: readonly Change[] | "missed") => (): void => {
-        listener(hasMissed ? "missed" : news);
-        hasMissed = false;
-      };
-      const end = changes.subscribe((news) => network.push(stream, deliver(news)));
-      const forget = party.onEnd(end);
-      return () => {
-        end();
-        forget();
-      };
+      const own: Listener = (news) => listener(news);
+      listeners.add(own);
+      if (isConnected) network.push(stream, () => (listeners.has(own) ? own("missed") : undefined));
+      else connect();
+      return () => void listeners.delete(own);
     },
     isConnected: changes.isConnected,
     hears: async () => changes.isConnected(),
   };
 }
+
+type Listener = (news: readonly Change[] | "missed") => void;
