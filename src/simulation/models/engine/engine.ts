@@ -85,8 +85,10 @@ export function startEngine(options: EngineOptions): void {
   };
   const refreshes = queue(party, "refresh", STATUS_PROCESSORS, (name) => refresh(engine, name));
   const operations = queue(party, "operation", OPERATION_PROCESSORS, async (name) => {
-    await operate(engine, name);
-    await finalize(engine, name);
+    // As the real one: what its informer shows says whether there is anything to do, and what is done is decided by a fresh look.
+    const known = engine.application(name);
+    if (known?.operation !== undefined) await operate(engine, name);
+    if (known?.metadata.deletionTimestamp !== undefined) await finalize(engine, name);
   });
   for (const each of [refreshes, operations]) each.start();
   if (options.hasWebhook !== true) return;
