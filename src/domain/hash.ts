@@ -33,16 +33,37 @@ function writeArray(values: readonly unknown[]): string | undefined {
 }
 
 function writeObject(map: Readonly<Record<string, unknown>>): string | undefined {
-  const parts: string[] = [];
-  for (const name of Object.keys(map).sort()) {
+  let text = "";
+  for (const name of sortedNames(map)) {
     const entry = map[name];
-    if (ODD_NAME.test(name)) return undefined;
+    const label = labelOf(name);
+    if (label === undefined) return undefined;
     if (entry === undefined) continue;
     const part = write(entry);
     if (part === undefined) return undefined;
-    parts.push(`${JSON.stringify(name)}:${part}`);
+    text += text === "" ? label + part : `,${label}${part}`;
   }
-  return `{${parts.join()}}`;
+  return `{${text}}`;
+}
+
+/** What is written is mostly in order, for it was made by the same few functions: looking costs less than sorting. */
+function sortedNames(map: Readonly<Record<string, unknown>>): readonly string[] {
+  const names = Object.keys(map);
+  for (let index = 1; index < names.length; index += 1) if ((names[index - 1] as string) > (names[index] as string)) return names.sort();
+  return names;
+}
+
+/** How names stand before their values; `undefined` for an odd one. Most are the same few again and again; users' own are not, hence the limits. */
+const labels = new Map<string, string | undefined>();
+const LABELS_KEPT = 2_000;
+const LONGEST_KEPT = 64;
+
+function labelOf(name: string): string | undefined {
+  const known = labels.get(name);
+  if (known !== undefined || labels.has(name)) return known;
+  const label = ODD_NAME.test(name) ? undefined : `${JSON.stringify(name)}:`;
+  if (labels.size < LABELS_KEPT && name.length <= LONGEST_KEPT) labels.set(name, label);
+  return label;
 }
 
 function sorted(_name: string, entry: unknown): unknown {

@@ -37,7 +37,20 @@ export function projectStatus(raw: unknown): Report | undefined {
     comparedTo: projectComparedTo(sync["comparedTo"]),
     operationState: mirrorOperationState(source["operationState"]),
   };
-  return { status, hash: contentHash(status), reconciledAt: parseTime(source["reconciledAt"]) };
+  return reported(status, parseTime(source["reconciledAt"]));
+}
+
+/** Whoever looks at an Application before a decision needs no hash of what it says, which is most of the work of understanding one. */
+function reported(status: EngineStatus, reconciledAt: Millis | undefined): Report {
+  let hash: string | undefined;
+  return {
+    status,
+    get hash() {
+      hash ??= contentHash(status);
+      return hash;
+    },
+    reconciledAt,
+  };
 }
 
 /** A Kubernetes time (RFC 3339) in ms; `undefined` for anything else. */
