@@ -1,16 +1,26 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { contentHash, sha256 } from "../../domain/hash.ts";
 
-const SOURCES = new URL("../../", import.meta.url);
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const ENTRY = join(ROOT, "simulation/main.ts");
+const SCENARIOS = join(ROOT, "simulation/scenarios/data");
+/** An import or re-export of one of our own files that is there at run time. */
+const IMPORT = /(?:^|\n)(?:import|export)\s+(?!type\b)[^;]*?"(\.{1,2}\/[^"]+)"/g;
 
-/** Of everything below `src` as it stands, committed or not: what ran on other code says nothing of this one. */
+/**
+ * Of every file below `src` that runs in the simulation, as it stands, committed or not, and of the scenarios: what ran on other code says
+ * nothing of this one, and what never runs here says nothing of either.
+ */
 export function codeHash(): string {
-  const root = fileURLToPath(SOURCES);
-  const files = readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => relative(root, join(parentPath, name)))
-    .sort();
-  return contentHash(files.map((file) => [file, sha256(readFileSync(join(root, file), "utf8"))]));
+  const files = [...withImports(ENTRY), ...readdirSync(SCENARIOS).map((name) => join(SCENARIOS, name))].sort();
+  return contentHash(files.map((file) => [relative(ROOT, file), sha256(readFileSync(file, "utf8"))]));
+}
+
+/** The file and all that it imports, and so on. */
+export function withImports(entry: string): ReadonlySet<string> {
+  const found = new Set([entry]);
+  for (const file of found) for (const [, name = ""] of readFileSync(file, "utf8").matchAll(IMPORT)) found.add(join(dirname(file), name));
+  return found;
 }
