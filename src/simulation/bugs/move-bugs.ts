@@ -120,13 +120,13 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "barrier-skipped",
     about: "a source is paused without waiting until it has looked once more",
-    ...{ property: "whole", scenario: "moves", seed: 28 },
+    ...{ property: "whole", scenario: "moves", seed: 4 },
     breaker: seeing(inPhase("QUIESCE", (world) => mapSource(world, (sight) => ({ ...sight, awaitsRefresh: false })))),
   },
   {
     name: "paused-too-soon",
     about: "a source is paused, and its right is taken, while a sync is under way",
-    ...{ property: "whole", scenario: "moves", seed: 2 },
+    ...{ property: "whole", scenario: "moves", seed: 4 },
     breaker: seeing(
       inPhase("QUIESCE", (world) =>
         mapSource(world, (sight) => ({ ...sight, sync: { ...sight.sync, operation: undefined, state: undefined } })),
@@ -208,7 +208,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "preconditions-dropped",
     about: "deletions go to whatever has the name",
-    ...{ property: "I2", scenario: "move-stale-workers", seed: 3 },
+    ...{ property: "I2", scenario: "move-stale-workers", seed: 6 },
     breaker: ofSights(({ delete: remove }) => ({
       delete: (at, _preconditions, signal) => remove(at, {} as typeof _preconditions, signal),
     })),
