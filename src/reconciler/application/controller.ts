@@ -48,7 +48,7 @@ const RETRY_MS = 250;
 export function createApplicationController(deps: ApplicationControllerDeps): ApplicationController {
   const { rows, hosts, progress } = deps;
   const primed = new Map<ApplicationId, DesiredApplication>();
-  const waiting = createWaitingRows<DesiredApplication>();
+  const waiting = createWaitingRows<DesiredApplication>(deps.clock);
   const wishes = createApplicationWishes(deps.clock);
 
   const bringAbout = async (row: DesiredApplication, host: Host, target: Target, signal: AbortSignal): Promise<WorkResult | void> => {
@@ -106,10 +106,10 @@ export function createApplicationController(deps: ApplicationControllerDeps): Ap
     },
     release(unitId, revision, lacks) {
       const released = waiting.release(unitId, (row) => lackOf(row, lacks) === undefined);
-      for (const row of released) {
-        if (!primed.has(row.application.id)) primed.set(row.application.id, { ...row, unitAppliedRevision: revision });
+      for (const { row, isOld } of released) {
+        if (!isOld && !primed.has(row.application.id)) primed.set(row.application.id, { ...row, unitAppliedRevision: revision });
       }
-      return released.map((row) => row.application.id);
+      return released.map(({ row }) => row.application.id);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ApplicationId, UnitId } from "../../domain/ids.ts";
-import { createWaitingRows, type WaitingRows } from "./waiting-rows.ts";
+import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { createWaitingRows, OLD_MS, type WaitingRows } from "./waiting-rows.ts";
 
 const aRow = (id: string, unit: string, revision = 1) => ({
   application: { id: id as ApplicationId },
@@ -10,11 +11,13 @@ const aRow = (id: string, unit: string, revision = 1) => ({
 
 describe("rows that wait for their unit", () => {
   let waiting: WaitingRows<ReturnType<typeof aRow>>;
+  let clock: VirtualClock;
   const release = (unit: string, mayGoOn: (row: ReturnType<typeof aRow>) => boolean = () => true) =>
-    waiting.release(unit as UnitId, mayGoOn);
+    waiting.release(unit as UnitId, mayGoOn).map(({ row }) => row);
 
   beforeEach(() => {
-    waiting = createWaitingRows();
+    clock = createVirtualClock();
+    waiting = createWaitingRows(clock);
     for (const row of [aRow("one", "ours"), aRow("two", "ours"), aRow("three", "theirs")]) waiting.add(row);
   });
 
@@ -42,6 +45,17 @@ describe("rows that wait for their unit", () => {
     expect(release("ours")).toEqual([aRow("two", "ours")]);
     waiting.remove("three" as ApplicationId);
     expect(release("theirs")).toEqual([]);
+  });
+
+  it("are old after three seconds, whatever waits beside them: another process may have let them go", async () => {
+    await clock.advance(OLD_MS);
+    waiting.add(aRow("two", "ours", 2));
+    await clock.advance(1);
+    const released = waiting.release("ours" as UnitId, () => true);
+    expect(released).toEqual([
+      { row: aRow("one", "ours"), isOld: true },
+      { row: aRow("two", "ours", 2), isOld: false },
+    ]);
   });
 
   it("may wait again after they came out, for another unit too", () => {

@@ -1,3 +1,4 @@
+import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId, UnitId } from "../../domain/ids.ts";
 
 interface Row {
@@ -11,11 +12,20 @@ export interface WaitingRows<T extends Row> {
   /** What is read now replaces what waited: an application that was deleted meanwhile must not come back with its unit. */
   remove(id: ApplicationId): void;
   /** Takes out what waits for the unit and may go on. */
-  release(unitId: UnitId, mayGoOn: (row: T) => boolean): readonly T[];
+  release(unitId: UnitId, mayGoOn: (row: T) => boolean): readonly Released<T>[];
 }
 
-export function createWaitingRows<T extends Row>(): WaitingRows<T> {
-  const byUnit = new Map<UnitId, Map<ApplicationId, T>>();
+interface Released<T> {
+  readonly row: T;
+  /** It waited for so long that another process may have let it go meanwhile: it is to be read again. */
+  readonly isOld: boolean;
+}
+
+/** A burst waits for less, and reading a row again costs little. In ms. */
+export const OLD_MS = 3_000;
+
+export function createWaitingRows<T extends Row>(clock: Pick<Clock, "monotonicMs">): WaitingRows<T> {
+  const byUnit = new Map<UnitId, Map<ApplicationId, { readonly row: T; readonly since: number }>>();
   const unitOf = new Map<ApplicationId, UnitId>();
   const remove = (id: ApplicationId): void => {
     const unitId = unitOf.get(id);
@@ -27,14 +37,14 @@ export function createWaitingRows<T extends Row>(): WaitingRows<T> {
   };
   return {
     add(row) {
-      byUnit.set(row.unit.id, (byUnit.get(row.unit.id) ?? new Map()).set(row.application.id, row));
+      byUnit.set(row.unit.id, (byUnit.get(row.unit.id) ?? new Map()).set(row.application.id, { row, since: clock.monotonicMs() }));
       unitOf.set(row.application.id, row.unit.id);
     },
     remove,
     release(unitId, mayGoOn) {
-      const released = [...(byUnit.get(unitId)?.values() ?? [])].filter(mayGoOn);
-      for (const row of released) remove(row.application.id);
-      return released;
+      const released = [...(byUnit.get(unitId)?.values() ?? [])].filter(({ row }) => mayGoOn(row));
+      for (const { row } of released) remove(row.application.id);
+      return released.map(({ row, since }) => ({ row, isOld: clock.monotonicMs() - since > OLD_MS }));
     },
   };
 }
