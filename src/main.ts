@@ -20,6 +20,7 @@ import { parseSchedule } from "./scheduler/plan/freeze-window.ts";
 import { planNames } from "./scheduler/plan/plan-names.ts";
 import { createPlanningDesk } from "./scheduler/planning/controller.ts";
 import { reviewDecision, reviewPlan } from "./scheduler/review.ts";
+import { exportWorkspace } from "./shard/export-workspace.ts";
 import { createMembership } from "./store/member/controller.ts";
 import { createRetention } from "./store/retention/controller.ts";
 
@@ -89,6 +90,7 @@ async function startApi(
     draining: { ...createDrainingDesk({ store, planning, moving, clock, log }), budget: config.moves.drain },
     rollouts: createRolloutDesk({ store, clock, ids }),
     explainInstance,
+    exportWorkspace: (facts, { namespace, server = clusters.destination.server }) => exportWorkspace(facts, { namespace, server }),
     review: reviewDecision,
     isSchedule: (text) => parseSchedule(text) !== undefined,
     doctor: (signal) =>

@@ -10,6 +10,7 @@ import { problem, problemOf, sendProblem } from "./problem.ts";
 import { measureRequests } from "./request-meter.ts";
 import { addDirectiveRoutes, addFreezeList } from "./routes/directives.ts";
 import { addDrainRoutes, addDrainViews } from "./routes/drains.ts";
+import { addExportView } from "./routes/export.ts";
 import { addFleetRoutes } from "./routes/fleet.ts";
 import { addHealthRoutes } from "./routes/health.ts";
 import { addJournalRoutes } from "./routes/journal.ts";
@@ -88,6 +89,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.register(async (views) => {
     views.addHook("onRequest", guard("viewer"));
     addListRoutes(views, deps);
+    addExportView(views, deps);
     addFreezeList(views, deps);
     addHealthRoutes(views, deps);
     addLoadRoutes(views, deps);

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { addChangingCommands } from "./changing-commands.ts";
 import { addDirectingCommands } from "./directing-commands.ts";
 import { addKeyCommands } from "./key-commands.ts";
+import { addLeavingCommands } from "./leaving-commands.ts";
 import { addLookingCommands } from "./looking-commands.ts";
 import { addMovingCommands } from "./moving-commands.ts";
 import { addRecoveryCommands } from "./recovery-commands.ts";
@@ -24,6 +25,7 @@ export function createProgram(terminal: Terminal): Command {
   addChangingCommands(program, terminal);
   addDirectingCommands(program, terminal);
   addKeyCommands(program, terminal);
+  addLeavingCommands(program, terminal);
   addMovingCommands(program, terminal);
   addRecoveryCommands(program, terminal);
   addRolloutCommands(program, terminal);

@@ -3,7 +3,7 @@ import { DEPLOYER_ROLE, LABEL_MANAGED_BY, LABEL_UNIT, MANAGED_BY } from "../doma
 import type { DesiredObject } from "./managed-object.ts";
 import { desire } from "./managed-object.ts";
 import { accountName, projectName, registerName } from "./names.ts";
-import { environmentRights } from "./render-environment.ts";
+import { type EnvironmentRights, environmentRights } from "./render-environment.ts";
 import type { Destination, OwnNamespaces, Seat } from "./seat.ts";
 import { unitFence, unitLabels } from "./seat.ts";
 
@@ -83,7 +83,7 @@ const EVERY_KIND = [{ group: "*", kind: "*" }] as const;
  */
 function renderProject(seat: Seat, surroundings: UnitSurroundings): DesiredObject {
   const target = { server: surroundings.destination.server, namespace: seat.workspace.namespace };
-  const rights = surroundings.environments.map(environmentRights);
+  const rights = surroundings.environments.map((environment) => environmentRights(environment));
   const account = `${surroundings.namespaces.accounts}:${accountName(seat.unit.id, seat.instance.id)}`;
   return desire({
     kind: "project",
@@ -93,14 +93,29 @@ function renderProject(seat: Seat, surroundings: UnitSurroundings): DesiredObjec
     fence: unitFence(seat.unit),
     content: {
       spec: {
-        sourceRepos: [...new Set(surroundings.repoUrls)].sort().map(exactly),
-        destinations: [target, ...rights.flatMap(({ destinations }) => destinations)],
-        ...(rights.some(({ allowsClusterResources }) => allowsClusterResources) ? { clusterResourceWhitelist: EVERY_KIND } : {}),
-        ...(rights.length === 0 ? { namespaceResourceBlacklist: FORBIDDEN_KINDS } : {}),
+        ...projectFence({ target, rights, repoUrls: surroundings.repoUrls }),
         destinationServiceAccounts: [{ ...target, defaultServiceAccount: account }],
       },
     },
   });
+}
+
+/** What a unit's project permits; as whom is said beside it. `target`: its own namespace. */
+export function projectFence({
+  target,
+  rights,
+  repoUrls,
+}: {
+  readonly target: { readonly server: string; readonly namespace: string };
+  readonly rights: readonly EnvironmentRights[];
+  readonly repoUrls: readonly string[];
+}): Readonly<Record<string, unknown>> {
+  return {
+    sourceRepos: [...new Set(repoUrls)].sort().map(exactly),
+    destinations: [target, ...rights.flatMap(({ destinations }) => destinations)],
+    ...(rights.some(({ allowsClusterResources }) => allowsClusterResources) ? { clusterResourceWhitelist: EVERY_KIND } : {}),
+    ...(rights.length === 0 ? { namespaceResourceBlacklist: FORBIDDEN_KINDS } : {}),
+  };
 }
 
 /**
