@@ -3,6 +3,7 @@ import { type Api, createApi } from "./api/server.ts";
 import { planFleet } from "./instance-provisioner/fleet-plan.ts";
 import { parseFleetDocument } from "./instance-provisioner/fleet-schema/parse-fleet.ts";
 import { createUsageReader } from "./instance-provisioner/usage/controller.ts";
+import { clusterUid } from "./main/adoption.ts";
 import { connectClusters } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
 import { insideAddressesOf } from "./main/inside-addresses-of.ts";
@@ -91,6 +92,7 @@ async function startApi(
     rollouts: createRolloutDesk({ store, clock, ids }),
     explainInstance,
     exportWorkspace: (facts, { namespace, server = clusters.destination.server }) => exportWorkspace(facts, { namespace, server }),
+    apiClusterUid: (signal) => clusterUid(clusters.api, signal),
     review: reviewDecision,
     isSchedule: (text) => parseSchedule(text) !== undefined,
     doctor: (signal) =>

@@ -162,6 +162,8 @@ export interface ApiDeps {
     readonly overloadedSince: Millis | undefined;
     readonly decisions: readonly Decision[];
   }) => readonly string[];
+  /** What tells the cluster users' resources are on from any other. */
+  readonly apiClusterUid: (signal: AbortSignal) => Promise<string>;
   /** What an ordinary Argo CD in a namespace takes; `server`: how it addresses the API cluster, absent: as instances do. */
   readonly exportWorkspace: (
     facts: {

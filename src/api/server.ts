@@ -8,6 +8,7 @@ import { openApiOptions } from "./openapi.ts";
 import type { ApiDeps } from "./port.ts";
 import { problem, problemOf, sendProblem } from "./problem.ts";
 import { measureRequests } from "./request-meter.ts";
+import { addAdoptionRoutes, addAdoptionRules } from "./routes/adoptions.ts";
 import { addDirectiveRoutes, addFreezeList } from "./routes/directives.ts";
 import { addDrainRoutes, addDrainViews } from "./routes/drains.ts";
 import { addExportView } from "./routes/export.ts";
@@ -90,6 +91,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     views.addHook("onRequest", guard("viewer"));
     addListRoutes(views, deps);
     addExportView(views, deps);
+    addAdoptionRules(views, deps);
     addFreezeList(views, deps);
     addHealthRoutes(views, deps);
     addLoadRoutes(views, deps);
@@ -108,6 +110,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addMoveRoutes(writes, deps);
     addDrainRoutes(writes, deps);
     addRolloutRoutes(writes, deps);
+    addAdoptionRoutes(writes, deps);
   });
 }
 

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { addAdoptingCommands } from "./adopting-commands.ts";
 import { addChangingCommands } from "./changing-commands.ts";
 import { addDirectingCommands } from "./directing-commands.ts";
 import { addKeyCommands } from "./key-commands.ts";
@@ -25,6 +26,7 @@ export function createProgram(terminal: Terminal): Command {
   addChangingCommands(program, terminal);
   addDirectingCommands(program, terminal);
   addKeyCommands(program, terminal);
+  addAdoptingCommands(program, terminal);
   addLeavingCommands(program, terminal);
   addMovingCommands(program, terminal);
   addRecoveryCommands(program, terminal);

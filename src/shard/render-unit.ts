@@ -1,4 +1,5 @@
 import type { Environment } from "../domain/environment.ts";
+import { FORBIDDEN_KINDS } from "../domain/forbidden-kinds.ts";
 import { DEPLOYER_ROLE, LABEL_MANAGED_BY, LABEL_UNIT, MANAGED_BY } from "../domain/names.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { desire } from "./managed-object.ts";
@@ -59,19 +60,6 @@ export function renderRegister(seat: Seat, namespaces: OwnNamespaces): DesiredOb
     },
   });
 }
-
-/**
- * Kinds that could widen an account's rights, lift its limits or speak to Argosy or Argo CD themselves. The deployer role
- * refuses them too; here the user gets a plain message before anything is tried.
- */
-const FORBIDDEN_KINDS = [
-  { group: "", kind: "LimitRange" },
-  { group: "", kind: "ResourceQuota" },
-  { group: "argoproj.io", kind: "*" },
-  { group: "argosy.dev", kind: "*" },
-  { group: "managed-gitops.redhat.com", kind: "*" },
-  { group: "rbac.authorization.k8s.io", kind: "*" },
-] as const;
 
 const EVERY_KIND = [{ group: "*", kind: "*" }] as const;
 

@@ -35,6 +35,7 @@ export function idleDeps(store: MemoryStore): ApiDeps {
     explain: () => ["because"],
     explainInstance: ({ instance }) => [`instance ${instance.name}`],
     exportWorkspace: (facts, { namespace, server = "https://api.example:6443" }) => exportWorkspace(facts, { namespace, server }),
+    apiClusterUid: async () => "uid-of-kube-system",
     review: () => undefined,
     isSchedule: (text) => text.split(" ").length === 5,
     planning: {
