@@ -14,6 +14,7 @@ import { addDrainRoutes, addDrainViews } from "./routes/drains.ts";
 import { addExportView } from "./routes/export.ts";
 import { addFleetRoutes } from "./routes/fleet.ts";
 import { addHealthRoutes } from "./routes/health.ts";
+import { addInstanceOrders } from "./routes/instances.ts";
 import { addJournalRoutes } from "./routes/journal.ts";
 import { addListRoutes } from "./routes/lists.ts";
 import { addLoadRoutes } from "./routes/loads.ts";
@@ -111,6 +112,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addDrainRoutes(writes, deps);
     addRolloutRoutes(writes, deps);
     addAdoptionRoutes(writes, deps);
+    addInstanceOrders(writes, deps);
   });
 }
 

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { addAdoptingCommands } from "./adopting-commands.ts";
 import { addChangingCommands } from "./changing-commands.ts";
 import { addDirectingCommands } from "./directing-commands.ts";
+import { addInstanceCommands } from "./instance-commands.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addLeavingCommands } from "./leaving-commands.ts";
 import { addLookingCommands } from "./looking-commands.ts";
@@ -25,6 +26,7 @@ export function createProgram(terminal: Terminal): Command {
   addLookingCommands(program, terminal);
   addChangingCommands(program, terminal);
   addDirectingCommands(program, terminal);
+  addInstanceCommands(program, terminal);
   addKeyCommands(program, terminal);
   addAdoptingCommands(program, terminal);
   addLeavingCommands(program, terminal);
