@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { InstanceOrderView } from "../src/api/routes/instances.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { answerOf, argosy } from "./command-line.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
-import { configMapFile, openWorkspace, openWorld, TYPES, until, type World } from "./world.ts";
+import { configMapFile, IS_LONG, openWorkspace, openWorld, TYPES, until, type World } from "./world.ts";
 
 const CONTROLLER = "argocd-application-controller";
 const REPO_SERVER = "argocd-repo-server";
@@ -48,6 +50,35 @@ describe("pools that change", () => {
     ]);
     const story = await pools.journal(third);
     expect(story.filter((verdict) => verdict !== "WAITING")).toEqual(["REQUESTED", "CREATING", "WARMING", "ACTIVE", "DRAINING", "RETIRED"]);
+  });
+
+  it.runIf(IS_LONG)("get one instance more by its name, and lose the one that is named and no other", async () => {
+    await pools.declare(pools.withPool({ name: "named", instances: { min: 1, max: 2 } }));
+    await pools.instance("named-1", "active", isActive);
+    const create = () => answerOf<InstanceOrderView>(world, ["instance", "create", "named-2"]);
+    expect(await create()).toMatchObject({ change: "created", min: { before: 1, after: 2 } });
+    await pools.instance("named-2", "active", isActive);
+    expect(await create()).toMatchObject({ change: "none" });
+
+    const workspace = await openWorkspace(world, "pools-named");
+    await world.git.commit("named", { "dev/config.yaml": configMapFile("named", {}) });
+    await workspace.apply("app", { repository: "named", path: "dev" });
+    await workspace.settled("app");
+    const own = async () => (await pools.instances()).filter(({ pool }) => pool === "named");
+    const [[holder], [empty]] = [(await own()).filter(({ units }) => units > 0), (await own()).filter(({ units }) => units === 0)];
+    if (holder === undefined || empty === undefined) throw new Error("one of the two holds the workspace");
+    expect(await argosy(world, "instance", "delete", holder.name)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("serves 1 unit"),
+    });
+    expect(await answerOf(world, ["instance", "delete", empty.name])).toMatchObject({ change: "retired", min: { before: 2, after: 1 } });
+    await until(
+      "the other alone",
+      async () => (await own()).map(({ name, state }) => [name, state]),
+      (rows) => JSON.stringify(rows) === JSON.stringify([[holder.name, "ACTIVE"]]),
+    );
+    await workspace.remove("app");
+    await world.kube.delete(TYPES.namespace, { namespace: "", name: "pools-named" }, {}, world.signal);
   });
 
   it("let an instance that holds a workspace serve on, say that it waits, and retire it once it is empty", async () => {

@@ -3,6 +3,7 @@ import { type Api, createApi } from "./api/server.ts";
 import { planFleet } from "./instance-provisioner/fleet-plan.ts";
 import { parseFleetDocument } from "./instance-provisioner/fleet-schema/parse-fleet.ts";
 import { createUsageReader } from "./instance-provisioner/usage/controller.ts";
+import { clusterUid } from "./main/adoption.ts";
 import { connectClusters } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
 import { insideAddressesOf } from "./main/inside-addresses-of.ts";
@@ -20,6 +21,7 @@ import { parseSchedule } from "./scheduler/plan/freeze-window.ts";
 import { planNames } from "./scheduler/plan/plan-names.ts";
 import { createPlanningDesk } from "./scheduler/planning/controller.ts";
 import { reviewDecision, reviewPlan } from "./scheduler/review.ts";
+import { exportWorkspace } from "./shard/export-workspace.ts";
 import { createMembership } from "./store/member/controller.ts";
 import { createRetention } from "./store/retention/controller.ts";
 
@@ -89,6 +91,8 @@ async function startApi(
     draining: { ...createDrainingDesk({ store, planning, moving, clock, log }), budget: config.moves.drain },
     rollouts: createRolloutDesk({ store, clock, ids }),
     explainInstance,
+    exportWorkspace: (facts, { namespace, server = clusters.destination.server }) => exportWorkspace(facts, { namespace, server }),
+    apiClusterUid: (signal) => clusterUid(clusters.api, signal),
     review: reviewDecision,
     isSchedule: (text) => parseSchedule(text) !== undefined,
     doctor: (signal) =>

@@ -1,16 +1,19 @@
 import type { Clock, Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
+import type { EngineObject } from "../domain/engine.ts";
 import type { FleetSpec } from "../domain/fleet.ts";
 import type { InstanceId, MoveId, PlanId, RolloutId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { Move, MoveKind } from "../domain/move.ts";
 import type { CarriedStep, PlanGoal, StoredPlan } from "../domain/plan.ts";
+import type { RepositoryCredential } from "../domain/repository-credential.ts";
 import type { Rollout, RolloutOrder } from "../domain/rollout.ts";
-import type { PlacementUnit } from "../domain/workspace.ts";
+import type { PlacementUnit, Workspace } from "../domain/workspace.ts";
 import type { InstanceLoad } from "../store/load/port.ts";
 import type { UnitWithWorkspace } from "../store/placement/port.ts";
 import type { Store } from "../store/port.ts";
+import type { DesiredApplication } from "../store/shard/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
@@ -114,6 +117,13 @@ export interface RollingOut {
   unfreeze(version: string, actor: string, signal: AbortSignal): Promise<void>;
 }
 
+/** A workspace's applications as an ordinary Argo CD takes them. */
+interface WorkspaceExport {
+  readonly objects: readonly EngineObject[];
+  readonly leftOut: readonly { readonly application: string; readonly reason: string }[];
+  readonly needs: readonly { readonly kind: "cluster" | "repository"; readonly url: string }[];
+}
+
 /** What the API asks of the other rooms; the composition root hands it in. */
 export interface ApiDeps {
   readonly store: Store;
@@ -152,6 +162,17 @@ export interface ApiDeps {
     readonly overloadedSince: Millis | undefined;
     readonly decisions: readonly Decision[];
   }) => readonly string[];
+  /** What tells the cluster users' resources are on from any other. */
+  readonly apiClusterUid: (signal: AbortSignal) => Promise<string>;
+  /** What an ordinary Argo CD in a namespace takes; `server`: how it addresses the API cluster, absent: as instances do. */
+  readonly exportWorkspace: (
+    facts: {
+      readonly workspace: Workspace;
+      readonly rows: readonly DesiredApplication[];
+      readonly credentials: readonly RepositoryCredential[];
+    },
+    taker: { readonly namespace: string; readonly server: string | undefined },
+  ) => WorkspaceExport;
   /** Whether a recorded decision, asked again of what is recorded with it, gives the recorded verdict; `undefined`: nothing to ask. */
   readonly review: (decision: Decision) => boolean | undefined;
   /** Whether a text is a schedule that a freeze may begin by. */

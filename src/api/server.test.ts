@@ -26,6 +26,7 @@ describe("the REST API", () => {
   let url: string;
   let metrics: ReturnType<typeof createPromMetrics>;
   const deps = (): ApiDeps => ({
+    ...idleDeps(store as MemoryStore),
     ...{ store, log: silentLog, metrics, clock: systemClock, version: "1.2.3" },
     parseFleet: (document) =>
       (document as { readonly kind?: string }).kind === "Fleet"
@@ -33,7 +34,6 @@ describe("the REST API", () => {
         : { ok: false, complaints: [{ path: "kind", message: "is missing", remedy: "Give kind: Fleet" }] },
     planFleet: ({ pruned }) => pruned.map((pool) => ({ instance: `${pool}-1`, pool, change: "retired", units: 0, reason: "gone" })),
     readUsage: async (instances) => new Map(instances.map(({ id }) => [id, { clusterEntries: 3, controllerMemoryBytes: undefined }])),
-    ...pick(idleDeps(store as MemoryStore)),
     isSchedule: (text) => text.split(" ").length === 5,
     explain: () => ["because"],
     doctor: async () => [{ name: "database", ok: true, detail: "fine", remedy: "" }],
@@ -187,14 +187,3 @@ describe("the REST API", () => {
     await other.close();
   });
 });
-
-function pick({
-  planning,
-  moving,
-  draining,
-  rollouts,
-  review,
-  explainInstance,
-}: ApiDeps): Pick<ApiDeps, "planning" | "moving" | "draining" | "rollouts" | "review" | "explainInstance"> {
-  return { planning, moving, draining, rollouts, review, explainInstance };
-}

@@ -8,10 +8,13 @@ import { openApiOptions } from "./openapi.ts";
 import type { ApiDeps } from "./port.ts";
 import { problem, problemOf, sendProblem } from "./problem.ts";
 import { measureRequests } from "./request-meter.ts";
+import { addAdoptionRoutes, addAdoptionRules } from "./routes/adoptions.ts";
 import { addDirectiveRoutes, addFreezeList } from "./routes/directives.ts";
 import { addDrainRoutes, addDrainViews } from "./routes/drains.ts";
+import { addExportView } from "./routes/export.ts";
 import { addFleetRoutes } from "./routes/fleet.ts";
 import { addHealthRoutes } from "./routes/health.ts";
+import { addInstanceOrders } from "./routes/instances.ts";
 import { addJournalRoutes } from "./routes/journal.ts";
 import { addListRoutes } from "./routes/lists.ts";
 import { addLoadRoutes } from "./routes/loads.ts";
@@ -88,6 +91,8 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.register(async (views) => {
     views.addHook("onRequest", guard("viewer"));
     addListRoutes(views, deps);
+    addExportView(views, deps);
+    addAdoptionRules(views, deps);
     addFreezeList(views, deps);
     addHealthRoutes(views, deps);
     addLoadRoutes(views, deps);
@@ -106,6 +111,8 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addMoveRoutes(writes, deps);
     addDrainRoutes(writes, deps);
     addRolloutRoutes(writes, deps);
+    addAdoptionRoutes(writes, deps);
+    addInstanceOrders(writes, deps);
   });
 }
 

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tokenHash } from "../api/auth.ts";
-import type { ApiDeps } from "../api/port.ts";
 import { type Api, createApi } from "../api/server.ts";
 import { idleDeps } from "../api/testing/served.ts";
 import { UnavailableError } from "../domain/errors.ts";
@@ -44,6 +43,7 @@ describe("the command line against a server", () => {
           : store.tokens.readHashes(abort),
     };
     api = await createApi({
+      ...idleDeps(store as MemoryStore),
       ...{ store: { ...store, tokens }, log: silentLog, metrics: noMetrics, clock: systemClock, version: "1.2.3" },
       parseFleet: (document) =>
         (document as { readonly kind?: string }).kind === "Fleet"
@@ -57,7 +57,6 @@ describe("the command line against a server", () => {
             },
       planFleet: ({ pruned }) => pruned.map((pool) => ({ instance: `${pool}-1`, pool, change: "retired", units: 0, reason: "gone" })),
       readUsage: async (rows) => new Map(rows.map(({ id }) => [id, { clusterEntries: 3, controllerMemoryBytes: 300 * 2 ** 20 }])),
-      ...pick(idleDeps(store as MemoryStore)),
       isSchedule: (text) => text.split(" ").length === 5,
       explain: () => ["because"],
       doctor: async () => [{ name: "pool standard", ok, detail: "1 ACTIVE of 1 to 2 instances", remedy: "See why" }],
@@ -185,14 +184,3 @@ describe("the command line against a server", () => {
     expect(seen).toMatchObject({ code: 1, err: expect.stringMatching(/answers, but not as Argosy does; correct ARGOSY_URL/) });
   });
 });
-
-function pick({
-  planning,
-  moving,
-  draining,
-  rollouts,
-  review,
-  explainInstance,
-}: ApiDeps): Pick<ApiDeps, "planning" | "moving" | "draining" | "rollouts" | "review" | "explainInstance"> {
-  return { planning, moving, draining, rollouts, review, explainInstance };
-}

@@ -1,7 +1,10 @@
 import { Command } from "commander";
+import { addAdoptingCommands } from "./adopting-commands.ts";
 import { addChangingCommands } from "./changing-commands.ts";
 import { addDirectingCommands } from "./directing-commands.ts";
+import { addInstanceCommands } from "./instance-commands.ts";
 import { addKeyCommands } from "./key-commands.ts";
+import { addLeavingCommands } from "./leaving-commands.ts";
 import { addLookingCommands } from "./looking-commands.ts";
 import { addMovingCommands } from "./moving-commands.ts";
 import { addRecoveryCommands } from "./recovery-commands.ts";
@@ -23,7 +26,10 @@ export function createProgram(terminal: Terminal): Command {
   addLookingCommands(program, terminal);
   addChangingCommands(program, terminal);
   addDirectingCommands(program, terminal);
+  addInstanceCommands(program, terminal);
   addKeyCommands(program, terminal);
+  addAdoptingCommands(program, terminal);
+  addLeavingCommands(program, terminal);
   addMovingCommands(program, terminal);
   addRecoveryCommands(program, terminal);
   addRolloutCommands(program, terminal);

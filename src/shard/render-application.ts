@@ -1,4 +1,5 @@
 import type { Environment } from "../domain/environment.ts";
+import type { UnitId } from "../domain/ids.ts";
 import type { Application } from "../domain/workspace.ts";
 import { environmentServer } from "./environment-server.ts";
 import type { DesiredObject } from "./managed-object.ts";
@@ -39,16 +40,19 @@ export function renderApplication(seat: Seat, application: Application, target: 
     labels: applicationLabels(seat, application),
     annotations: application.spec.refresh === undefined ? {} : { [ANNOTATION_POKE]: application.spec.refresh },
     fence: applicationFence(seat.unit, application),
-    content: {
-      spec: {
-        project: projectName(seat.unit.id),
-        source: renderSource(application),
-        destination: { server: target.server, namespace: target.namespace },
-        syncPolicy: renderSyncPolicy(application),
-        revisionHistoryLimit: HISTORY_LIMIT,
-      },
-    },
+    content: { spec: applicationSpec(seat.unit.id, application, target) },
   });
+}
+
+/** What Argo CD is to do for an application. */
+export function applicationSpec(unitId: UnitId, application: Application, target: Target): Readonly<Record<string, unknown>> {
+  return {
+    project: projectName(unitId),
+    source: renderSource(application),
+    destination: { server: target.server, namespace: target.namespace },
+    syncPolicy: renderSyncPolicy(application),
+    revisionHistoryLimit: HISTORY_LIMIT,
+  };
 }
 
 function renderSource(application: Application): object {

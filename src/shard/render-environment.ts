@@ -16,8 +16,9 @@ export interface EnvironmentRights {
   readonly allowsClusterResources: boolean;
 }
 
-export function environmentRights(environment: Environment): EnvironmentRights {
-  const server = serverPattern(environmentServer(environment));
+/** `address`: how who reads the project addresses the environment's cluster. */
+export function environmentRights(environment: Environment, address = environmentServer(environment)): EnvironmentRights {
+  const server = serverPattern(address);
   const namespaces = environment.namespaces.length === 0 ? ["*"] : environment.namespaces;
   return {
     destinations: namespaces.map((namespace) => ({ server, namespace })),

@@ -1,9 +1,10 @@
 import type { Environment } from "../domain/environment.ts";
+import { FORBIDDEN_KINDS } from "../domain/forbidden-kinds.ts";
 import { DEPLOYER_ROLE, LABEL_MANAGED_BY, LABEL_UNIT, MANAGED_BY } from "../domain/names.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { desire } from "./managed-object.ts";
 import { accountName, projectName, registerName } from "./names.ts";
-import { environmentRights } from "./render-environment.ts";
+import { type EnvironmentRights, environmentRights } from "./render-environment.ts";
 import type { Destination, OwnNamespaces, Seat } from "./seat.ts";
 import { unitFence, unitLabels } from "./seat.ts";
 
@@ -60,19 +61,6 @@ export function renderRegister(seat: Seat, namespaces: OwnNamespaces): DesiredOb
   });
 }
 
-/**
- * Kinds that could widen an account's rights, lift its limits or speak to Argosy or Argo CD themselves. The deployer role
- * refuses them too; here the user gets a plain message before anything is tried.
- */
-const FORBIDDEN_KINDS = [
-  { group: "", kind: "LimitRange" },
-  { group: "", kind: "ResourceQuota" },
-  { group: "argoproj.io", kind: "*" },
-  { group: "argosy.dev", kind: "*" },
-  { group: "managed-gitops.redhat.com", kind: "*" },
-  { group: "rbac.authorization.k8s.io", kind: "*" },
-] as const;
-
 const EVERY_KIND = [{ group: "*", kind: "*" }] as const;
 
 /**
@@ -83,7 +71,7 @@ const EVERY_KIND = [{ group: "*", kind: "*" }] as const;
  */
 function renderProject(seat: Seat, surroundings: UnitSurroundings): DesiredObject {
   const target = { server: surroundings.destination.server, namespace: seat.workspace.namespace };
-  const rights = surroundings.environments.map(environmentRights);
+  const rights = surroundings.environments.map((environment) => environmentRights(environment));
   const account = `${surroundings.namespaces.accounts}:${accountName(seat.unit.id, seat.instance.id)}`;
   return desire({
     kind: "project",
@@ -93,14 +81,29 @@ function renderProject(seat: Seat, surroundings: UnitSurroundings): DesiredObjec
     fence: unitFence(seat.unit),
     content: {
       spec: {
-        sourceRepos: [...new Set(surroundings.repoUrls)].sort().map(exactly),
-        destinations: [target, ...rights.flatMap(({ destinations }) => destinations)],
-        ...(rights.some(({ allowsClusterResources }) => allowsClusterResources) ? { clusterResourceWhitelist: EVERY_KIND } : {}),
-        ...(rights.length === 0 ? { namespaceResourceBlacklist: FORBIDDEN_KINDS } : {}),
+        ...projectFence({ target, rights, repoUrls: surroundings.repoUrls }),
         destinationServiceAccounts: [{ ...target, defaultServiceAccount: account }],
       },
     },
   });
+}
+
+/** What a unit's project permits; as whom is said beside it. `target`: its own namespace. */
+export function projectFence({
+  target,
+  rights,
+  repoUrls,
+}: {
+  readonly target: { readonly server: string; readonly namespace: string };
+  readonly rights: readonly EnvironmentRights[];
+  readonly repoUrls: readonly string[];
+}): Readonly<Record<string, unknown>> {
+  return {
+    sourceRepos: [...new Set(repoUrls)].sort().map(exactly),
+    destinations: [target, ...rights.flatMap(({ destinations }) => destinations)],
+    ...(rights.some(({ allowsClusterResources }) => allowsClusterResources) ? { clusterResourceWhitelist: EVERY_KIND } : {}),
+    ...(rights.length === 0 ? { namespaceResourceBlacklist: FORBIDDEN_KINDS } : {}),
+  };
 }
 
 /**

@@ -29,6 +29,17 @@ export type IntentOutcome =
   /** The row is being deleted: a resource with this uid was already seen to go. */
   | { readonly kind: "deleting"; readonly applicationId: ApplicationId };
 
+/** A resource that is to have a name in Argo CD that was not made here. */
+export interface KeptName {
+  readonly uid: string;
+  readonly argoName: string;
+  /** Who was to have the name before this, and has no application, does not come any more: the name is free. */
+  readonly goneBefore: Millis;
+}
+
+/** `late`: its application has another name already. `taken`: another one has this name or is to have it, or it is to have another. */
+export type KeptNameOutcome = "kept" | "late" | "taken";
+
 export interface DeletionIntent {
   readonly uid: string;
   /**
@@ -100,6 +111,8 @@ export interface IntentStore {
    * active again.
    */
   recordDeployments(intents: readonly DeploymentIntent[], signal: AbortSignal): Promise<readonly IntentOutcome[]>;
+  /** Has the resource's application, once it is recorded, get this name instead of the one the intent gives; idempotent. */
+  keepName(name: KeptName, signal: AbortSignal): Promise<KeptNameOutcome>;
   /**
    * Marks applications as deleted (idempotent) and notifies `application`; unknown uids are ignored. A deletion under way may
    * still become `orphan`, never `cascade`. Of a unit that was never placed nothing can stand anywhere: its rows go at once,

@@ -37,6 +37,7 @@ const TABLES = [
   "freeze_window",
   "rollout",
   "frozen_version",
+  "kept_name",
   "class_load",
   "plan",
   "fleet",

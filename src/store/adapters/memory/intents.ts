@@ -3,7 +3,7 @@ import { canonicalJson } from "../../../domain/hash.ts";
 import type { ApplicationId, WorkspaceId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
 import type { Application, PlacementUnit } from "../../../domain/workspace.ts";
-import type { DeletionIntent, DeploymentIntent, IntentOutcome, IntentStore } from "../../intent/port.ts";
+import type { DeletionIntent, DeploymentIntent, IntentOutcome, IntentStore, KeptName, KeptNameOutcome } from "../../intent/port.ts";
 import { SUPERSEDED_BY_DELETION } from "../../operation/messages.ts";
 import { applicationsOf, dropApplications, putUnit, unitRow, withUnits } from "./applications.ts";
 import { completeOperations, openOperation } from "./operations-log.ts";
@@ -15,6 +15,7 @@ export function createIntentStore(transact: Transact): IntentStore {
   return {
     ...createUserViews(transact),
     recordDeployments: (intents, signal) => transact(signal, (transaction) => recordDeployments(transaction, intents)),
+    keepName: (name, signal) => transact(signal, (transaction) => keepName(transaction, name)),
     recordDeletions: (deletions, signal) => transact(signal, (transaction) => recordDeletions(transaction, deletions)),
     recordWorkspaceEnds: (ids, signal) => transact(signal, (transaction) => ids.forEach((id) => endWorkspace(transaction, id))),
   };
@@ -43,6 +44,22 @@ function recordDeployments(transaction: Transaction, intents: readonly Deploymen
     else notify("application", applicationId);
   }
   return intents.flatMap(({ uid }) => outcomes.get(uid) ?? []);
+}
+
+function keepName({ tables, now }: Transaction, { uid, argoName, goneBefore }: KeptName): KeptNameOutcome {
+  const rows = [...tables.applications.values()].map(({ application }) => application);
+  if (rows.some((row) => row.uid === uid && row.argoName !== argoName)) return "late";
+  if (rows.some((row) => row.uid !== uid && row.argoName === argoName)) return "taken";
+  const own = tables.keptNames.get(uid);
+  if (own !== undefined && own.argoName !== argoName) return "taken";
+  const holder = [...tables.keptNames].find(([, kept]) => kept.argoName === argoName);
+  if (holder !== undefined && holder[0] !== uid) {
+    const isGone = holder[1].at < goneBefore && !rows.some((row) => row.uid === holder[0]);
+    if (!isGone) return "taken";
+    tables.keptNames.delete(holder[0]);
+  }
+  tables.keptNames.set(uid, { argoName, at: now() });
+  return "kept";
 }
 
 /** The unit an application has, or that of its bucket's part where its workspace is split. */
@@ -104,7 +121,7 @@ function recordDeployment(transaction: Transaction, intent: DeploymentIntent, un
       uid,
       generation,
       spec,
-      argoName,
+      argoName: tables.keptNames.get(uid)?.argoName ?? argoName,
       ...wanted,
     };
     tables.applications.put(application.id, {

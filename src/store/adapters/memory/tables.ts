@@ -111,6 +111,8 @@ export interface Tables {
   readonly freezes: Map<string, Freeze>;
   readonly rollouts: Map<RolloutId, Rollout>;
   readonly frozenVersions: Map<string, FrozenVersion>;
+  /** Names in Argo CD by uid of the resource. */
+  readonly keptNames: Map<string, { readonly argoName: string; readonly at: Millis }>;
   readonly credentials: Map<CredentialId, CredentialRow>;
   readonly repositoryCredentials: IndexedTable<RepositoryCredentialId, RepositoryCredential, "workspace" | "uid">;
   readonly members: Map<MemberId, { readonly roles: readonly string[]; readonly expires: Millis }>;
@@ -153,6 +155,7 @@ export function createTables(): Tables {
     freezes: new Map(),
     rollouts: new Map(),
     frozenVersions: new Map(),
+    keptNames: new Map(),
     credentials: new Map(),
     repositoryCredentials: createIndexedTable({ workspace: ({ workspaceId }) => workspaceId, uid: ({ uid }) => uid }),
     members: new Map(),

@@ -17,6 +17,7 @@ import { createEnvironmentStore } from "./environments/environments.ts";
 import { createDeclaredFleet } from "./fleet/declared-fleet.ts";
 import { createInstances } from "./fleet/instances.ts";
 import { createHealthStore } from "./health/health.ts";
+import { keepName } from "./intents/keep-name.ts";
 import { listKnown, listKnownWorkspaces, listOverdue } from "./intents/known.ts";
 import { listUnpublished, recordPublished } from "./intents/publications.ts";
 import { readByIds, readByUids } from "./intents/read-views.ts";
@@ -157,6 +158,7 @@ function storesOn(
 function intentsOn(database: Database, clock: Clock): IntentStore {
   return {
     recordDeployments: (intents, signal) => recordDeployments(database, clock, intents, signal),
+    keepName: (name, signal) => keepName(database, clock, name, signal),
     recordDeletions: (deletions, signal) => recordDeletions(database, clock, deletions, signal),
     readByUids: (uids, signal) => readByUids(database, uids, signal),
     readByIds: (ids, signal) => readByIds(database, ids, signal),

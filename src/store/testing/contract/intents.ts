@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { millis } from "../../../domain/clock.ts";
 import { anIntent, aSpec } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
@@ -39,6 +40,52 @@ export function describeIntents(world: () => World): void {
         instanceId: undefined,
         attempts: 0,
       });
+    });
+
+    it("gives an application the name that was kept for it, and nobody a name that another has", async () => {
+      const { store, record, application, again } = world();
+      const keep = (uid: string, argoName: string) => store.intents.keepName({ uid, argoName, goneBefore: millis(0) }, soon());
+      const intent = anIntent({ argoName: "made" });
+      expect(await keep(intent.uid, "web")).toBe("kept");
+      expect(await keep(intent.uid, "web")).toBe("kept");
+      expect(await keep(intent.uid, "other")).toBe("taken");
+      expect(await keep("somebody", "web")).toBe("taken");
+      const { applicationId } = await record(intent);
+      expect((await application(applicationId)).argoName).toBe("web");
+      await again(intent, { generation: 2, spec: aSpec({ path: "x" }) });
+      expect((await application(applicationId)).argoName).toBe("web");
+      expect(await keep(intent.uid, "web")).toBe("kept");
+      expect(await keep(intent.uid, "other")).toBe("late");
+      const plain = await record({ argoName: "plain" });
+      expect(await keep(plain.uid, "late")).toBe("late");
+      expect(await keep("somebody", "plain")).toBe("taken");
+    });
+
+    it("gives a name that two want at once to one of them", async () => {
+      const { store } = world();
+      const uids = Array.from({ length: 8 }, (_, index) => `uid-${index}`);
+      const outcomes = await Promise.all(
+        uids.map((uid) => store.intents.keepName({ uid, argoName: "web", goneBefore: millis(0) }, soon())),
+      );
+      expect(outcomes.toSorted()).toEqual(["kept", ...Array.from({ length: 7 }, () => "taken")]);
+    });
+
+    it("gives a name anew that was kept for who never came, or went, and not one that is in use", async () => {
+      const { store, record, remove, application } = world();
+      const keep = (uid: string, goneBefore: number) =>
+        store.intents.keepName({ uid, argoName: "web", goneBefore: millis(goneBefore) }, soon());
+      const later = Date.now() + 3_600_000;
+      const [never, used, next] = [anIntent(), anIntent(), anIntent()];
+      expect(await keep(never.uid, later)).toBe("kept");
+      expect(await keep(used.uid, 0)).toBe("taken");
+      expect(await keep(used.uid, later)).toBe("kept");
+      const { applicationId } = await record(used);
+      expect((await application(applicationId)).argoName).toBe("web");
+      expect(await keep(next.uid, later)).toBe("taken");
+      expect((await application((await record(never)).applicationId)).argoName).toBe(never.argoName);
+      // Nothing of it was ever placed: its row goes at once.
+      await remove(used);
+      expect(await keep(next.uid, later)).toBe("kept");
     });
 
     it("answers in the order it was asked, whatever order rows are written in", async () => {

@@ -70,7 +70,7 @@ const RECORD: Statement = {
   name: "record_deployments",
   text: `
 with known as materialized (
-  select i.*, u.class, u.bucket, u.created_at, u.owner, u.epoch, u.desired_revision as unit_revision,
+  select i.*, coalesce(n.argo_name, i.argo_name) as kept_name, u.class, u.bucket, u.created_at, u.owner, u.epoch, u.desired_revision as unit_revision,
          a.id is null as is_created, a.deleted_at is not null as is_deleted, coalesce(a.id, i.application) as id,
          coalesce(a.desired_revision, 0) as known_revision, a.generation as known_generation, a.repo_url as known_repo_url, a.environment as known_environment,
          a.deleted_at is null and (a.id is null or (i.generation >= a.generation and a.spec::text is distinct from i.spec::text)) as is_changed
@@ -78,10 +78,11 @@ with known as materialized (
       as i (uid, workspace, unit, name, generation, repo_url, argo_name, application, operation, environment, spec)
    cross join lateral (select class, bucket, created_at, owner, epoch, desired_revision from placement_unit where id = i.unit offset 0) as u
     left join lateral (select id, unit, deleted_at, desired_revision, generation, repo_url, environment, spec from application where uid = i.uid offset 0) as a on true
+    left join lateral (select argo_name from kept_name where uid = i.uid offset 0) as n on true
    where a.unit is null or a.unit = i.unit
 ), applications as (
   insert into application as a (id, workspace, unit, name, uid, generation, spec, repo_url, environment, argo_name, desired_revision)
-  select id, workspace, unit, name, uid, generation, spec, repo_url, environment, argo_name, known_revision + is_changed::integer from known
+  select id, workspace, unit, name, uid, generation, spec, repo_url, environment, kept_name, known_revision + is_changed::integer from known
    where is_changed or (not is_deleted and generation > known_generation)
    order by id
   on conflict (id) do update set generation = excluded.generation, spec = excluded.spec, repo_url = excluded.repo_url, environment = excluded.environment, desired_revision = excluded.desired_revision

@@ -23,6 +23,7 @@ import { failOvers } from "./027-fail-overs.ts";
 import { health } from "./028-health.ts";
 import { endedApplications } from "./029-ended-applications.ts";
 import { rollouts } from "./030-rollouts.ts";
+import { keptNames } from "./033-kept-names.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -56,6 +57,7 @@ export const MIGRATIONS: readonly Migration[] = [
   health,
   endedApplications,
   rollouts,
+  keptNames,
 ];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */

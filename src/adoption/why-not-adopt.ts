@@ -1,0 +1,149 @@
+import { isForbiddenKind } from "../domain/forbidden-kinds.ts";
+import { canonicalJson } from "../domain/hash.ts";
+import { LABEL_MANAGED_BY, MANAGED_BY } from "../domain/names.ts";
+import type { HandMade, HandMadeProject } from "./schema.ts";
+
+type RefusalCode =
+  | "UNREADABLE"
+  | "DELETING"
+  | "OWNED"
+  | "BUSY"
+  | "CHANGED"
+  | "FINALIZER"
+  | "SEVERAL_SOURCES"
+  | "FIELD"
+  | "PROJECT"
+  | "OTHER_CLUSTER"
+  | "NO_WORKSPACE"
+  | "OUTSIDE_NAMESPACE"
+  | "FORBIDDEN_KIND"
+  | "POLICY"
+  | "PAUSED"
+  | "ERROR"
+  | "NOT_SYNCED"
+  | "NAME_TAKEN";
+
+/** Why an Application is left to the Argo CD that has it. */
+export interface AdoptionRefusal {
+  readonly code: RefusalCode;
+  readonly text: string;
+}
+
+/** What is the same for all Applications of one Argo CD. */
+export interface AdoptionGround {
+  /** Every way in which it may address the API cluster, as a URL. */
+  readonly servers: readonly string[];
+  readonly projects: readonly HandMadeProject[];
+  /** Namespaces that are workspaces, or become one with the first deployment in them. */
+  readonly workspaces: ReadonlySet<string>;
+}
+
+/** Fields that a GitOpsDeployment says, or that say nothing about what is deployed. */
+const KNOWN = {
+  spec: ["project", "source", "destination", "syncPolicy", "revisionHistoryLimit", "info"],
+  "spec.source": ["repoURL", "path", "targetRevision"],
+  "spec.destination": ["server", "name", "namespace"],
+  "spec.syncPolicy": ["automated", "syncOptions", "retry"],
+  "spec.syncPolicy.automated": ["prune", "selfHeal", "allowEmpty", "enabled"],
+} as const;
+
+/** Options that a GitOpsDeployment says, or that every one has. */
+const KNOWN_OPTIONS = ["CreateNamespace=true", "CreateNamespace=false", "PrunePropagationPolicy=background"];
+
+/** Fields of a project that hold syncs up or change who they act as: nothing of Argosy's says these. */
+const BINDING_FIELDS = ["syncWindows", "signatureKeys", "sourceIntegrity", "destinationServiceAccounts"];
+
+/**
+ * What speaks against taking an Application over without changing anything of what it deploys; `undefined`: nothing. What it asks for has to be
+ * expressible to the last field, and it has to be at rest: an automated one that is not Synced would be synced by taking it over.
+ */
+export function whyNotAdopt(application: HandMade, ground: AdoptionGround): AdoptionRefusal | undefined {
+  return whyUnfit(application) ?? whyInexpressible(application, ground) ?? whyElsewhere(application, ground) ?? whyRestless(application);
+}
+
+function whyUnfit({ metadata, operation, status }: HandMade): AdoptionRefusal | undefined {
+  const { deletionTimestamp, finalizers, labels, ownerReferences } = metadata;
+  const [owner] = ownerReferences;
+  if (labels[LABEL_MANAGED_BY] === MANAGED_BY) return { code: "OWNED", text: "a fleet of Argosy's has it" };
+  // Whoever makes it would take the pause off again.
+  if (owner !== undefined)
+    return { code: "OWNED", text: `${owner.kind} ${owner.name} makes it: have that leave it behind, without an owner reference` };
+  if (deletionTimestamp !== undefined) return { code: "DELETING", text: "it is being deleted" };
+  if (operation !== undefined || status.operationState.phase === "Running") return { code: "BUSY", text: "a sync is under way" };
+  if (finalizers.length === 0) return undefined;
+  return {
+    code: "FINALIZER",
+    text: `it has the finalizer ${finalizers.join(", ")}: deleting it would delete what it deploys; take it off`,
+  };
+}
+
+function whyInexpressible({ spec }: HandMade, { projects }: AdoptionGround): AdoptionRefusal | undefined {
+  const { source, destination, syncPolicy, project } = spec;
+  if (source === undefined || given(spec["sources"])) return { code: "SEVERAL_SOURCES", text: "it has several sources, or none" };
+  const parts = { spec, "spec.source": source, "spec.destination": destination, "spec.syncPolicy": syncPolicy } as const;
+  const automated = syncPolicy.automated === undefined ? {} : { "spec.syncPolicy.automated": syncPolicy.automated };
+  const unknown = Object.entries({ ...parts, ...automated }).flatMap(([path, part]) => unknownFields(path as keyof typeof KNOWN, part));
+  const options = syncPolicy.syncOptions.filter((option) => !KNOWN_OPTIONS.includes(option)).map((option) => `syncOptions ${option}`);
+  const lost = [...unknown, ...options];
+  if (lost.length > 0) return { code: "FIELD", text: `a GitOpsDeployment cannot say ${lost.join(", ")}` };
+  if (source.path === "") return { code: "FIELD", text: "a GitOpsDeployment needs spec.source.path; . is the repository's root" };
+  const fence = projects.find(({ metadata }) => metadata.name === project);
+  if (fence === undefined) return { code: "PROJECT", text: `there is no project ${project}` };
+  const binding = BINDING_FIELDS.filter((field) => given(fence.spec[field]));
+  return binding.length === 0
+    ? undefined
+    : { code: "PROJECT", text: `its project ${project} has ${binding.join(", ")}, which nothing of Argosy's says` };
+}
+
+function unknownFields(path: keyof typeof KNOWN, part: Readonly<Record<string, unknown>>): readonly string[] {
+  const known: readonly string[] = KNOWN[path];
+  return Object.keys(part)
+    .filter((field) => !known.includes(field) && given(part[field]))
+    .map((field) => `${path}.${field}`);
+}
+
+/** Empty lists and maps, and what is off, say as much as nothing. */
+function given(value: unknown): boolean {
+  if (value === undefined || value === null || value === false || value === "") return false;
+  return typeof value !== "object" || Object.keys(value).length > 0;
+}
+
+function whyElsewhere({ spec, status }: HandMade, { servers, workspaces }: AdoptionGround): AdoptionRefusal | undefined {
+  const { server, name, namespace } = spec.destination;
+  if (name !== "" ? name !== "in-cluster" : !servers.includes(server))
+    return {
+      code: "OTHER_CLUSTER",
+      text: `it deploys to the cluster ${name === "" ? server : name}: only what deploys to the API cluster is taken over`,
+    };
+  if (!workspaces.has(namespace)) return { code: "NO_WORKSPACE", text: `its namespace ${namespace || "(none)"} is no workspace` };
+  const stranger = status.resources.find((one) => one.namespace !== namespace);
+  if (stranger !== undefined) {
+    const where = stranger.namespace === "" ? "outside namespaces" : `in namespace ${stranger.namespace}`;
+    return { code: "OUTSIDE_NAMESPACE", text: `it deploys ${stranger.kind} ${stranger.name} ${where}` };
+  }
+  const forbidden = status.resources.find(isForbiddenKind);
+  if (forbidden === undefined) return undefined;
+  return {
+    code: "FORBIDDEN_KIND",
+    text: `it deploys ${forbidden.kind} ${forbidden.name}, a kind that no GitOpsDeployment may deploy here`,
+  };
+}
+
+function whyRestless({ spec: { syncPolicy }, status }: HandMade): AdoptionRefusal | undefined {
+  const { automated } = syncPolicy;
+  const error = status.conditions.find(({ type }) => type.endsWith("Error"));
+  if (error !== undefined) return { code: "ERROR", text: `it has the condition ${error.type}: mend that first` };
+  if (automated === undefined) return undefined;
+  if (!automated.prune || !automated.selfHeal || automated["enabled"] === false)
+    return { code: "POLICY", text: "an automated GitOpsDeployment prunes and heals: switch both on, or its automation off" };
+  return status.sync.status === "Synced"
+    ? undefined
+    : { code: "NOT_SYNCED", text: `it is ${status.sync.status}: taking it over would sync it; sync it first` };
+}
+
+/** What speaks against going on with an Application that was just paused: what was looked at has to be what was paused, and at rest. */
+export function whyNoLonger(before: HandMade, paused: HandMade): AdoptionRefusal | undefined {
+  if (canonicalJson(before.spec) !== canonicalJson(paused.spec))
+    return { code: "CHANGED", text: "it was changed meanwhile: run the command again" };
+  return whyUnfit(paused) ?? whyRestless(paused);
+}

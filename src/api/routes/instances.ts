@@ -1,0 +1,123 @@
+import type { FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { RefusedError } from "../../domain/errors.ts";
+import type { Instance } from "../../domain/instance.ts";
+import { findInstance } from "../find.ts";
+import { type InstanceOrder, planCreation, planDeletion } from "../instance-orders.ts";
+import type { ApiDeps } from "../port.ts";
+
+const security = [{ token: [] }];
+const deadline = () => AbortSignal.timeout(30_000);
+
+const dryRun = z.boolean().default(false).describe("only say what it comes to");
+const said = z.strictObject({
+  reason: z.string().trim().min(1).max(500).default("no reason given").describe("why, for the journal and for whoever asks later"),
+  dryRun,
+});
+const answer = z
+  .object({
+    instance: z.string(),
+    pool: z.string(),
+    change: z.enum(["created", "retired", "none"]),
+    dryRun: z.boolean(),
+    min: z
+      .object({ before: z.number().int(), after: z.number().int() })
+      .nullable()
+      .describe("instances its pool asks for; null: nothing changes about that"),
+    text: z.string().describe("why nothing is changed, or what is"),
+  })
+  .meta({ id: "InstanceOrder" });
+export type InstanceOrderView = z.infer<typeof answer>;
+
+/** Making an instance, and letting one go, by its name. */
+export function addInstanceOrders(server: FastifyInstance, deps: ApiDeps): void {
+  const app = server.withTypeProvider<ZodTypeProvider>();
+  app.post(
+    "/v1/instances",
+    {
+      schema: {
+        operationId: "createInstance",
+        summary: "Asks a pool for one instance more, by the name it gets; asked again changes nothing",
+        security,
+        body: z.strictObject({ name: z.string().min(1).max(63), dryRun }),
+        response: { 200: answer },
+      },
+    },
+    async ({ body, actor }) => create(deps, body.name, { actor, ...body }),
+  );
+  app.post(
+    "/v1/instances/:instance/retire",
+    {
+      schema: {
+        operationId: "retireInstance",
+        summary: "Lets an instance go that serves nobody, and asks its pool for no other in its place; asked again changes nothing",
+        security,
+        params: z.object({ instance: z.string().max(253) }),
+        body: said,
+        response: { 200: answer },
+      },
+    },
+    async ({ params, body, actor }) => retire(deps, params.instance, { actor, ...body }),
+  );
+}
+
+const WORDS = { created: "asked for", retired: "let go" } as const;
+
+interface Order {
+  readonly actor: string;
+  readonly reason: string;
+  readonly dryRun: boolean;
+}
+
+async function create({ store, planFleet }: ApiDeps, name: string, { actor, dryRun }: Omit<Order, "reason">): Promise<InstanceOrderView> {
+  const fleet = await store.fleet.readFleet(deadline());
+  if (fleet === undefined) refuse("no fleet is declared: `argosy apply -f fleet.yaml` declares one");
+  const [instances, units] = [await store.fleet.listInstances(deadline()), await store.fleet.countUnits(deadline())];
+  const { spec, pruned } = fleet;
+  const order = planCreation(name, { spec, instances }, (wanted) => planFleet({ spec: wanted, pruned, instances, units }));
+  if (order.kind === "carry-out" && order.spec !== undefined && !dryRun) await store.fleet.applyFleet(order.spec, actor, deadline());
+  return viewOf(name, order, { change: "created", dryRun });
+}
+
+async function retire(deps: ApiDeps, named: string, { actor, reason, dryRun }: Order): Promise<InstanceOrderView> {
+  const { store } = deps;
+  const instance = await findInstance(deps, named, deadline());
+  const units = (await store.fleet.countUnits(deadline())).get(instance.id) ?? 0;
+  const [fleet, instances] = [await store.fleet.readFleet(deadline()), await store.fleet.listInstances(deadline())];
+  const order = planDeletion(instance, units, { ...(fleet === undefined ? {} : { spec: fleet.spec }), instances });
+  if (order.kind === "carry-out" && !dryRun) {
+    // First the one that is named: a pool that asks for fewer would choose one by itself.
+    await sendAway(deps, instance, { actor, reason });
+    if (order.spec !== undefined) await store.fleet.applyFleet(order.spec, actor, deadline());
+  }
+  return viewOf(instance.name, order, { change: "retired", dryRun });
+}
+
+async function sendAway(
+  { store, clock }: ApiDeps,
+  { id, name, pool, revision, attempt }: Instance,
+  { actor, reason }: Pick<Order, "actor" | "reason">,
+): Promise<void> {
+  const text = `deleted by ${actor}: ${reason}`;
+  const details = { name, pool, reason: text, actor };
+  const decision = { at: clock.now(), subject: id, kind: "instance", verdict: "DRAINING", rule: "COMMAND", details } as const;
+  const change = { id, revision, state: "DRAINING", reason: text, attempt, onlyIfEmpty: true, decision } as const;
+  await store.fleet.changeInstance(change, deadline());
+}
+
+function viewOf(
+  instance: string,
+  order: InstanceOrder,
+  { change, dryRun }: { readonly change: "created" | "retired"; readonly dryRun: boolean },
+): InstanceOrderView {
+  if (order.kind === "refused") refuse(order.text);
+  const { pool } = order;
+  if (order.kind === "stands") return { instance, pool, change: "none", dryRun, min: null, text: order.text };
+  const min = order.min === undefined || order.min.before === order.min.after ? null : { ...order.min };
+  return { instance, pool, change, dryRun, min, text: `instance ${instance} ${dryRun ? "would be" : "is"} ${WORDS[change]}` };
+}
+
+function refuse(text: string): never {
+  throw new RefusedError(text, { code: "api.instance" });
+}

@@ -1,0 +1,24 @@
+import type { Command } from "commander";
+import { createInstance, deleteInstance, type InstanceOrderOptions } from "./instances.ts";
+import { clientOf, type RemoteOptions, remote } from "./remote.ts";
+import type { Terminal } from "./terminal.ts";
+
+const DRY_RUN = ["--dry-run", "say what it comes to, and do nothing"] as const;
+
+/** Commands that make an instance, or let one go, by its name. */
+export function addInstanceCommands(program: Command, terminal: Terminal): void {
+  const instance = program.command("instance").description("make an instance, or let one go");
+  remote(instance.command("create <instance>"), ["table", "json", "yaml"])
+    .description("ask a pool for one instance more, by the name it gets, e.g. standard-3; asked again changes nothing")
+    .option(...DRY_RUN)
+    .action(async (name: string, options: RemoteOptions & InstanceOrderOptions) =>
+      terminal.write(await createInstance(clientOf(options, terminal), name, options)),
+    );
+  remote(instance.command("delete <instance>"), ["table", "json", "yaml"])
+    .description("let an instance go that serves nobody, and ask its pool for no other; `argosy drain` empties one that serves")
+    .option(...DRY_RUN)
+    .option("--reason <text>", "why, for the journal and whoever asks later")
+    .action(async (name: string, options: RemoteOptions & InstanceOrderOptions) =>
+      terminal.write(await deleteInstance(clientOf(options, terminal), name, options)),
+    );
+}
