@@ -12,6 +12,7 @@ import { noMetrics } from "../telemetry/metrics.ts";
 import { ACTIVE_CANARIES, PASSIVE_CANARY } from "./canaries.ts";
 import { createHealth, type Health } from "./controller.ts";
 import type { ProbedNamespace } from "./port.ts";
+import { aProbedPod } from "./testing/stage.ts";
 
 const never = new AbortController().signal;
 const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
@@ -75,8 +76,8 @@ describe("the health of an instance", () => {
     hasError: false,
   });
   const pods: readonly ProbedPod[] = [
-    { component: "redis", name: "redis-1", restarts: 0, unreadySince: undefined },
-    { component: "controller", name: "controller-0", restarts: 0, unreadySince: undefined },
+    aProbedPod({ component: "redis", name: "redis-1" }),
+    aProbedPod({ component: "controller", name: "controller-0" }),
   ];
   const namespace: ProbedNamespace = {
     ensureCanaries: async () => {

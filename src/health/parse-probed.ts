@@ -1,6 +1,8 @@
+import type { Millis } from "../domain/clock.ts";
 import { COMPONENTS, type Component } from "../domain/health.ts";
-import { asArray, asObject, asTime } from "../domain/json.ts";
+import { asArray, asObject, asTime, type Json } from "../domain/json.ts";
 import type { ProbedApplication, ProbedPod } from "../domain/probed.ts";
+import { parseQuantity } from "../domain/quantity.ts";
 
 const PAUSE = "argocd.argoproj.io/skip-reconcile";
 export const REFRESH = "argocd.argoproj.io/refresh";
@@ -31,12 +33,33 @@ export function parsePod(raw: unknown): ProbedPod | undefined {
   const component = COMPONENTS.find((each) => NAMES[each] === label);
   if (typeof name !== "string" || component === undefined || deletionTimestamp !== undefined) return undefined;
   const status = asObject(asObject(raw)["status"]);
+  const containers = asArray(status["containerStatuses"]).map(asObject);
   const ready = asArray(status["conditions"])
     .map(asObject)
     .find(({ type }) => type === "Ready");
-  const counts = asArray(status["containerStatuses"]).map((each) => Number(asObject(each)["restartCount"]));
+  const counts = containers.map((each) => Number(each["restartCount"]));
   return {
     ...{ component, name, restarts: counts.reduce((sum, count) => sum + (Number.isFinite(count) ? count : 0), 0) },
     unreadySince: ready?.["status"] === "False" ? asTime(ready["lastTransitionTime"]) : undefined,
+    ...{ memoryLimit: memoryLimit(asObject(raw)["spec"]), killedAt: newest(containers.flatMap(killedAt)) },
   };
+}
+
+/** A pod one of whose containers has no limit has none itself. */
+function memoryLimit(spec: unknown): number | undefined {
+  const limits = asArray(asObject(spec)["containers"]).map((each) => asObject(asObject(asObject(each)["resources"])["limits"])["memory"]);
+  const bytes = limits.map((limit) => (typeof limit === "string" ? parseQuantity(limit) : undefined));
+  return bytes.length === 0 || bytes.includes(undefined) ? undefined : bytes.reduce<number>((sum, each) => sum + (each ?? 0), 0);
+}
+
+/** One that was ended for it and has not begun anew says so in its state, one that has in its last state. */
+function killedAt(container: Json): readonly Millis[] {
+  return [container["state"], container["lastState"]].flatMap((state) => {
+    const { reason, finishedAt } = asObject(asObject(state)["terminated"]);
+    return reason === "OOMKilled" ? (asTime(finishedAt) ?? []) : [];
+  });
+}
+
+function newest(times: readonly Millis[]): Millis | undefined {
+  return times.toSorted((a, b) => b - a)[0];
 }
