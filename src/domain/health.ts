@@ -33,6 +33,8 @@ export const HEALTH_CAUSES = [
   /** A component begins again and again. */
   "restarts",
   "not-ready",
+  /** A component uses about as much memory as it may, or was ended for using more. */
+  "memory",
   /** Nobody has looked for a while. */
   "no-samples",
   /** Its controller says nothing, and nothing else tells how it is. */
@@ -75,6 +77,11 @@ export const SIGNALS = {
   controllerRestarts: "restarts of the controller's container",
   repoServerRestarts: "restarts of repo-servers' containers",
   redisRestarts: "restarts of redis's container",
+  controllerMemory: "share of the memory it may use that the controller uses",
+  repoServerMemory: "share of the memory it may use that a repo-server uses, of the fullest",
+  controllerKilledS: "s since a controller was ended for using more memory than it may",
+  repoServerKilledS: "s since a repo-server was ended for using more memory than it may",
+  redisKilledS: "s since redis was ended for using more memory than it may",
   unreadyS: "s a component has not been ready, of the one that waits longest",
 } as const;
 export type SignalName = keyof typeof SIGNALS;

@@ -25,4 +25,8 @@ export interface ProbedPod {
   readonly restarts: number;
   /** Since when it has not been ready; absent: it is. */
   readonly unreadySince: Millis | undefined;
+  /** What it may use, in bytes; absent: it has no limit. */
+  readonly memoryLimit: number | undefined;
+  /** When a container of it was last ended for using more. */
+  readonly killedAt: Millis | undefined;
 }

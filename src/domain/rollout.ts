@@ -51,7 +51,7 @@ export interface InstanceSight extends SightCounts {
   readonly resynced: number;
   /** Those of them of which something was deleted thereby. */
   readonly pruned: number;
-  /** How long a canary's refresh takes, in ms; absent: nobody measures it. */
+  /** How long canaries wait for their looks, in ms; absent: its health does not tell, or not yet. */
   readonly canaryLatencyMs?: number;
 }
 

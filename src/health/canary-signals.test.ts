@@ -4,6 +4,7 @@ import type { ProbedApplication } from "../domain/probed.ts";
 import { ACTIVE_CANARIES, type AskedCanaries, nextCanary, PASSIVE_CANARY, renderCanaries } from "./canaries.ts";
 import { nextAsked, type SeenStanding, standingSignals } from "./canary-signals.ts";
 import { parsePod, parseProbed } from "./parse-probed.ts";
+import { aProbedPod } from "./testing/stage.ts";
 
 const NOW = millis(1_700_000_000_000);
 const ago = (seconds: number) => millis(NOW - seconds * 1_000);
@@ -87,6 +88,7 @@ describe("what stands in an instance's namespace", () => {
     const pod = (over: object, status: object) => parsePod({ metadata: { name: "redis-1", labels, ...over }, status });
     expect(pod({}, { conditions: ready("False"), containerStatuses: [{ restartCount: 2 }, { restartCount: "x" }] })).toEqual({
       ...{ component: "redis", name: "redis-1", restarts: 2, unreadySince: Date.parse("2026-01-01T00:00:00Z") },
+      ...{ memoryLimit: undefined, killedAt: undefined },
     });
     expect(pod({}, { conditions: ready("True") })).toMatchObject({ restarts: 0, unreadySince: undefined });
     expect(pod({ deletionTimestamp: "now" }, {})).toBeUndefined();
@@ -95,9 +97,9 @@ describe("what stands in an instance's namespace", () => {
 
   it("tells how often components began anew, and how long one has not been ready", () => {
     const pods = [
-      { component: "redis" as const, name: "r", restarts: 2, unreadySince: ago(30) },
-      { component: "repo-server" as const, name: "a", restarts: 1, unreadySince: ago(70) },
-      { component: "repo-server" as const, name: "b", restarts: 1, unreadySince: undefined },
+      aProbedPod({ component: "redis", restarts: 2, unreadySince: ago(30) }),
+      aProbedPod({ component: "repo-server", name: "a", restarts: 1, unreadySince: ago(70) }),
+      aProbedPod({ component: "repo-server", name: "b", restarts: 1 }),
     ];
     expect(standing({ pods })).toEqual({ redisRestarts: 2, repoServerRestarts: 2, unreadyS: 70, sampledApplications: 0 });
     expect(standing({ pods: pods.slice(2) }).unreadyS).toBe(0);

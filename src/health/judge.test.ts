@@ -46,15 +46,10 @@ describe("a verdict on a recorded instance", () => {
 /** Looks of fifteen seconds that all say the same, for so long. */
 const steadily = (signals: Signals, minutes: number): readonly HealthSample[] =>
   Array.from({ length: minutes * 4 + 1 }, (_, index) => ({ at: millis(index * 15_000), signals }));
-const GOOD: Signals = {
-  controllerAnswers: 1,
-  repoServerAnswers: 1,
-  uptimeS: 9_000,
-  canaryS: 0.2,
-  queueDepth: 0,
-  reconcilesPerS: 2,
-  redisPerReconcile: 1,
+const WITHOUT_CANARIES: Signals = {
+  ...{ controllerAnswers: 1, repoServerAnswers: 1, uptimeS: 9_000, queueDepth: 0, reconcilesPerS: 2, redisPerReconcile: 1 },
 };
+const GOOD: Signals = { ...WITHOUT_CANARIES, canaryS: 0.2 };
 const of = (signals: Signals, minutes = 5, over: Partial<Parameters<typeof judge>[0]> = {}): Verdict => {
   const samples = steadily(signals, minutes);
   return judge({ now: endOf(samples), samples, periodMs: 15_000, settings: RECORDED_SETTINGS, ...over });
@@ -86,9 +81,22 @@ describe("a verdict", () => {
     ["stalled periodic-looks", { ...GOOD, newestAgeS: 145, sampledApplications: 20 }, 2],
     ["healthy none", { ...GOOD, newestAgeS: 145, sampledApplications: 19 }, 2],
     ["failed not-ready", { ...GOOD, unreadyS: 301 }, 1],
+    ["degraded memory", { ...GOOD, controllerMemory: 0.96 }, 7],
+    ["healthy none", { ...GOOD, controllerMemory: 0.96 }, 4],
+    ["healthy none", { ...GOOD, controllerMemory: 0.95, repoServerMemory: 0.9 }, 20],
+    ["degraded memory", { ...GOOD, repoServerMemory: 1.1 }, 7],
+    ["degraded memory", { ...GOOD, redisKilledS: 599 }, 0],
+    ["healthy none", { ...GOOD, redisKilledS: 600 }, 0],
+    ["degraded memory", { ...GOOD, controllerKilledS: 1, canaryS: 3 }, 5],
+    ["overloaded queue", { ...GOOD, controllerMemory: 0.99, canaryS: 130, queueDepth: 9, utilisation: 0.9 }, 10],
     ["stalled redis", { ...GOOD, redisFailuresPerS: 0.1 }, 2],
     ["healthy none", { ...GOOD, redisPerReconcile: 0.1, reconcileOver16: 0.1, repoServerAnswers: 0.5 }, 0],
-    ["stalled repo-server", { ...GOOD, repoServerAnswers: 0, redisPerReconcile: 0.1 }, 2],
+    ["stalled repo-server", { ...GOOD, repoServerAnswers: 0, canaryS: 22, redisPerReconcile: 0.1 }, 2],
+    ["stalled repo-server", { ...GOOD, repoServerAnswers: 0, canaryErrors: 1 }, 2],
+    ["healthy none", { ...GOOD, repoServerAnswers: 0 }, 5],
+    ["stalled repo-server", { ...WITHOUT_CANARIES, repoServerAnswers: 0 }, 2],
+    ["stalled repo-server", { ...WITHOUT_CANARIES, repoServerAnswers: 0, reconcileS: 0.02, units: 9, troubledUnits: 9 }, 2],
+    ["healthy none", { ...WITHOUT_CANARIES, repoServerAnswers: 0, reconcileS: 0.02, units: 9, troubledUnits: 0 }, 2],
     ["stalled repo-server", { ...GOOD, reconcileOver16: 1, redisPerReconcile: 0.1 }, 2],
   ])("is %s of %j for %i minutes", (expected, signals, minutes) => expect(wordsOf(of(signals, minutes))).toBe(expected));
 
@@ -105,6 +113,17 @@ describe("a verdict", () => {
     };
     expect(counting([1, 2, 3, 4])).toMatchObject({ state: "failed", cause: "restarts", component: "redis" });
     expect(counting([5, 6, 0, 1]).state).toBe("healthy");
+  });
+
+  it("is failed for a component that is ended for want of memory twice, and degraded for one that was once", () => {
+    const counting = (counts: readonly number[], killedS: number): Verdict => {
+      const signals = (count: number) => ({ ...GOOD, controllerRestarts: count, controllerKilledS: killedS });
+      const samples = counts.map((count, index) => ({ at: millis(index * 15_000), signals: signals(count) }));
+      return judge({ now: endOf(samples), samples, periodMs: 15_000, settings: RECORDED_SETTINGS });
+    };
+    expect(counting([0, 1, 2], 5)).toMatchObject({ state: "failed", cause: "memory", component: "controller" });
+    expect(counting([0, 1, 1], 5)).toMatchObject({ state: "degraded", cause: "memory", component: "controller" });
+    expect(counting([0, 1, 2], 600)).toMatchObject({ state: "healthy" });
   });
 
   it("waits a second longer for each five applications that are new", () => {

@@ -1,6 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Component, Evidence, HealthCause, HealthSample, InstanceVerdict, SignalName, Verdict } from "../domain/health.ts";
-import { type HealthSettings, type Rule, rulesOf } from "./rules.ts";
+import { type HealthSettings, KILLED_S, MEMORY, type Rule, rulesOf } from "./rules.ts";
 
 export interface Window {
   readonly now: Millis;
@@ -19,6 +19,8 @@ const FEWEST_LOOKS = 3;
 const QUORUM = 0.8;
 /** Restarts of one component within the window that are no accident any more. */
 const MANY_RESTARTS = 3;
+/** Of one that is ended for want of memory each time: what fills it is there again each time. */
+const MANY_KILLED = 2;
 
 /** How much of the past verdicts are made from, in ms: what takes longest to be believed, a burst of a thousand applications before it. */
 export function windowMs({ overloadMs }: Pick<HealthSettings, "overloadMs">): number {
@@ -101,9 +103,13 @@ function restartsOf(samples: readonly HealthSample[]): Verdict | undefined {
   for (const [component, signal] of counters) {
     const counts = samples.flatMap(({ signals }) => signals[signal] ?? []);
     const grown = counts.reduce((sum, count, index) => sum + Math.max(0, count - (counts[index - 1] ?? count)), 0);
-    if (grown < MANY_RESTARTS) continue;
+    const killed = MEMORY.find((each) => each.component === component)?.killed;
+    const isKilled = killed !== undefined && (samples.at(-1)?.signals[killed] ?? KILLED_S) < KILLED_S;
+    if (grown < (isKilled ? MANY_KILLED : MANY_RESTARTS)) continue;
     const text = `its ${component} has begun anew ${grown} times within minutes`;
-    return { state: "failed", cause: "restarts", component, text, evidence: evidenceOf([signal], samples) };
+    if (!isKilled) return { state: "failed", cause: "restarts", component, text, evidence: evidenceOf([signal], samples) };
+    const ended = `${text}: it uses more memory than it may`;
+    return { state: "failed", cause: "memory", component, text: ended, evidence: evidenceOf([killed, signal], samples) };
   }
   return undefined;
 }

@@ -1,6 +1,8 @@
-import { type Millis, parseRfc3339 } from "../domain/clock.ts";
+import type { Millis } from "../domain/clock.ts";
 import { COMPONENTS, type Component } from "../domain/health.ts";
+import { asArray, asObject, asTime, type Json } from "../domain/json.ts";
 import type { ProbedApplication, ProbedPod } from "../domain/probed.ts";
+import { parseQuantity } from "../domain/quantity.ts";
 
 const PAUSE = "argocd.argoproj.io/skip-reconcile";
 export const REFRESH = "argocd.argoproj.io/refresh";
@@ -9,48 +11,55 @@ const NAMES: Readonly<Record<Component, string>> = {
   ...{ controller: "argocd-application-controller", "repo-server": "argocd-repo-server", redis: "argocd-redis" },
 };
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** An Application as the API server gives it; `undefined`: it is none. Its fields are believed in nothing but their form. */
 export function parseProbed(raw: unknown): ProbedApplication | undefined {
-  const metadata = object(object(raw)["metadata"]);
+  const metadata = asObject(asObject(raw)["metadata"]);
   const { name } = metadata;
   if (typeof name !== "string") return undefined;
-  const annotations = object(metadata["annotations"]);
-  const status = object(object(raw)["status"]);
+  const annotations = asObject(metadata["annotations"]);
+  const status = asObject(asObject(raw)["status"]);
   return {
     ...{ name, awaitsLook: annotations[REFRESH] !== undefined, isPaused: annotations[PAUSE] === "true" },
-    reconciledAt: time(status["reconciledAt"]),
-    hasError: list(status["conditions"]).some((each) => ERRORS.includes(String(object(each)["type"]))),
+    reconciledAt: asTime(status["reconciledAt"]),
+    hasError: asArray(status["conditions"]).some((each) => ERRORS.includes(String(asObject(each)["type"]))),
   };
 }
 
 /** A pod of an instance; `undefined`: it is none of its components', or is on its way out. */
 export function parsePod(raw: unknown): ProbedPod | undefined {
-  const metadata = object(object(raw)["metadata"]);
+  const metadata = asObject(asObject(raw)["metadata"]);
   const { name, deletionTimestamp } = metadata;
-  const label = object(metadata["labels"])["app.kubernetes.io/name"];
+  const label = asObject(metadata["labels"])["app.kubernetes.io/name"];
   const component = COMPONENTS.find((each) => NAMES[each] === label);
   if (typeof name !== "string" || component === undefined || deletionTimestamp !== undefined) return undefined;
-  const status = object(object(raw)["status"]);
-  const ready = list(status["conditions"])
-    .map(object)
+  const status = asObject(asObject(raw)["status"]);
+  const containers = asArray(status["containerStatuses"]).map(asObject);
+  const ready = asArray(status["conditions"])
+    .map(asObject)
     .find(({ type }) => type === "Ready");
-  const counts = list(status["containerStatuses"]).map((each) => Number(object(each)["restartCount"]));
+  const counts = containers.map((each) => Number(each["restartCount"]));
   return {
     ...{ component, name, restarts: counts.reduce((sum, count) => sum + (Number.isFinite(count) ? count : 0), 0) },
-    unreadySince: ready?.["status"] === "False" ? time(ready["lastTransitionTime"]) : undefined,
+    unreadySince: ready?.["status"] === "False" ? asTime(ready["lastTransitionTime"]) : undefined,
+    ...{ memoryLimit: memoryLimit(asObject(raw)["spec"]), killedAt: newest(containers.flatMap(killedAt)) },
   };
 }
 
-function object(value: unknown): Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
+/** A pod one of whose containers has no limit has none itself. */
+function memoryLimit(spec: unknown): number | undefined {
+  const limits = asArray(asObject(spec)["containers"]).map((each) => asObject(asObject(asObject(each)["resources"])["limits"])["memory"]);
+  const bytes = limits.map((limit) => (typeof limit === "string" ? parseQuantity(limit) : undefined));
+  return bytes.length === 0 || bytes.includes(undefined) ? undefined : bytes.reduce<number>((sum, each) => sum + (each ?? 0), 0);
 }
 
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+/** One that was ended for it and has not begun anew says so in its state, one that has in its last state. */
+function killedAt(container: Json): readonly Millis[] {
+  return [container["state"], container["lastState"]].flatMap((state) => {
+    const { reason, finishedAt } = asObject(asObject(state)["terminated"]);
+    return reason === "OOMKilled" ? (asTime(finishedAt) ?? []) : [];
+  });
 }
 
-function time(value: unknown): Millis | undefined {
-  return typeof value === "string" ? parseRfc3339(value) : undefined;
+function newest(times: readonly Millis[]): Millis | undefined {
+  return times.toSorted((a, b) => b - a)[0];
 }

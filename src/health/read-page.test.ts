@@ -17,6 +17,7 @@ const CONTROLLER = [
   'argocd_redis_request_total{command="publish",failed="false",hostname="vm",initiator="argocd-application-controller"} 94',
   'argocd_redis_request_total{command="set",failed="true",hostname="vm",initiator="argocd-application-controller"} 7',
   "process_cpu_seconds_total 1.6",
+  "process_resident_memory_bytes 2.8311552e+08",
   "process_start_time_seconds 1.79525425830e+09",
   `workqueue_depth{${queue},priority=""} 3`,
   `workqueue_depth{${operations},priority=""} 5`,
@@ -45,6 +46,7 @@ function read(lines: readonly string[], limits = PAGE_LIMITS): Page | undefined 
 describe("a page of metrics", () => {
   it("is summed over whatever tells applications and clusters apart", () => {
     expect(read(CONTROLLER)?.counters).toEqual({
+      residentBytes: 283_115_520,
       ...{ startedAt: 1_795_254_258.3, applications: 2, reconciles: 100, reconcileS: 33.5, reconcilesWithin16: 90 },
       ...{ redisRequests: 101, redisFailed: 7, depth: 3, waits: 796, waitS: 746.005, waitsWithin10: 700 },
       ...{ operationWaits: 4, operationWaitS: 2, operationWorkS: 0.5 },

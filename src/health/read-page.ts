@@ -2,6 +2,7 @@ import { type MetricsSample, readMetricsLine } from "../domain/metrics-line.ts";
 
 export type CounterName =
   | "startedAt"
+  | "residentBytes"
   | "reconciles"
   | "reconcileS"
   | "reconcilesWithin16"
@@ -57,6 +58,7 @@ const within = (bound: string, counted: Count): Count => {
 /** Which counters a metric adds to. Source: Argo CD 3.5 controller/metrics, client-go's workqueue metrics. */
 const COUNTED: Readonly<Record<string, Count>> = {
   process_start_time_seconds: always("startedAt"),
+  process_resident_memory_bytes: always("residentBytes"),
   argocd_app_info: always("applications"),
   argocd_app_reconcile_count: always("reconciles"),
   argocd_app_reconcile_sum: always("reconcileS"),

@@ -27,6 +27,8 @@ export interface Rule {
 }
 
 const MINUTE_MS = 60_000;
+/** So long after a component was ended for want of memory that is told of: time for what fills it to do so again, in s. */
+export const KILLED_S = 600;
 
 type Test = (signals: Signals) => boolean | undefined;
 const above =
@@ -68,10 +70,38 @@ const surely =
 
 /** A look at Git takes this long when it is slow, s. Healthy: 0.010 to 0.016, 0.04 in a burst. */
 const slowGit = all(above("gitS", 1), above("gitSlowShare", 0.5));
+/** Manifests are rendered where canaries are compared in time and without an error: a repo-server that cannot be asked for its metrics is not stuck for that. */
+const rendering: Test = ({ canaryS, canaryErrors = 0, reconcileS, troubledUnits }) =>
+  canaryS === undefined ? reconcileS !== undefined && reconcileS < 5 && troubledUnits === 0 : canaryS < 5 && canaryErrors === 0;
 /** Without repo-servers every comparison takes 22 s and asks redis for little; otherwise none takes longer than 16 s. */
-const repoServerGone = any(below("repoServerAnswers", 0.01), all(above("reconcileOver16", 0.2), not(slowGit)));
+const repoServerGone = any(all(below("repoServerAnswers", 0.01), not(rendering)), all(above("reconcileOver16", 0.2), not(slowGit)));
 /** Healthy: 0.8 to 4 requests a comparison, no failures; without redis 0.01, and 0.15 failures a second. */
 const redisGone = any(above("redisFailuresPerS", 0), all(below("redisPerReconcile", 0.2), not(repoServerGone)));
+
+const waiting = any(above("waitingOver10", 0.5), above("queueDepth", 0));
+const slow = any(above("canaryS", 5), above("reconcileRatio", 20));
+
+/** How full each component is and when it was ended for that, as far as it tells. */
+export const MEMORY: readonly { readonly component: Component; readonly used?: SignalName; readonly killed: SignalName }[] = [
+  { component: "controller", used: "controllerMemory", killed: "controllerKilledS" },
+  { component: "repo-server", used: "repoServerMemory", killed: "repoServerKilledS" },
+  { component: "redis", killed: "redisKilledS" },
+];
+
+/**
+ * A heap is kept below nine tenths of the limit (`GOMEMLIMIT`), and lies right below them while all is well: only what stays above tells. What was
+ * ended for want of memory works again when it has begun anew, and will be ended again.
+ */
+function memoryRules({ component, used, killed }: (typeof MEMORY)[number]): readonly Rule[] {
+  const degraded = { state: "degraded", cause: "memory", component, clearMs: MINUTE_MS } as const;
+  const wasKilled: Rule = {
+    ...{ ...degraded, persistMs: 0, holds: below(killed, KILLED_S), evidence: [killed, ...(used === undefined ? [] : [used])] },
+    text: `its ${component} was ended for using more memory than it may`,
+  };
+  if (used === undefined) return [wasKilled];
+  const isFull = { ...degraded, persistMs: 5 * MINUTE_MS, holds: above(used, 0.95), evidence: [used] };
+  return [wasKilled, { ...isFull, text: `its ${component} uses about as much memory as it may` }];
+}
 
 /**
  * Rules in the order in which they are believed: what explains others comes before them. Bounds, persistence and the noise of healthy
@@ -89,8 +119,6 @@ export function rulesOf(
     above("passiveAgeS", twoRoundsS),
   );
   const isSettled = all(any(above("uptimeS", graceMs / 1_000)), not(above("isChanging", 0)));
-  const waiting = any(above("waitingOver10", 0.5), above("queueDepth", 0));
-  const slow = any(above("canaryS", 5), above("reconcileRatio", 20));
   /** What is slow stays so until it is clearly faster: an instance that is just as busy as that would be called slow and well in turns. */
   const ease = before === "slow" ? 0.75 : 1;
   return [
@@ -148,6 +176,7 @@ export function rulesOf(
       evidence: ["operationUtilisation", "operationWaitS"],
       text: "it has more to sync than it can: syncs wait for their turn all the time",
     },
+    ...MEMORY.flatMap(memoryRules),
     {
       ...{ state: "degraded", cause: "git", persistMs: 2 * MINUTE_MS, clearMs: MINUTE_MS },
       holds: slowGit,

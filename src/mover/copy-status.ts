@@ -1,5 +1,5 @@
 import { contentHash } from "../domain/hash.ts";
-import { asArray, asObject, type Json } from "../shard/parse-object.ts";
+import { asArray, asObject, type Json } from "../domain/json.ts";
 import type { Sight } from "../shard/parse-sight.ts";
 
 /** Largest status that is copied whole, in characters of JSON: an object of etcd ends at 1.5 MB. */

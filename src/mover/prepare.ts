@@ -1,8 +1,8 @@
+import { asObject } from "../domain/json.ts";
 import type { MoveBaseline } from "../domain/move.ts";
 import { escapePointer } from "../shard/diff-object.ts";
 import { type DesiredObject, type Manifest, manifestOf } from "../shard/managed-object.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "../shard/names.ts";
-import { asObject } from "../shard/parse-object.ts";
 import type { Sight } from "../shard/parse-sight.ts";
 import { copyStatus } from "./copy-status.ts";
 import { foreignSync, isNewer, isUnfit, type Pair } from "./pair.ts";

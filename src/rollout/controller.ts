@@ -7,7 +7,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import { createLook, type LookDeps } from "./look/controller.ts";
 
 export interface RolloutsDeps extends LookDeps {
-  readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "changes">;
+  readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "health" | "changes">;
   /** By `rollout`: one process works on the one that is live. */
   readonly partition: Partition;
   readonly rng: Rng;

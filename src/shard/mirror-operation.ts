@@ -1,7 +1,5 @@
+import { asArray, asObject, type Json } from "../domain/json.ts";
 import { RESOURCE_LIMIT } from "../domain/status.ts";
-import { asArray, asObject } from "./parse-object.ts";
-
-type Json = Readonly<Record<string, unknown>>;
 
 const TEXT_LIMIT = 4096;
 const DEPTH_LIMIT = 10;

@@ -1,10 +1,11 @@
 import type { Millis } from "../domain/clock.ts";
 import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
+import { asArray, asObject } from "../domain/json.ts";
 import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_UNIT } from "../domain/names.ts";
 import type { EngineStatus } from "../domain/status.ts";
 import type { ObservedObject } from "./managed-object.ts";
 import { ANNOTATION_REFRESH } from "./names.ts";
-import { asArray, asObject, parseObject } from "./parse-object.ts";
+import { parseObject } from "./parse-object.ts";
 import { type ObservedSync, parseSync } from "./parse-sync.ts";
 import { parseUnfinished } from "./parse-unfinished.ts";
 import { parseTime, projectStatus } from "./project-status.ts";

@@ -1,5 +1,5 @@
 import type { EnvironmentCredential } from "../domain/environment.ts";
-import { asObject, asString, type Json } from "./parse-object.ts";
+import { asObject, asString, type Json } from "../domain/json.ts";
 
 /** Reads a stored credential; `undefined` for what is none, or belongs to another server than `server`. */
 export function parseCredential(stored: string | undefined, server: string): EnvironmentCredential | undefined {

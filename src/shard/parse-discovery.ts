@@ -1,5 +1,5 @@
+import { asArray, asObject, asString } from "../domain/json.ts";
 import type { DiscoveredResource, Discovery } from "./deployer-rules.ts";
-import { asArray, asObject, asString } from "./parse-object.ts";
 
 /**
  * Reads answers of aggregated discovery (apidiscovery.k8s.io/v2, KEP-3352). A version that is not `Current` makes its whole

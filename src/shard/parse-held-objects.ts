@@ -1,5 +1,5 @@
 import type { HeldObject } from "../domain/blockage.ts";
-import { asArray, asObject, asString } from "./parse-object.ts";
+import { asArray, asObject, asString } from "../domain/json.ts";
 
 /** Finalizers of one object that are named. */
 const FINALIZER_LIMIT = 5;

@@ -1,23 +1,9 @@
 import { contentHash } from "../domain/hash.ts";
+import { asObject, asString } from "../domain/json.ts";
 import { ANNOTATION_EPOCH, LABEL_MANAGED_BY } from "../domain/names.ts";
 import type { ManagedKind, ObservedObject } from "./managed-object.ts";
 import { MANAGED_KINDS, NOTHING_FIXED, pick } from "./managed-object.ts";
 import { ANNOTATION_PAUSE, ANNOTATION_REVISION } from "./names.ts";
-
-export type Json = Readonly<Record<string, unknown>>;
-
-/** The value as a JSON object; an empty one for anything else. */
-export function asObject(value: unknown): Json {
-  return value !== null && typeof value === "object" && !Array.isArray(value) ? (value as Json) : {};
-}
-
-export function asArray(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-export function asString(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
 
 /** Labels and annotations that mean something to us; the rest is other people's and would only take memory. */
 const OUR_PREFIX = "argosy.dev/";

@@ -1,7 +1,8 @@
+import { asArray, asObject, asString } from "../domain/json.ts";
 import { FIELD_MANAGER } from "../domain/names.ts";
 import type { PolicyRule } from "./deployer-rules.ts";
 import type { ObservedObject } from "./managed-object.ts";
-import { asArray, asObject, asString, parseObject } from "./parse-object.ts";
+import { parseObject } from "./parse-object.ts";
 
 /** A Role that names the accounts somebody may impersonate. */
 export interface ObservedRole extends ObservedObject {

@@ -1,6 +1,6 @@
+import { asArray, asObject, asString, type Json } from "../domain/json.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "./names.ts";
 import { type ObservedApplication, parseApplication } from "./parse-application.ts";
-import { asArray, asObject, asString, type Json } from "./parse-object.ts";
 import { type ObservedBinding, parseBinding } from "./parse-rights.ts";
 
 /** How far an Application is that a move has put on its target: made, being compared with what is live, compared and paused again. */

@@ -1,8 +1,8 @@
 import type { Millis } from "../domain/clock.ts";
+import { asArray, asObject, asString } from "../domain/json.ts";
 import { withCulprits } from "../domain/sync-failure.ts";
 import { HOOK_LIMIT, type HookResult } from "../domain/sync-run.ts";
 import { INFO_RUN } from "./names.ts";
-import { asArray, asObject, asString } from "./parse-object.ts";
 import { parseTime } from "./project-status.ts";
 
 /** Phases of Argo CD's operations: the first two are under way. */

@@ -1,5 +1,5 @@
+import { asArray, asObject, asString, type Json } from "../domain/json.ts";
 import { ANNOTATION_REFRESH } from "./names.ts";
-import { asArray, asObject, asString } from "./parse-object.ts";
 import type { ObservedSync } from "./parse-sync.ts";
 import type { Report } from "./project-status.ts";
 
@@ -24,8 +24,6 @@ export function parseUnfinished(
   const isRefused = asArray(asObject(status)["conditions"]).some((condition) => asObject(condition)["type"] === "InvalidSpecError");
   return !isRefused && !isSame(asObject(spec), asObject(asObject(asObject(status)["sync"])["comparedTo"]));
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 const COMPARED = { source: ["repoURL", "path", "targetRevision"], destination: ["server", "namespace"] } as const;
 

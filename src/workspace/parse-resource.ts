@@ -1,8 +1,7 @@
+import { asArray, asObject, asString } from "../domain/json.ts";
 import { USER_FINALIZER } from "../domain/names.ts";
 import type { Condition, ObservedNamespace, ObservedResource, UserSecret } from "../domain/user-resource.ts";
 import { ANNOTATION_PAUSED, ANNOTATION_REFRESHED_AT } from "./api/names.ts";
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Reduces a raw resource of a user's; `undefined` for one without name or uid, which no API server sends. Its spec stays unread. */
 export function parseResource(raw: unknown): ObservedResource | undefined {
@@ -70,18 +69,6 @@ function parseCondition(raw: unknown): readonly Condition[] {
   if (type === "" || status === "") return [];
   const texts = ["reason", "message", "lastTransitionTime", "lastProbeTime"].filter((field) => typeof source[field] === "string");
   return [{ type, status, ...Object.fromEntries(texts.map((field) => [field, source[field]])) }];
-}
-
-function asObject(value: unknown): Json {
-  return value !== null && typeof value === "object" && !Array.isArray(value) ? (value as Json) : {};
-}
-
-function asArray(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function asString(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 function asNumber(value: unknown): number | undefined {

@@ -14,7 +14,7 @@ import type { FindProcesses, OpenNamespace } from "../port.ts";
 import { NO_MEMORY, type ProbeMemory, probe } from "../probe/controller.ts";
 
 export interface LookDeps {
-  readonly store: Pick<Store, "health" | "decisions">;
+  readonly store: Pick<Store, "health">;
   readonly findProcesses: FindProcesses;
   readonly openNamespace: OpenNamespace;
   readonly periodMs: number;
@@ -70,9 +70,8 @@ export function createLooks(deps: LookDeps): Looks {
       const sample = { at, signals: known({ ...seen.signals, ...counted.troubles, ...more }) };
       const judged = judge({ now: at, samples: [...samples, sample], periodMs, settings, before: before?.cause });
       const verdict = nextVerdict(before, judged, { instanceId: id, at, baseline: nextBaseline(before?.baseline, seen.signals, graceMs) });
-      await store.health.record({ sample, verdict, keepSince }, signal);
       const changed = changedDecision(before, verdict);
-      if (changed !== undefined) await store.decisions.append([changed], signal);
+      await store.health.record({ sample, verdict, keepSince, decision: changed }, signal);
       if (changed !== undefined)
         log.info({ instance: name, state: verdict.state, cause: verdict.cause, text: verdict.text }, "Judging an instance anew");
       return verdict;

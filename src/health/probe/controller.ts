@@ -5,6 +5,7 @@ import type { Log } from "../../telemetry/log.ts";
 import { type AskedCanaries, nextCanary } from "../canaries.ts";
 import { nextAsked, standingSignals } from "../canary-signals.ts";
 import { deriveSignals, keptLooks, type Looked, type Workers } from "../derive-signals.ts";
+import { memorySignals } from "../memory-signals.ts";
 import type { FindProcesses, InstancePlace, OpenNamespace, ProbedNamespace } from "../port.ts";
 import { readLook } from "../processes/controller.ts";
 
@@ -74,7 +75,7 @@ export async function probe(
   const errors = isBroken ? memory.errors + 1 : 0;
   const standing = standingSignals({ now, asked: answered, canaries: canaries ?? [], others: others ?? [], pods: pods ?? [], errors });
   return {
-    signals: { ...deriveSignals(memory.looks, look, wish.workers), ...standing },
+    signals: { ...deriveSignals(memory.looks, look, wish.workers), ...standing, ...memorySignals(look, pods ?? [], now) },
     memory: { looks: keptLooks(memory.looks, look), asked: answered, errors, ensuredAt: ensured },
   };
 }

@@ -29,6 +29,7 @@ export interface Remedies {
 const MANY = 1_000;
 const NOISIEST_LOOKED_AT = 100;
 const HELPED: readonly string[] = ["overloaded", "stalled", "failed"];
+const isHelped = ({ state, cause }: InstanceVerdict): boolean => HELPED.includes(state) || cause === "memory";
 
 /** Takes steps of the remedy ladder. Each is in the journal before it is taken: who dies in between has used up budget, and harmed nobody. */
 export function createRemedies({ store, openNamespace, restartApartMs: apartMs, clock, log, metrics }: RemedyDeps): Remedies {
@@ -40,7 +41,7 @@ export function createRemedies({ store, openNamespace, restartApartMs: apartMs, 
   };
   return {
     async help({ instance, verdict, instances }, signal) {
-      if (!HELPED.includes(verdict.state) || instance.version !== instance.desiredVersion) return;
+      if (!isHelped(verdict) || instance.version !== instance.desiredVersion) return;
       const now = clock.now();
       const { decisions } = store;
       const taken = stepsTaken(await decisions.list({ subject: instance.id, kind: "health", since: millis(now - DAY_MS) }, MANY, signal));

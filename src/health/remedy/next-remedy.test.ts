@@ -52,6 +52,12 @@ describe("the next remedy", () => {
     ["then gives up its noisiest workspace", { verdict: since(HOT, 20), taken: taken(["SHED", 20], ["RAISE", 10]) }, "QUARANTINE"],
     ["then is drained", { verdict: since(HOT, 60), taken: taken(["SHED", 60], ["RAISE", 50], ["QUARANTINE", 40]) }, "DRAIN"],
     ["steps of an earlier overload count no more", { verdict: HOT, taken: taken(["SHED", 300]) }, "SHED"],
+    ["what lacks memory is to be given more", { verdict: verdict({ state: "degraded", cause: "memory", component: "redis" }) }, "RAISE"],
+    [
+      "and is to be emptied when nobody gives it any",
+      { verdict: since(verdict({ state: "failed", cause: "memory" }), 60), taken: taken(["RAISE", 60]) },
+      "DRAIN",
+    ],
     ["nothing is done about what is slow", { verdict: since(verdict({ state: "degraded", cause: "git" }), 600) }, undefined],
     ["nor about a workspace's own trouble", { verdict: since(verdict({ cause: "workspace" }), 600) }, undefined],
     ["nor about what cannot be told", { verdict: since(verdict({ state: "unknown", cause: "no-metrics" }), 600) }, undefined],

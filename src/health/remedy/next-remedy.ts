@@ -45,14 +45,21 @@ const NOT_HELPED: readonly (readonly [RemedyStep, afterMs: number])[] = [
   ["DRAIN", 20 * MINUTE_MS],
 ];
 
+/** What lacks memory is given none by restarts, and no less by waiting. */
+const OUT_OF_MEMORY: typeof NOT_HELPED = [
+  ["RAISE", 0],
+  ["DRAIN", 60 * MINUTE_MS],
+];
+
 /**
  * The next step of the ladder for an instance, if one is due: restart what is stuck, shed what is too much, then advise to raise resources, to give the
- * noisiest workspace an instance of its own, to drain. Each once for as long as a verdict lasts; restarts within budgets of the instance and of the fleet.
+ * noisiest workspace an instance of its own, to drain. What lacks memory is advised to be given more at once. Each once for as long as a verdict lasts; restarts within budgets of the instance and of the fleet.
  * Nothing is done about what is slow, about one workspace's own trouble, about Git, or about what cannot be told.
  */
 export function nextRemedy(facts: RemedyFacts): Remedy | undefined {
   const { verdict } = facts;
   if (verdict.state === "overloaded") return nextOf(OVERLOADED, facts);
+  if (verdict.cause === "memory") return nextOf(OUT_OF_MEMORY, facts);
   if (verdict.state !== "stalled" && verdict.state !== "failed") return undefined;
   // A component that begins again and again is restarted by its cluster as it is.
   const component = verdict.state === "failed" ? undefined : verdict.component;

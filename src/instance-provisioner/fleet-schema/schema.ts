@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { QUANTITY } from "../../domain/quantity.ts";
 import { FLOORS } from "../../domain/version.ts";
-import { QUANTITY } from "../manifests/quantity.ts";
 
 // Titles name a form in words; complaints use them, so that patterns need no message of their own.
 const name = z

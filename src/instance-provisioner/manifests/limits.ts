@@ -1,8 +1,8 @@
 import type { EngineObject } from "../../domain/engine.ts";
 import type { ComponentResources } from "../../domain/fleet.ts";
+import { parseQuantity, renderCpu, renderMemory } from "../../domain/quantity.ts";
 import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
-import { parseQuantity, renderCpu, renderMemory } from "./quantity.ts";
 
 /**
  * What the namespace may hold at most: the pods of an instance, one more repo-server while it is replaced, and room for one

@@ -1,8 +1,8 @@
 import type { ComponentResources } from "../../domain/fleet.ts";
 import { LABEL_INSTANCE } from "../../domain/names.ts";
+import { parseQuantity, renderCpu } from "../../domain/quantity.ts";
 import type { InstanceIdentity, Labels } from "./object.ts";
 import { labelsOf } from "./object.ts";
-import { parseQuantity, renderCpu } from "./quantity.ts";
 
 /** Hash of all that reaches the pod's process only when it starts: a change of it replaces the pods. */
 const ANNOTATION_SETTINGS = "argosy.dev/settings-hash";

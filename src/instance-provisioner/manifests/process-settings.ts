@@ -1,6 +1,6 @@
+import { parseQuantity } from "../../domain/quantity.ts";
 import { CONTROLLER, PORTS, PROCESS_SETTINGS, REDIS, REPO_SERVER, SETTINGS } from "./names.ts";
 import type { ManifestParameters } from "./parameters.ts";
-import { parseQuantity } from "./quantity.ts";
 import { hasMutualTls } from "./version.ts";
 
 /** A setting a process reads from its environment when it starts: the variable, and the key of the config map it stands under. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { EngineObject } from "../../domain/engine.ts";
+import { parseQuantity, renderCpu, renderMemory } from "../../domain/quantity.ts";
 import { compareVersions } from "../../domain/version.ts";
 import { someParameters } from "../testing/parameters.ts";
 import type { ManifestParameters } from "./parameters.ts";
-import { parseQuantity, renderCpu, renderMemory } from "./quantity.ts";
 import { manifestHash, renderManifests } from "./render.ts";
 import { hasMutualTls } from "./version.ts";
 

@@ -1,4 +1,5 @@
 import type { EngineObject } from "../../domain/engine.ts";
+import { parseQuantity } from "../../domain/quantity.ts";
 import { CONTROLLER, PORTS, REDIS, REPO_SERVER, REPO_SERVER_MTLS, REPO_SERVER_TLS } from "./names.ts";
 import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
@@ -14,7 +15,6 @@ import {
   REPO_SERVER_TIMES,
   repoServerSettings,
 } from "./process-settings.ts";
-import { parseQuantity } from "./quantity.ts";
 import { hasMutualTls } from "./version.ts";
 
 /** Of each workload the hash of all that its processes read only when they start. */

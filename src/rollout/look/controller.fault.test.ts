@@ -12,7 +12,7 @@ import { aSight } from "../testing/facts.ts";
 import { createLook, type LookAtRollout } from "./controller.ts";
 
 const never = new AbortController().signal;
-const CALLS = new Set(["readLive", "change", "readFleet", "listInstances", "changeInstance", "listFreezes", "look"]);
+const CALLS = new Set(["readLive", "change", "readFleet", "listInstances", "changeInstance", "listFreezes", "look", "readWindow"]);
 const LOOK_MS = 30_000;
 /** More looks than two waves take. */
 const ENOUGH = 40;
@@ -42,7 +42,8 @@ function lookOf({ clock, store, over }: Begun, points?: FaultPoints): LookAtRoll
       return aSight(clock.now(), { runs: row?.desiredVersion, newestReconciledAt: millis(clock.now()), ...(isNew ? over : {}) });
     },
   };
-  const wrapped = { rollouts: wrap(store.rollouts), fleet: wrap(store.fleet), directives: wrap(store.directives) };
+  const { rollouts, fleet, directives, health } = store;
+  const wrapped = { rollouts: wrap(rollouts), fleet: wrap(fleet), directives: wrap(directives), health: wrap(health) };
   return createLook({ store: wrapped, sights: wrap(sights), freezeAt: () => undefined, clock, log: silentLog });
 }
 

@@ -11,9 +11,10 @@ import { assignDecision, outcomeDecision } from "../decisions.ts";
 import { type NextRollout, nextRollout, presentOf, versionOf } from "../next-rollout.ts";
 import type { InstanceSights } from "../port.ts";
 import { resyncOf } from "../resync.ts";
+import { canaryLatency } from "../sight/canary-latency.ts";
 
 export interface LookDeps {
-  readonly store: Pick<Store, "rollouts" | "fleet" | "directives">;
+  readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "health">;
   readonly sights: InstanceSights;
   /** Why a freeze holds now; `undefined`: none does. */
   readonly freezeAt: (freezes: readonly Freeze[], now: Millis) => { readonly reason: string } | undefined;
@@ -48,7 +49,7 @@ export function createLook(deps: LookDeps): LookAtRollout {
 }
 
 async function seeWave(
-  { sights }: LookDeps,
+  { sights, store }: LookDeps,
   { rollout, rows, spec }: { readonly rollout: Rollout; readonly rows: Rows; readonly spec: FleetSpec | undefined },
   signal: AbortSignal,
 ): Promise<{ readonly sights: ReadonlyMap<InstanceId, InstanceSight>; readonly resyncMs: number }> {
@@ -60,7 +61,10 @@ async function seeWave(
     const row = rows.get(id);
     const request = { releases, version: rollout.version, since: readyAt ?? askedAt, resyncMs };
     const sight = row === undefined ? undefined : await sights.look(row, request, signal);
-    if (sight !== undefined) found.set(id, sight);
+    if (sight === undefined) return;
+    const window = readyAt === undefined ? undefined : await store.health.readWindow(id, readyAt, signal);
+    const canary = readyAt === undefined ? {} : canaryLatency(window?.samples ?? [], { now: sight.at, readyAt });
+    found.set(id, { ...sight, ...canary });
   };
   for (let from = 0; from < present.length; from += AT_ONCE) await Promise.all(present.slice(from, from + AT_ONCE).map(see));
   return { sights: found, resyncMs };

@@ -1,6 +1,6 @@
-import { type Millis, parseRfc3339 } from "../../domain/clock.ts";
+import type { Millis } from "../../domain/clock.ts";
+import { asArray, asObject, asTime, type Json } from "../../domain/json.ts";
 import type { InstanceSight, SightRequest } from "../../domain/rollout.ts";
-import { type Json, listOf, objectOf } from "./json.ts";
 
 /** What is counted of an instance's applications. */
 export type Counted = Pick<
@@ -27,10 +27,10 @@ export function countApplication(
   raw: unknown,
   at: { readonly now: Millis } & Pick<SightRequest, "since" | "resyncMs">,
 ): Counted {
-  const metadata = objectOf(objectOf(raw)["metadata"]);
-  const annotations = objectOf(metadata["annotations"]);
-  const status = objectOf(objectOf(raw)["status"]);
-  const reconciledAt = timeOf(status["reconciledAt"]);
+  const metadata = asObject(asObject(raw)["metadata"]);
+  const annotations = asObject(metadata["annotations"]);
+  const status = asObject(asObject(raw)["status"]);
+  const reconciledAt = asTime(status["reconciledAt"]);
   const isOut = annotations[PAUSE] === "true" || annotations[ARRIVING] !== undefined || metadata["deletionTimestamp"] !== undefined;
   if (isOut || reconciledAt === undefined) return counted;
   const done = lastSync(status, at.since);
@@ -47,14 +47,14 @@ export function countApplication(
 }
 
 function isFaulty(status: Json): boolean {
-  const conditions = listOf(status["conditions"]).map((condition) => objectOf(condition)["type"]);
-  return objectOf(status["sync"])["status"] === "Unknown" || conditions.includes("ComparisonError");
+  const conditions = asArray(status["conditions"]).map((condition) => asObject(condition)["type"]);
+  return asObject(status["sync"])["status"] === "Unknown" || conditions.includes("ComparisonError");
 }
 
 /** Not in step with the very revision that was deployed there last: what that revision comes to has changed, or somebody else has changed it. */
 function isStrayed(status: Json): boolean {
-  const sync = objectOf(status["sync"]);
-  const deployed = objectOf(listOf(status["history"]).at(-1))["revision"];
+  const sync = asObject(status["sync"]);
+  const deployed = asObject(asArray(status["history"]).at(-1))["revision"];
   return sync["status"] === "OutOfSync" && typeof deployed === "string" && deployed === sync["revision"];
 }
 
@@ -68,23 +68,19 @@ interface LastSync {
 }
 
 function lastSync(status: Json, since: Millis | undefined): LastSync {
-  const state = objectOf(status["operationState"]);
-  const operation = objectOf(state["operation"]);
-  const finishedAt = timeOf(state["finishedAt"]);
-  const startedAt = timeOf(state["startedAt"]);
+  const state = asObject(status["operationState"]);
+  const operation = asObject(state["operation"]);
+  const finishedAt = asTime(state["finishedAt"]);
+  const startedAt = asTime(state["startedAt"]);
   const phase = state["phase"];
   const hasEnded = phase === "Succeeded" || phase === "Failed" || phase === "Error";
   const isRecent = since !== undefined && startedAt !== undefined && startedAt >= since;
-  const isOwn = objectOf(operation["initiatedBy"])["automated"] === true && listOf(objectOf(operation["sync"])["resources"]).length > 0;
-  const results = listOf(objectOf(state["syncResult"])["resources"]);
+  const isOwn = asObject(operation["initiatedBy"])["automated"] === true && asArray(asObject(operation["sync"])["resources"]).length > 0;
+  const results = asArray(asObject(state["syncResult"])["resources"]);
   return {
-    isCounted: isRecent && hasEnded && finishedAt !== undefined && listOf(status["history"]).length > 0,
+    isCounted: isRecent && hasEnded && finishedAt !== undefined && asArray(status["history"]).length > 0,
     isFailed: phase !== "Succeeded",
     isResync: isRecent && isOwn,
-    hasPruned: results.some((result) => objectOf(result)["status"] === "Pruned"),
+    hasPruned: results.some((result) => asObject(result)["status"] === "Pruned"),
   };
-}
-
-function timeOf(value: unknown): Millis | undefined {
-  return typeof value === "string" ? parseRfc3339(value) : undefined;
 }

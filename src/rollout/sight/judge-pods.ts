@@ -1,5 +1,5 @@
+import { asArray, asObject, asString } from "../../domain/json.ts";
 import type { InstanceSight, Release, SightRequest } from "../../domain/rollout.ts";
-import { listOf, objectOf } from "./json.ts";
 
 interface SeenPod {
   readonly name: string;
@@ -39,25 +39,21 @@ function imageOf({ image, redisImage }: Release, component: string): string {
 }
 
 function parsePod(raw: unknown): SeenPod | undefined {
-  const metadata = objectOf(objectOf(raw)["metadata"]);
-  const component = objectOf(metadata["labels"])[COMPONENT];
+  const metadata = asObject(asObject(raw)["metadata"]);
+  const component = asObject(metadata["labels"])[COMPONENT];
   if (typeof component !== "string" || !PARTS.includes(component) || metadata["deletionTimestamp"] !== undefined) return undefined;
-  const status = objectOf(objectOf(raw)["status"]);
-  const [container] = listOf(objectOf(objectOf(raw)["spec"])["containers"]).map(objectOf);
-  const [state] = listOf(status["containerStatuses"]).map(objectOf);
+  const status = asObject(asObject(raw)["status"]);
+  const [container] = asArray(asObject(asObject(raw)["spec"])["containers"]).map(asObject);
+  const [state] = asArray(status["containerStatuses"]).map(asObject);
   const restarts = Number(state?.["restartCount"] ?? 0);
-  const waiting = objectOf(objectOf(state?.["state"])["waiting"])["reason"];
-  const ends = [objectOf(state?.["state"]), objectOf(state?.["lastState"])].map((one) => objectOf(one["terminated"])["reason"]);
+  const waiting = asObject(asObject(state?.["state"])["waiting"])["reason"];
+  const ends = [asObject(state?.["state"]), asObject(state?.["lastState"])].map((one) => asObject(one["terminated"])["reason"]);
   return {
-    ...{ name: textOf(metadata["name"]), component, image: textOf(container?.["image"]), restarts },
-    isReady: listOf(status["conditions"])
-      .map(objectOf)
+    ...{ name: asString(metadata["name"]), component, image: asString(container?.["image"]), restarts },
+    isReady: asArray(status["conditions"])
+      .map(asObject)
       .some((one) => one["type"] === "Ready" && one["status"] === "True"),
     isCrashing: waiting === "CrashLoopBackOff" || restarts >= MANY_RESTARTS,
     isOutOfMemory: ends.includes("OOMKilled"),
   };
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

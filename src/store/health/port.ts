@@ -1,4 +1,5 @@
 import type { Millis } from "../../domain/clock.ts";
+import type { Decision } from "../../domain/decision.ts";
 import type { HealthSample, InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 
@@ -7,6 +8,8 @@ export interface HealthLook {
   readonly verdict: InstanceVerdict;
   /** Samples that are older than this are forgotten. */
   readonly keepSince: Millis;
+  /** The journal's entry of a verdict that is another than before: there when the verdict is, and not otherwise. */
+  readonly decision?: Decision | undefined;
 }
 
 /** What is known of an instance's health. */

@@ -1,5 +1,6 @@
 import type { RegisterBinding } from "../../domain/environment.ts";
 import { canonicalJson } from "../../domain/hash.ts";
+import { asArray, asObject } from "../../domain/json.ts";
 import { ANNOTATION_EPOCH } from "../../domain/names.ts";
 
 /** What is kept of a binding, or an account, that was seen on a user's cluster: all of it is a stranger's word. */
@@ -56,10 +57,10 @@ export function nextBindingStep(desired: RegisterBinding, epoch: number, seen: S
 
 /** Reads identity and epoch of an object; `undefined` for what is no object. */
 export function parseMark(raw: unknown): SeenMark | undefined {
-  const metadata = recordOf(recordOf(raw)["metadata"]);
+  const metadata = asObject(asObject(raw)["metadata"]);
   const { uid, resourceVersion, deletionTimestamp } = metadata;
   if (typeof uid !== "string" || typeof resourceVersion !== "string") return undefined;
-  const epoch = recordOf(metadata["annotations"])[ANNOTATION_EPOCH];
+  const epoch = asObject(metadata["annotations"])[ANNOTATION_EPOCH];
   const isEpoch = typeof epoch === "string" && /^\d{1,15}$/.test(epoch);
   return { uid, resourceVersion, epoch: isEpoch ? Number(epoch) : undefined, isDeleting: deletionTimestamp !== undefined };
 }
@@ -67,25 +68,21 @@ export function parseMark(raw: unknown): SeenMark | undefined {
 export function parseBinding(raw: unknown): SeenBinding | undefined {
   const mark = parseMark(raw);
   if (mark === undefined) return undefined;
-  const { subjects, roleRef, metadata } = recordOf(raw);
-  const hasAnnotations = Object.keys(recordOf(recordOf(metadata)["annotations"])).length > 0;
-  return { ...mark, subjects: subjectsText(Array.isArray(subjects) ? subjects : []), roleRef: roleText(roleRef), hasAnnotations };
+  const { subjects, roleRef, metadata } = asObject(raw);
+  const hasAnnotations = Object.keys(asObject(asObject(metadata)["annotations"])).length > 0;
+  return { ...mark, subjects: subjectsText(asArray(subjects)), roleRef: roleText(roleRef), hasAnnotations };
 }
 
 function subjectsText(subjects: readonly unknown[]): string {
   return canonicalJson(
     subjects.map((subject) => {
-      const { kind, name, namespace } = recordOf(subject);
+      const { kind, name, namespace } = asObject(subject);
       return [String(kind), String(name), String(namespace)];
     }),
   );
 }
 
 function roleText(roleRef: unknown): string {
-  const { kind, name } = recordOf(roleRef);
+  const { kind, name } = asObject(roleRef);
   return canonicalJson([String(kind), String(name)]);
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : {};
 }

@@ -5,12 +5,15 @@ import type { Tables, Transact } from "./tables.ts";
 
 export function createHealthStore(transact: Transact): HealthStore {
   return {
-    record: ({ sample, verdict, keepSince }, signal) =>
+    record: ({ sample, verdict, keepSince, decision }, signal) =>
       transact(signal, ({ tables }) => {
         const { instanceId } = verdict;
         if (!tables.instances.has(instanceId)) return;
         const before = tables.verdicts.get(instanceId);
-        if (before === undefined || before.at < verdict.at) tables.verdicts.set(instanceId, verdict);
+        if (before === undefined || before.at < verdict.at) {
+          tables.verdicts.set(instanceId, verdict);
+          if (decision !== undefined) tables.decisions.push(decision);
+        }
         const others = (tables.probeSamples.get(instanceId) ?? []).filter(({ at }) => at >= keepSince && at !== sample.at);
         tables.probeSamples.set(
           instanceId,

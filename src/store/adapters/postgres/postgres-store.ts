@@ -142,7 +142,7 @@ function storesOn(
     environments: createEnvironmentStore(database, keyRing, clock),
     repositoryCredentials: createRepositoryCredentialStore(database, clock, keyRing),
     loads: createLoadStore(database),
-    health: createHealthStore(database),
+    health: createHealthStore(database, ids),
     members: createMemberStore(database),
     plans: createPlanStore(database, ids),
     splits: createSplitStore(database, clock, ids),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import type { InstanceVerdict } from "../../../domain/health.ts";
 import type { InstanceId } from "../../../domain/ids.ts";
-import { AT, aStatus } from "../builders.ts";
+import { AT, aDecision, aStatus } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
 export function describeHealth(world: () => World): void {
@@ -33,6 +33,28 @@ export function describeHealth(world: () => World): void {
       expect(await store.health.listVerdicts(soon())).toEqual([verdictOn(id, { at: millis(AT + 30_000) })]);
       const later = await store.health.readWindow(id, millis(AT + 20_000), soon());
       expect(later.samples).toHaveLength(1);
+    });
+
+    it("is told of in the journal when it changed, and not for a verdict that came too late or of an instance that is gone", async () => {
+      const { store, addInstance } = world();
+      const { id } = await addInstance();
+      const record = (instanceId: InstanceId, ms: number, rule: string) => {
+        const at = millis(AT + ms);
+        const decision = aDecision({ subject: instanceId, kind: "health", rule, at });
+        return store.health.record(
+          { sample: { at, signals: {} }, verdict: verdictOn(instanceId, { at }), keepSince: AT, decision },
+          soon(),
+        );
+      };
+      await record(id, 30_000, "REDIS");
+      await record(id, 15_000, "LATE");
+      await record("gone" as InstanceId, 0, "GONE");
+      await record(id, 45_000, "GIT");
+      const entries = await store.decisions.list({ kind: "health" }, 10, soon());
+      expect(entries.map(({ subject, rule }) => [subject, rule])).toEqual([
+        [id, "GIT"],
+        [id, "REDIS"],
+      ]);
     });
 
     it("leaves absent what was not known, numbers that are none among it", async () => {

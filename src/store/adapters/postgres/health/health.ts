@@ -4,6 +4,7 @@ import type { InstanceId } from "../../../../domain/ids.ts";
 import type { HealthStore, TroubledUnit } from "../../../health/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { instant, text } from "../sql-values.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues, NO_DECISION } from "../views/decisions.ts";
 
 const RECORD: Statement = {
   name: "record_health",
@@ -17,6 +18,9 @@ with alive as materialized (
      set at = excluded.at, since = excluded.since, state = excluded.state, cause = excluded.cause, component = excluded.component,
          text = excluded.text, evidence = excluded.evidence, baseline = excluded.baseline
    where v.at < excluded.at
+  returning v.instance
+), journal as (
+  insert into decision (${DECISION_COLUMNS}) select $13, $14::timestamptz, $15, $16, $17, $18, $19::json from verdict where $13::text is not null
 ), old as (
   delete from probe_sample where instance = $1 and at < $12
 )
@@ -61,13 +65,14 @@ interface Row {
   readonly baseline: InstanceVerdict["baseline"] | null;
 }
 
-export function createHealthStore(database: Database): HealthStore {
+export function createHealthStore(database: Database, ids: DecisionIds): HealthStore {
   return {
-    async record({ sample, verdict, keepSince }, signal) {
+    async record({ sample, verdict, keepSince, decision }, signal) {
       const { instanceId, at, since, state, cause, component, evidence, baseline } = verdict;
       const said = [state, cause, component ?? null, text(verdict.text), JSON.stringify(evidence), JSON.stringify(baseline ?? null)];
       const seen = [instant(sample.at), JSON.stringify(sample.signals), instant(keepSince)];
-      await database.run(RECORD, [instanceId, instant(at), instant(since), ...said, ...seen], signal);
+      const journal = decision === undefined ? NO_DECISION : decisionValues(ids, decision);
+      await database.run(RECORD, [instanceId, instant(at), instant(since), ...said, ...seen, ...journal], signal);
     },
     async readWindow(instanceId, since, signal) {
       const samples = await database.run<HealthSample>(SAMPLES, [instanceId, instant(since)], signal);

@@ -4,7 +4,7 @@ import type { FrozenVersion, Rollout } from "../../../../domain/rollout.ts";
 import type { RolloutChange, RolloutStore } from "../../../rollout/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { instant, text } from "../sql-values.ts";
-import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues, NO_DECISION } from "../views/decisions.ts";
 import { LIVE_ROLLOUT, type RolloutRow, rolloutOf } from "./rollout-row.ts";
 
 /** The index over live ones lets one in, whoever else asks at this moment. */
@@ -60,8 +60,6 @@ with thawed as (
 )
 select version from thawed`,
 };
-
-const NO_DECISION: readonly null[] = [null, null, null, null, null, null, null];
 
 export function createRolloutStore(database: Database, clock: Clock, ids: DecisionIds): RolloutStore {
   const one = async (statement: Statement, values: readonly unknown[], signal: AbortSignal): Promise<Rollout | undefined> => {

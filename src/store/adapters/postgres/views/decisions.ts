@@ -11,6 +11,9 @@ export type DecisionIds = Ids;
 /** In the order of {@link decisionValues}. */
 export const DECISION_COLUMNS = "id, at, subject, kind, verdict, rule, details";
 
+/** Where there is none: as many as a decision has values. */
+export const NO_DECISION: readonly null[] = [null, null, null, null, null, null, null];
+
 export function decisionValues(ids: DecisionIds, decision: Decision): readonly string[] {
   const { at, subject, kind, verdict, rule, details } = decision;
   return [ids.next(), instant(at), text(subject), kind, verdict, rule, JSON.stringify(details)];

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
+import { createFaultPoints, FAULT_MODES, type FaultPoints } from "../reconciler/testing/faults.ts";
+import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { createWorld } from "../store/testing/world.ts";
+import type { Health } from "./controller.ts";
+import { createStage, openHealth, PERIOD_MS, RESTART_APART_MS } from "./testing/stage.ts";
+
+const never = new AbortController().signal;
+const OF_STORE = ["readFleet", "listInstances", "readTroubles", "readWindow", "record", "list", "append"] as const;
+const OF_PROCESSES = ["findProcesses", "readController", "readRepoServer"] as const;
+const OF_NAMESPACE = ["openNamespace", "ensureCanaries", "askFor", "listCanaries", "sampleApplications", "listPods"] as const;
+const CALLS: ReadonlySet<string> = new Set([...OF_STORE, ...OF_PROCESSES, ...OF_NAMESPACE, "deletePod"]);
+/** What is learnt in a minute, then what a restart takes that is put off once: ten minutes of the budget of so small a fleet. */
+const [BEFORE, AFTER] = [6, 56];
+/** Samples that are there at the end, of a quarter of an hour and one look that failed. */
+const KEPT = 58;
+
+/** An instance whose redis works again when it is restarted, and whoever looks at it. `next`: what follows a look that failed. */
+async function begin(points: FaultPoints, next: "the same process goes on" | "another process takes over") {
+  const clock = createVirtualClock();
+  const store = createMemoryStore({ clock });
+  const { id } = await createWorld(store).addInstance({ state: "ACTIVE" });
+  const { stage, portsOf } = createStage(clock);
+  stage.isMended = true;
+  const { fleet, health, decisions } = store;
+  const wrapped = { ...store, fleet: points.wrap(fleet), health: points.wrap(health), decisions: points.wrap(decisions) };
+  const open = (): Health => openHealth({ store: wrapped, clock, ...portsOf(points.wrap) });
+  let opened = open();
+  let failed = 0;
+  const look = async (times: number): Promise<void> => {
+    for (let count = 0; count < times; count += 1) {
+      await opened.lookAtAll(never).catch(() => {
+        failed += 1;
+        if (next === "another process takes over") opened = open();
+      });
+      await clock.advance(PERIOD_MS);
+    }
+  };
+  const seen = async () => ({
+    verdict: (await store.health.listVerdicts(never))[0],
+    samples: (await store.health.readWindow(id, millis(0), never)).samples,
+    entries: (await store.decisions.list({ kind: "health" }, 100, never)).toReversed(),
+  });
+  return { stage, look, seen, failed: () => failed };
+}
+
+describe.each(FAULT_MODES)("when any call of those who look at an instance %s", (mode) => {
+  it.each(["the same process goes on", "another process takes over"] as const)(
+    "what is stuck is restarted, and nothing else, and %s",
+    async (next) => {
+      const broke = new Set<string>();
+      for (let index = 0; ; index += 1) {
+        const points = createFaultPoints(CALLS);
+        const { stage, look, seen, failed } = await begin(points, next);
+        points.arm(index, mode);
+        await look(BEFORE);
+        stage.redisFails = true;
+        await look(AFTER);
+        const name = points.broke();
+        const { verdict, samples, entries } = await seen();
+        const about = `call ${index}, ${name}`;
+        expect(verdict, about).toMatchObject({ state: "healthy", cause: "none" });
+        // A look that failed may have been recorded before it did; the oldest of a quarter of an hour are forgotten.
+        expect(failed(), about).toBeLessThanOrEqual(1);
+        expect(samples.length, about).toBeGreaterThanOrEqual(KEPT);
+        expect(
+          samples.every(({ at }, nth) => nth === 0 || at - (samples[nth - 1]?.at ?? 0) <= 2 * PERIOD_MS),
+          about,
+        ).toBe(true);
+        expect(
+          entries.map(({ verdict: said }) => said).filter((said) => said === "STALLED"),
+          about,
+        ).toHaveLength(1);
+        const restarts = entries.filter(({ verdict: said }) => said === "RESTART");
+        // Each is in the journal before it is done, and one that was broken off is made good when the next is due.
+        expect(
+          stage.deleted.map(({ name: pod }) => pod),
+          about,
+        ).toContain("redis-1");
+        expect(
+          stage.deleted.every(({ name: pod }) => pod === "redis-1"),
+          about,
+        ).toBe(true);
+        expect(stage.deleted.length, about).toBeLessThanOrEqual(restarts.length);
+        expect(
+          restarts.every(({ at }, nth) => nth === 0 || at - (restarts[nth - 1]?.at ?? 0) >= RESTART_APART_MS),
+          about,
+        ).toBe(true);
+        if (name === undefined) break;
+        broke.add(name);
+      }
+      expect([...broke].sort()).toEqual([...CALLS].sort());
+    },
+    120_000,
+  );
+});
+
+describe("an instance that is well", () => {
+  it.each([...OF_PROCESSES, ...OF_NAMESPACE])("is restarted by nobody when %s fails again and again", async (call) => {
+    const failing: FaultPoints = {
+      ...createFaultPoints(),
+      wrap: (target) =>
+        new Proxy(target, {
+          get: (object, name) => (name === call ? () => Promise.reject(new Error("no answer")) : Reflect.get(object, name)),
+        }),
+    };
+    const { stage, look, seen } = await begin(failing, "the same process goes on");
+    await look(BEFORE + AFTER);
+    const { verdict, entries } = await seen();
+    expect(["healthy", "unknown"]).toContain(verdict?.state);
+    expect(stage.deleted).toEqual([]);
+    expect(entries.filter(({ verdict: said }) => said === "RESTART")).toEqual([]);
+  });
+});

@@ -1,0 +1,30 @@
+import type { Millis } from "../domain/clock.ts";
+import type { Component, Signals } from "../domain/health.ts";
+import type { ProbedPod } from "../domain/probed.ts";
+import { known, type Looked } from "./derive-signals.ts";
+import type { Page } from "./read-page.ts";
+
+/**
+ * How much of the memory they may use an instance's processes use, by what each says of itself and what its pod may have, and when pods were
+ * ended for using more. Redis says nothing of itself: only its end tells. What is being replaced stands twice, and tells nothing of its controller.
+ */
+export function memorySignals(look: Pick<Looked, "controller" | "repoServers">, pods: readonly ProbedPod[], now: Millis): Signals {
+  const controllers = pods.filter(({ component }) => component === "controller");
+  const repoServers = pods.flatMap((pod) => shareOf(look.repoServers.get(pod.name), pod) ?? []);
+  return known({
+    controllerMemory: controllers.length === 1 ? shareOf(look.controller, controllers[0]) : undefined,
+    repoServerMemory: repoServers.length === 0 ? undefined : Math.max(...repoServers),
+    ...{ controllerKilledS: killedS(pods, "controller", now), repoServerKilledS: killedS(pods, "repo-server", now) },
+    redisKilledS: killedS(pods, "redis", now),
+  });
+}
+
+function shareOf(page: Page | undefined, pod: ProbedPod | undefined): number | undefined {
+  const used = page?.counters.residentBytes;
+  return used === undefined || !pod?.memoryLimit ? undefined : used / pod.memoryLimit;
+}
+
+function killedS(pods: readonly ProbedPod[], of: Component, now: Millis): number | undefined {
+  const ends = pods.flatMap(({ component, killedAt }) => (component === of ? (killedAt ?? []) : []));
+  return ends.length === 0 ? undefined : Math.max(0, now - Math.max(...ends)) / 1_000;
+}

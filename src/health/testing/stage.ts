@@ -1,0 +1,119 @@
+import type { Clock, Millis } from "../../domain/clock.ts";
+import type { Partition } from "../../domain/partition.ts";
+import type { ProbedApplication, ProbedPod } from "../../domain/probed.ts";
+import { createSeededRng } from "../../runtime/rng.ts";
+import type { Store } from "../../store/port.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import { noMetrics } from "../../telemetry/metrics.ts";
+import { ACTIVE_CANARIES, PASSIVE_CANARY } from "../canaries.ts";
+import { createHealth, type Health, type HealthDeps } from "../controller.ts";
+import type { FindProcesses, OpenNamespace, ProbedNamespace } from "../port.ts";
+
+export const PERIOD_MS = 15_000;
+export const RESTART_APART_MS = 300_000;
+export const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
+
+/** A pod that is well, and has no limit. */
+export function aProbedPod(over: Partial<ProbedPod> = {}): ProbedPod {
+  return {
+    component: "redis",
+    name: "redis-1",
+    restarts: 0,
+    unreadySince: undefined,
+    memoryLimit: undefined,
+    killedAt: undefined,
+    ...over,
+  };
+}
+
+/** One instance as its namespace and its processes show it: whoever is well answers at once. */
+export interface Stage {
+  redisFails: boolean;
+  /** Since when its controller has stood still, and said nothing. */
+  stoodSince: Millis | undefined;
+  repoRefuses: boolean;
+  canariesFail: boolean;
+  /** A pod that is deleted is replaced by one that works. */
+  isMended: boolean;
+  readonly asks: string[];
+  readonly deleted: { readonly name: string; readonly at: Millis }[];
+  ensured: number;
+}
+
+interface Ways {
+  readonly findProcesses: FindProcesses;
+  readonly openNamespace: OpenNamespace;
+}
+
+/** What reading a page of metrics goes through, so that it may break. */
+interface Reading {
+  readController(): Promise<void>;
+  readRepoServer(): Promise<void>;
+}
+
+export function createStage(clock: Clock) {
+  const stage: Stage = {
+    ...{ redisFails: false, stoodSince: undefined, repoRefuses: false, canariesFail: false, isMended: false },
+    ...{ asks: [], deleted: [], ensured: 0 },
+  };
+  let looks = 0;
+  const controllerPage = (): readonly string[] => {
+    looks += 1;
+    const redis = stage.redisFails
+      ? `argocd_redis_request_total{failed="true"} ${looks}`
+      : `argocd_redis_request_total{failed="false"} ${looks * 100}`;
+    return ["process_start_time_seconds 5", `argocd_app_reconcile_count{dest_server="a"} ${looks * 50}`, redis];
+  };
+  const one = (name: string): ProbedApplication => ({
+    ...{ name, awaitsLook: false, isPaused: false, reconciledAt: stage.stoodSince ?? clock.now(), hasError: stage.canariesFail },
+  });
+  const pods = [aProbedPod(), aProbedPod({ component: "controller", name: "controller-0" })];
+  const namespace: ProbedNamespace = {
+    ensureCanaries: async () => {
+      stage.ensured += 1;
+    },
+    askFor: async (name) => void stage.asks.push(name),
+    listCanaries: async () => [...ACTIVE_CANARIES, PASSIVE_CANARY].map(one),
+    sampleApplications: async () => [],
+    listPods: async () => pods,
+    deletePod: async (name) => {
+      stage.deleted.push({ name, at: clock.now() });
+      if (stage.isMended) stage.redisFails = false;
+    },
+  };
+  const readNothing = async (): Promise<void> => undefined;
+
+  /** Its ports, each of which `wrap` may break. */
+  const portsOf = (wrap: <T extends object>(port: T) => T = (port) => port): Ways => {
+    const reading = wrap<Reading>({ readController: readNothing, readRepoServer: readNothing });
+    const repoServer = () => linesOf(["process_start_time_seconds 5"], stage.repoRefuses ? refuse : reading.readRepoServer);
+    const ways = wrap<Ways>({
+      findProcesses: async () => ({
+        controller: () => linesOf(controllerPage(), reading.readController),
+        repoServers: new Map([["repo-1", repoServer]]),
+      }),
+      openNamespace: async () => wrap(namespace),
+    });
+    return { findProcesses: (...asked) => ways.findProcesses(...asked), openNamespace: (...asked) => ways.openNamespace(...asked) };
+  };
+  return { stage, portsOf };
+}
+
+/** A process that looks at instances, and believes an overload after five minutes. */
+export function openHealth(over: Pick<HealthDeps, "clock"> & Ways & { readonly store: Store } & Partial<HealthDeps>): Health {
+  return createHealth({
+    ...{ partition: EVERYTHING, rng: createSeededRng("health"), log: silentLog, metrics: noMetrics },
+    ...{ periodMs: PERIOD_MS, graceMs: 0, overloadMs: 300_000, restartApartMs: RESTART_APART_MS },
+    canary: { repository: "https://g/c.git", revision: "HEAD", path: "." },
+    ...over,
+  });
+}
+
+async function* linesOf(lines: readonly string[], read: () => Promise<void>): AsyncIterable<string> {
+  await read();
+  yield* lines;
+}
+
+async function refuse(): Promise<never> {
+  throw new Error("connection refused");
+}
