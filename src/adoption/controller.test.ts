@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { UnavailableError } from "../domain/errors.ts";
+import { RefusedError, UnavailableError } from "../domain/errors.ts";
 import type { KubeClient } from "../runtime/kube/client.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
 import { type FakeApiServer, startFakeApiServer } from "../runtime/kube/testing/fake-api-server.ts";
@@ -144,6 +144,18 @@ describe("taking over what an Argo CD deploys", () => {
     ]);
     expect((await application("web"))?.metadata.annotations?.[SKIP]).toBeUndefined();
     expect((await deployment("web"))?.metadata.annotations?.[PAUSED]).toBe("true");
+  });
+
+  it("lets neither go on beside the other where the fleet has it under another name", async () => {
+    const late: AdoptingFleet = {
+      ...fleet,
+      takes: async () => Promise.reject(new RefusedError("has another name", { code: "adoption.late" })),
+    };
+    const deps = { cluster, fleet: late };
+    const [step] = await draftAdoption(deps, { namespace: "argocd", rules }, signal);
+    if (step === undefined) throw new Error("nothing was listed");
+    expect(await adoptOne(step, "argocd", deps, signal)).toEqual({ name: "api", verdict: "refused", text: "has another name" });
+    expect((await application("api"))?.metadata.annotations?.[SKIP]).toBe("true");
   });
 
   it("keeps what the fleet takes at the last moment", async () => {

@@ -40,6 +40,9 @@ export interface AdoptedCluster {
 export interface AdoptingFleet {
   /** Has the resource's application keep a name; throws `RefusedError` where it cannot. */
   keepName(name: AdoptedAt & { readonly uid: string; readonly argoName: string }, signal: AbortSignal): Promise<void>;
-  /** Whether an application of that name has been recorded for the resource, waiting for it for so long. */
+  /**
+   * Whether an application of that name has been recorded for the resource, waiting for it for so long. Throws `RefusedError` where one of another
+   * name has been: the fleet acts for it, and nothing is to be given back.
+   */
   takes(at: AdoptedAt & { readonly argoName: string; readonly waitMs: number }, signal: AbortSignal): Promise<boolean>;
 }

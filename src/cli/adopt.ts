@@ -3,6 +3,7 @@ import type { AdoptionStep } from "../adoption/plan-adoption.ts";
 import type { AdoptedCluster, AdoptingFleet } from "../adoption/port.ts";
 import type { AdoptionRulesView } from "../api/routes/adoptions.ts";
 import type { ApplicationView } from "../api/schema.ts";
+import { RefusedError } from "../domain/errors.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { isWorkspace } from "../workspace/door-policy.ts";
 import { type Column, cellText, type OutputFormat, render } from "./output.ts";
@@ -87,8 +88,12 @@ function fleetOf(client: RestClient): AdoptingFleet {
     async takes({ namespace, name, argoName, waitMs }) {
       const deadline = systemClock.monotonicMs() + waitMs;
       for (;;) {
-        const found = await client.all<ApplicationView>("/v1/applications", { namespace, name });
-        if (found.some((row) => row.argoName === argoName && !row.deleting)) return true;
+        const found = (await client.all<ApplicationView>("/v1/applications", { namespace, name })).find(({ deleting }) => !deleting);
+        if (found !== undefined && found.argoName !== argoName)
+          throw new RefusedError(`${namespace}/${name} has the name ${found.argoName} in Argo CD, and is the fleet's under that`, {
+            code: "adoption.late",
+          });
+        if (found !== undefined) return true;
         if (systemClock.monotonicMs() > deadline) return false;
         await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       }

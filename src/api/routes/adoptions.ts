@@ -70,10 +70,13 @@ async function keepName({ store, clock }: ApiDeps, { uid, argoName, ...at }: z.i
   const outcome = await store.intents.keepName({ uid, argoName, goneBefore: millis(clock.now() - GONE_MS) }, deadline());
   const where = `${at.namespace}/${at.name}`;
   if (outcome === "late")
-    throw new RefusedError(`${where} has another name in Argo CD already: delete it and adopt again`, {
-      code: "adoption.late",
-      context: at,
-    });
+    throw new RefusedError(
+      `${where} has another name in Argo CD already: it is the fleet's under that; leave the other Application paused`,
+      {
+        code: "adoption.late",
+        context: at,
+      },
+    );
   if (outcome === "taken")
     throw new RefusedError(`${where} cannot have the name ${argoName}: another application has it, or it is to have another`, {
       code: "adoption.taken",
