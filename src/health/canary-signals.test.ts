@@ -44,6 +44,8 @@ describe("canaries", () => {
     const canaries = [seen(ONE, { awaitsLook: true, reconciledAt: ago(300) }), seen(TWO)];
     expect(standing({ canaries, asked: asked(90, 15, [undefined, 0.2]) }).canaryS).toBe(0.2);
     expect(standing({ canaries, asked: asked(90, 15) }).canaryS).toBe(15);
+    // One that has only just been asked for is not the quicker one for that.
+    expect(standing({ canaries, asked: asked(0, 15, [undefined, 10.5]) }).canaryS).toBe(10.5);
     expect(standing({ canaries: [seen(ONE, { reconciledAt: undefined })], asked: asked(90, 15) }).canaryS).toBeUndefined();
   });
 

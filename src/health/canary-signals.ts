@@ -30,15 +30,15 @@ export interface SeenStanding {
   readonly errors: number;
 }
 
-/** What stands in an instance's namespace tells of it. Of two canaries the quicker one counts: the other may have been overlooked. */
+/** What stands in an instance's namespace tells of it. */
 export function standingSignals({ now, asked, canaries, others, pods, errors }: SeenStanding): Signals {
-  const waits = ACTIVE_CANARIES.flatMap((name) =>
-    waitOf(
+  const questions = ACTIVE_CANARIES.flatMap((name) =>
+    questionOf(
       asked.get(name),
       canaries.find((each) => each.name === name),
-      now,
     ),
   );
+  const canaryS = waitOf(questions, now);
   const passive = canaries.find(({ name }) => name === PASSIVE_CANARY)?.reconciledAt;
   const looked = others.flatMap(({ awaitsLook, isPaused, reconciledAt }) => (awaitsLook || isPaused ? [] : (reconciledAt ?? [])));
   const ageS = (at: number): number => Math.max(0, now - at) / 1_000;
@@ -48,8 +48,8 @@ export function standingSignals({ now, asked, canaries, others, pods, errors }: 
   };
   const unready = pods.flatMap(({ unreadySince }) => unreadySince ?? []);
   return known({
-    canaryS: waits.length === 0 ? undefined : Math.min(...waits),
-    canaryErrors: waits.length === 0 ? undefined : errors,
+    canaryS,
+    canaryErrors: canaryS === undefined ? undefined : errors,
     passiveAgeS: passive === undefined ? undefined : ageS(passive),
     newestAgeS: looked.length === 0 ? undefined : ageS(Math.max(...looked)),
     sampledApplications: looked.length,
@@ -59,7 +59,16 @@ export function standingSignals({ now, asked, canaries, others, pods, errors }: 
 }
 
 /** One that was never looked at since it was made says nothing: its instance may still be starting, or its source be wrong. */
-function waitOf(asked: Asked | undefined, seen: ProbedApplication | undefined, now: Millis): readonly number[] {
-  if (asked === undefined || seen?.reconciledAt === undefined) return [];
-  return [asked.tookS ?? (now - asked.at) / 1_000];
+function questionOf(asked: Asked | undefined, seen: ProbedApplication | undefined): readonly Asked[] {
+  return asked === undefined || seen?.reconciledAt === undefined ? [] : [asked];
+}
+
+/**
+ * Of two canaries the quicker one counts: the other may have been overlooked. One that waits says no more than that it takes as long at least: beside
+ * one that was answered, and asked for no longer ago than a round, it is not the quicker one for having been asked for just now.
+ */
+function waitOf(questions: readonly Asked[], now: Millis): number | undefined {
+  const answers = questions.flatMap(({ tookS }) => tookS ?? []);
+  const waits = answers.length > 0 ? answers : questions.map(({ at }) => (now - at) / SECOND_MS);
+  return waits.length === 0 ? undefined : Math.min(...waits);
 }

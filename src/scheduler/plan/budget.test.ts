@@ -7,7 +7,7 @@ import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 const LOOSE: PlannerPolicy["brakes"] = {
   ...{ movesPerPlan: 90, movesPerHour: 90, movesPerInstance: 90, movesPerCluster: 90, workspaces: 1_000_000 },
-  ...{ hotFactor: 2, failures: 3, ofLast: 20 },
+  ...{ hotFactor: 2, hotWorkspaces: 0, failures: 3, ofLast: 20 },
 };
 const UNITS = Array.from({ length: 10 }, (_, index) => aUnit(`u${index}`, "a", 1, { clusters: ["c", "c"] }));
 const [A, B] = ["a", "b"] as unknown as [InstanceId, InstanceId];
@@ -56,6 +56,17 @@ describe("what moves use up", () => {
     budget.spend([{ units: parts.slice(0, 2), from: A, to: B }]);
     expect(budget.whyNot([{ units: parts.slice(2), from: A, to: B }], "voluntary")).toBeUndefined();
     expect(budget.whyNot(asked(0), "voluntary")).toEqual({ brake: "WORKSPACES", subject: "", used: 1, asked: 1, limit: 1 });
+  });
+
+  it("lets a few leave what is overloaded in any fleet, and no more of any other brake", () => {
+    const brake = (urgency: "voluntary" | "hot", count: number, hotWorkspaces = 5) =>
+      open({ workspaces: 100_000, hotWorkspaces }).whyNot(asked(0, count), urgency);
+    expect(brake("hot", 5)).toBeUndefined();
+    expect(brake("hot", 6)).toEqual({ brake: "WORKSPACES", subject: "", used: 0, asked: 6, limit: 5 });
+    expect(brake("hot", 2, 1)).toBeUndefined();
+    expect(brake("hot", 3, 1)).toMatchObject({ limit: 2 });
+    expect(brake("voluntary", 2)).toMatchObject({ limit: 1 });
+    expect(open({ movesPerPlan: 1, hotWorkspaces: 5 }).whyNot(asked(0, 3), "hot")).toMatchObject({ brake: "PLAN_MOVES", limit: 2 });
   });
 
   it("has what was moved in the last hour in it, except in the number of one plan", () => {

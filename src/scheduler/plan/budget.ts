@@ -52,6 +52,8 @@ export function openBudget(snapshot: PlanSnapshot, { brakes }: PlannerPolicy): B
     CLUSTER_MOVES: brakes.movesPerCluster,
     WORKSPACES: Math.max(1, Math.floor((workspaces * brakes.workspaces) / WHOLE)),
   };
+  const hotLimit = (brake: Count["brake"]): number =>
+    Math.max(most[brake] * brakes.hotFactor, brake === "WORKSPACES" ? brakes.hotWorkspaces : 0);
   const used = new Map<string, number>();
   const moved = new Set<string>();
   const charge = (asked: readonly Asked[], isPlan: boolean): void => {
@@ -66,7 +68,7 @@ export function openBudget(snapshot: PlanSnapshot, { brakes }: PlannerPolicy): B
     );
   }
   const over = ({ brake, subject, asked }: Count, urgency: Urgency): Brake | undefined => {
-    const limit = most[brake] * (urgency === "hot" ? brakes.hotFactor : 1);
+    const limit = urgency === "hot" ? hotLimit(brake) : most[brake];
     const already = used.get(`${brake} ${subject}`) ?? 0;
     return already + asked > limit ? { brake, subject, used: already, asked, limit } : undefined;
   };

@@ -15,6 +15,8 @@ export interface Brakes {
   readonly workspaces: number;
   /** Every number above is multiplied by this for an instance that is overloaded now. */
   readonly hotFactor: number;
+  /** So many workspaces may be moved within an hour off what is overloaded, however few the class has. */
+  readonly hotWorkspaces: number;
   /** Voluntary moves stop while this many of the last `ofLast` moves failed. */
   readonly failures: number;
   readonly ofLast: number;
@@ -51,7 +53,8 @@ export interface PlannerPolicy {
  * Measured over a simulated month of drift (`bench/placement`, docs/adr/0018): the gap between the bound that triggers and the one that
  * is shed to, half a day's persistence, and seats with room to spare are what keeps moves rare; the fixed cost of a move decides between
  * few large ones and many small ones; a day's cool-down keeps a unit from being moved twice. The budgets of one instance and one managed
- * cluster rest on judgement.
+ * cluster rest on judgement. What an overload may move in a small class is what `src/simulation/overload` needs where no workspace is large:
+ * four times one workspace leave an instance of twenty as full as it can be.
  */
 export const DEFAULT_PLANNER_POLICY: PlannerPolicy = {
   placement: DEFAULT_POLICY,
@@ -73,6 +76,7 @@ export const DEFAULT_PLANNER_POLICY: PlannerPolicy = {
     movesPerCluster: 10,
     workspaces: 5_000,
     hotFactor: 4,
+    hotWorkspaces: 10,
     failures: 3,
     ofLast: 20,
   },

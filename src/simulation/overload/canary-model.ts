@@ -1,0 +1,34 @@
+import { type Clock, type Millis, millis } from "../../domain/clock.ts";
+import type { ProbedApplication } from "../../domain/probed.ts";
+import { ACTIVE_CANARIES, PASSIVE_CANARY } from "../../health/canaries.ts";
+import type { ProbedNamespace } from "../../health/port.ts";
+import { ALONE_S, type QueueModel } from "./queue-model.ts";
+
+/** How often Argo CD looks at what nobody asks for, in ms. */
+const ROUND_MS = 120_000;
+
+/** The namespace of an instance whose canaries wait as everything there does. No pods are seen, and none may be deleted. */
+export function createCanaryModel({ waitS }: Pick<QueueModel, "waitS">, clock: Clock): ProbedNamespace {
+  const answers = new Map<string, Millis>();
+  const seen = (name: string): ProbedApplication => {
+    const now = clock.now();
+    const byItself = millis(now - (now % ROUND_MS));
+    const answered = answers.get(name) ?? byItself;
+    const awaitsLook = answered > now;
+    return { name, awaitsLook, isPaused: false, reconciledAt: awaitsLook ? millis(byItself - ROUND_MS) : answered, hasError: false };
+  };
+  return {
+    ensureCanaries: async () => undefined,
+    async askFor(name) {
+      // One that waits already is not put behind what has come since.
+      const now = clock.now();
+      if ((answers.get(name) ?? 0) <= now) answers.set(name, millis(now + Math.ceil((waitS() + ALONE_S) * 1_000)));
+    },
+    listCanaries: async () => [...ACTIVE_CANARIES, PASSIVE_CANARY].map(seen),
+    sampleApplications: async () => [],
+    listPods: async () => [],
+    async deletePod() {
+      throw new Error("somebody restarts what does not stand still");
+    },
+  };
+}

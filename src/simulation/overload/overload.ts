@@ -1,0 +1,111 @@
+import type { VerdictState } from "../../domain/health.ts";
+import { createOverloadFleet, type OverloadFleet, type OverloadFleetOptions } from "./overload-fleet.ts";
+
+export interface OverloadOptions extends OverloadFleetOptions {
+  /** Comparisons a second that a workspace asks for, by its number and the time since the beginning. */
+  readonly demandOf: (workspace: number, elapsedMs: number) => number;
+  readonly lastsMs: number;
+}
+
+/** What happened, instances and workspaces by their numbers, in ms since the beginning. */
+export interface OverloadStory {
+  /** Verdicts that differ from the one before of that instance. */
+  readonly verdicts: readonly { readonly atMs: number; readonly instance: number; readonly state: VerdictState }[];
+  readonly moves: readonly Moved[];
+  /** How long comparisons waited at each look, in s. */
+  readonly waits: readonly { readonly atMs: number; readonly instance: number; readonly waitS: number }[];
+}
+
+interface Moved {
+  readonly atMs: number;
+  readonly workspace: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+type Telling = { readonly [Name in keyof OverloadStory]: OverloadStory[Name][number][] };
+
+/** From a moved row to the comparisons that the new owner carries out instead of the old one: live moves of real parts take less. */
+const HAND_OVER_MS = 45_000;
+/** How often rows are followed: plans are made each two minutes. */
+const FOLLOW_MS = 30_000;
+const never = new AbortController().signal;
+
+/** A fleet under what workspaces ask for, watched and relieved by Argosy's own processes. The same options tell the same story. */
+export async function runOverload(options: OverloadOptions): Promise<OverloadStory> {
+  const { demandOf, lastsMs, periodMs } = options;
+  const fleet = await createOverloadFleet(options);
+  const { clock, units, instances, models } = fleet;
+  const story: Telling = { verdicts: [], moves: [], waits: [] };
+  const beganAt = clock.now();
+  /** Who compares a workspace's applications. */
+  const holders = units.map((_, workspace) => workspace % instances.length);
+  const underWay = new Map<number, Moved>();
+  const passTime = (atMs: number): void => {
+    for (const [workspace, { atMs: movedMs, to }] of underWay) {
+      if (atMs - movedMs < HAND_OVER_MS) continue;
+      holders[workspace] = to;
+      underWay.delete(workspace);
+    }
+    const demands = instances.map(() => new Map<string, number>());
+    for (const [workspace, unit] of units.entries()) demands[holders[workspace] ?? 0]?.set(unit, demandOf(workspace, atMs));
+    for (const [instance, model] of models.entries()) {
+      model.pass(clock.now(), demands[instance] ?? new Map());
+      story.waits.push({ atMs, instance, waitS: model.waitS() });
+    }
+  };
+  fleet.start();
+  for (let atMs = 0; atMs < lastsMs; atMs = clock.now() - beganAt) {
+    await clock.advance(periodMs);
+    passTime(clock.now() - beganAt);
+    await fleet.look();
+    await listen(fleet, story, clock.now() - beganAt);
+    if ((clock.now() - beganAt) % FOLLOW_MS === 0) await follow(fleet, { story, holders, underWay }, clock.now() - beganAt);
+  }
+  await fleet.stop();
+  return story;
+}
+
+async function listen({ store, instances }: OverloadFleet, { verdicts }: Telling, atMs: number): Promise<void> {
+  for (const { instanceId, state } of await store.health.listVerdicts(never)) {
+    const instance = instances.findIndex(({ id }) => id === instanceId);
+    if (verdicts.findLast((told) => told.instance === instance)?.state !== state) verdicts.push({ atMs, instance, state });
+  }
+}
+
+interface Following {
+  readonly story: Telling;
+  readonly holders: readonly number[];
+  readonly underWay: Map<number, Moved>;
+}
+
+/** Sees which rows name another owner. */
+async function follow({ store, instances, units }: OverloadFleet, { story, holders, underWay }: Following, atMs: number): Promise<void> {
+  const numbers = new Map(units.map((unit, workspace) => [unit, workspace]));
+  for (const [to, { id }] of instances.entries())
+    for (const { unitId } of await store.loads.countUnits(id, never)) {
+      const workspace = numbers.get(unitId) ?? 0;
+      const from = underWay.get(workspace)?.to ?? holders[workspace] ?? to;
+      if (from === to) continue;
+      const moved = { atMs, workspace, from, to };
+      underWay.set(workspace, moved);
+      story.moves.push(moved);
+    }
+}
+
+/** From when to when comparisons of an instance waited for longer than that, in ms since the beginning; the last may have no end. */
+export function spansOf(
+  { waits }: OverloadStory,
+  instance: number,
+  waitS: number,
+): readonly (readonly [fromMs: number, untilMs?: number])[] {
+  const spans: [number, number?][] = [];
+  for (const each of waits) {
+    if (each.instance !== instance) continue;
+    const last = spans.at(-1);
+    const isOpen = last !== undefined && last[1] === undefined;
+    if (each.waitS > waitS && !isOpen) spans.push([each.atMs]);
+    if (each.waitS <= waitS && isOpen) last[1] = each.atMs;
+  }
+  return spans;
+}
