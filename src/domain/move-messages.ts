@@ -1,7 +1,10 @@
 /** Why a move ended before its turn: the instance it was to go to was cordoned, drained or lost since it was asked for. */
 export const TARGET_LEFT = "the instance it was to go to took nothing any more when its turn came";
 
-/** What a move ends with that did not go to its source. */
+/** How the message of a move begins that ended with something worse than before, and that is to be taken back. */
+export const WORSE = "VERIFY failed, waiting ";
+
+/** What a move ends with whose source nobody went to, or got to when it was to be emptied. */
 export const LEFT_BEHIND = "what stands on its former instance goes once that can be reached";
 
 /** How the message of a move begins that a person gave up. */

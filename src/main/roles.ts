@@ -38,6 +38,8 @@ import { USER_KINDS, type UserKind } from "../workspace/api/names.ts";
 import { createWorkspaceDoor } from "../workspace/controller.ts";
 import { createClusterAccounts } from "../workspace/environment/adapters/kubernetes/cluster-accounts.ts";
 import { createClusterProbe } from "../workspace/environment/adapters/kubernetes/cluster-probe.ts";
+import type { ReachOptions } from "../workspace/environment/adapters/kubernetes/reached-cluster.ts";
+import { createReservedKnowledge } from "../workspace/environment/adapters/kubernetes/reserved-servers.ts";
 import { createEnvironmentDoor } from "../workspace/environment/controller.ts";
 import { createEnvironmentRegisters } from "../workspace/environment/registers/controller.ts";
 import { createUserEvents } from "../workspace/events/controller.ts";
@@ -49,7 +51,7 @@ import type { Context } from "./context.ts";
 import { createControllersSeen } from "./controllers-answer.ts";
 import { instancePages } from "./instance-metrics.ts";
 import { findInstanceProcesses } from "./instance-processes.ts";
-import { reservedServers } from "./reserved-servers.ts";
+import { createReservedLearner, reservedServers } from "./reserved-servers.ts";
 
 export interface RoleParts {
   readonly context: Context;
@@ -95,7 +97,7 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
   const secrets = createUserSecrets(watching);
   const partition = membership.partition("workspace");
   const door = { ...context, store, partition, apiCluster: context.config.apiCluster.name };
-  const reserved = (signal: AbortSignal) => reservedServers({ store, clusters }, signal);
+  const reach = reachOf({ context, store, clusters });
   const doors: readonly Running[] = [
     createWorkspaceDoor({ ...door, resources }),
     createSyncRunDoor({ ...door, resources, runs: telling(USER_KINDS.syncRun, createRunResources(watching)) }),
@@ -116,12 +118,17 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
       resources: telling(USER_KINDS.environment, createWatchedKind({ ...watching, kind: USER_KINDS.environment })),
       secrets,
       namespaces: resources,
-      probe: createClusterProbe({ ...context, reserved }),
-      accounts: createClusterAccounts({ ...context, reserved }),
+      probe: createClusterProbe(reach),
+      accounts: createClusterAccounts(reach),
     }),
   ];
   // The doors tell by events to their end, and the first one's watch of namespaces serves the others: these close last.
   return together([events, ...doors]);
+}
+
+/** How users' clusters are visited. */
+function reachOf({ context, store, clusters }: Pick<RoleParts, "context" | "store" | "clusters">): ReachOptions {
+  return { ...context, shown: store.reservedServers, reserved: (signal) => reservedServers({ store, clusters }, signal) };
 }
 
 /** Several that start in this order and stop in the reverse one. */
@@ -179,6 +186,8 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
       return { ok: reasons.length === 0, detail: reasons.length === 0 ? "ready" : reasons.join("; ") };
     },
   });
+  const reach = reachOf({ context, store, clusters });
+  const learner = createReservedLearner({ ...context, reserved: reach.reserved, know: createReservedKnowledge(reach) });
   const mover = createMover({
     ...context,
     store,
@@ -192,7 +201,7 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
     grounds: reconciler.grounds,
     registers: createEnvironmentRegisters({
       store,
-      accounts: createClusterAccounts({ ...context, reserved: (signal) => reservedServers({ store, clusters }, signal) }),
+      accounts: createClusterAccounts(reach),
     }),
     partition: membership.partition("reconciler"),
     destination: clusters.destination,
@@ -200,7 +209,7 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
     isSingleServer: context.config.apiCluster.singleServer,
     budgets: budgetsOf(context.config.moves),
   });
-  return together([reconciler, mover]);
+  return together([learner, reconciler, mover]);
 }
 
 function makeProvisioner({ context, store, clusters, membership }: RoleParts): Running {

@@ -1,7 +1,7 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { Move } from "../domain/move.ts";
-import { LEFT_BEHIND } from "../domain/move-messages.ts";
+import { LEFT_BEHIND, WORSE } from "../domain/move-messages.ts";
 import type { Refusal } from "./verdict.ts";
 
 /** The journal's entry of a move that is asked for. */
@@ -35,10 +35,15 @@ export function givingUp(move: Move, why: Refusal, at: Millis): { readonly messa
   return { message: why.text, decision: abortDecision(move, at, why) };
 }
 
+/** Whether a move's message says already how it ends, which what it waits for until then is not to take the place of. */
+export function isSaid({ phase, message }: Pick<Move, "phase" | "message">): boolean {
+  return phase === "ABORT" || (phase === "CLEANUP" && message.startsWith(WORSE));
+}
+
 /** What is said of a move that ends. */
-export function lastWords({ phase, isFailOver, message }: Pick<Move, "phase" | "isFailOver" | "message">): string {
-  if (phase !== "CLEANUP" || !isFailOver) return message;
-  return message === "" ? LEFT_BEHIND : `${message}; ${LEFT_BEHIND}`;
+export function lastWords(move: Pick<Move, "phase" | "message">, isSourceAway: boolean): string {
+  const words = [...(isSaid(move) ? [move.message] : []), ...(move.phase === "CLEANUP" && isSourceAway ? [LEFT_BEHIND] : [])];
+  return words.join("; ");
 }
 
 const LONGEST_REASON = 300;

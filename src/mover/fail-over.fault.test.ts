@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UnavailableError } from "../domain/errors.ts";
 import type { Instance } from "../domain/instance.ts";
-import type { Move } from "../domain/move.ts";
-import { LEFT_BEHIND } from "../domain/move-messages.ts";
+import type { Move, MovePhase } from "../domain/move.ts";
+import { LEFT_BEHIND, WORSE } from "../domain/move-messages.ts";
+import type { Ground } from "../reconciler/port.ts";
 import { PROD } from "../reconciler/testing/environments.ts";
 import { createFaultPoints, FAULT_MODES } from "../reconciler/testing/faults.ts";
 import { eventually } from "../reconciler/testing/until.ts";
@@ -25,18 +26,19 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Refuses, and counts, every call that goes to the instance. */
-function cutOff({ namespace }: Instance) {
+/** Refuses, and counts, every call that goes to the instance once it is cut off. */
+function cutOff({ namespace }: Instance, isCut: () => boolean = () => true) {
   const went: string[] = [];
   const isThere = (first: unknown): boolean => {
     const { namespace: there, metadata } = first as { readonly namespace?: string; readonly metadata?: { readonly namespace?: string } };
-    return (there ?? metadata?.namespace) === namespace;
+    const { instance, isAway } = first as Partial<Ground>;
+    return (there ?? metadata?.namespace ?? (isAway === true ? undefined : instance?.namespace)) === namespace;
   };
   const wrap = <T extends object>(port: T): T => {
-    if (!("list" in port && "patch" in port && "create" in port)) return port;
+    if (!("list" in port && "patch" in port && "create" in port) && !("raise" in port && "clear" in port)) return port;
     const guarded = Object.entries(port).map(([name, call]) => {
       const guard = async (...args: readonly unknown[]): Promise<unknown> => {
-        if (!isThere(args[0])) return (call as (...given: readonly unknown[]) => Promise<unknown>)(...args);
+        if (!isCut() || !isThere(args[0])) return (call as (...given: readonly unknown[]) => Promise<unknown>)(...args);
         went.push(name);
         throw new UnavailableError("reaching a source that is cut off", { code: "test.cut" });
       };
@@ -176,5 +178,82 @@ describe("a fail-over", () => {
     expect(await endOf(id)).toMatchObject({ phase: "ABORTED", message: "given up by otto" });
     expect(await over.sights(to)).toEqual([]);
     await expectOwnedBy(from);
+  });
+});
+
+describe("a move whose source goes after COMMIT", () => {
+  /** Tells of each phase the moment a row is in it, in the middle of a run. */
+  const telling = (id: Move["id"], onPhase: (phase: MovePhase | undefined) => void | Promise<void>) => {
+    const { moves } = world.rows.memory;
+    const told = async (isEntered: Promise<boolean>): Promise<boolean> => {
+      const outcome = await isEntered;
+      await onPhase((await endOf(id))?.phase);
+      return outcome;
+    };
+    const watched: typeof moves = {
+      ...moves,
+      advance: (...call) => told(moves.advance(...call)),
+      commit: (...call) => told(moves.commit(...call)),
+    };
+    return <T extends object>(port: T): T => ((port as unknown) === moves ? (watched as unknown as T) : port);
+  };
+
+  it.each(["GRANT", "ACTIVATE", "VERIFY", "CLEANUP"] as const)(
+    "ends without it, gone in %s, and leaves it to the sweep (I4)",
+    async (phase) => {
+      const { id, from, to } = await over.begin();
+      let isCut = false;
+      const { went, wrap } = cutOff(from, () => isCut);
+      const tell = telling(id, (entered) => {
+        if (entered !== phase) return;
+        isCut = true;
+        over.late(11_000);
+      });
+      const worker = over.worker((port) => tell(wrap(port)));
+      await over.workUntilEnd(id, () => worker);
+      over.late(0);
+      expect(await endOf(id)).toMatchObject({ phase: "DONE", message: LEFT_BEHIND });
+      expect(new Set(went)).toEqual(new Set(["list"]));
+      expect(await over.sights(from)).toHaveLength(over.applications.length);
+      await expectOwnedBy(to);
+      await sweepUp(from);
+    },
+  );
+
+  it("goes back to emptying a source that is there again a moment later", async () => {
+    const { id, from, to } = await over.begin();
+    let isCut = false;
+    const { went, wrap } = cutOff(from, () => isCut);
+    const tell = telling(id, (entered) => {
+      isCut = entered === "CLEANUP";
+    });
+    const worker = over.worker((port) => tell(wrap(port)));
+    await over.workUntilEnd(id, () => {
+      if (went.length > 1) isCut = false;
+      return worker;
+    });
+    expect(await endOf(id)).toMatchObject({ phase: "DONE", message: "" });
+    expect(await over.sights(from)).toEqual([]);
+    await expectOwnedBy(to);
+  });
+
+  it("says what was worse, whatever it waits for after that, and then what it leaves", async () => {
+    const { id, from, to } = await over.begin();
+    let isCut = false;
+    const { went, wrap } = cutOff(from, () => isCut);
+    const tell = telling(id, async (entered) => {
+      if (entered !== "VERIFY") return;
+      isCut = true;
+      await world.rows.memory.moves.advance(id, { from: "VERIFY", to: "CLEANUP", message: `${WORSE}for web` }, world.signal);
+    });
+    const worker = over.worker((port) => tell(wrap(port)));
+    await over.workUntilEnd(id, () => {
+      if (went.length > 1) over.late(11_000);
+      return worker;
+    });
+    over.late(0);
+    expect(await endOf(id)).toMatchObject({ phase: "DONE", message: `${WORSE}for web; ${LEFT_BEHIND}` });
+    await expectOwnedBy(to);
+    await sweepUp(from);
   });
 });

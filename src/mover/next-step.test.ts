@@ -457,3 +457,16 @@ it("empties the side it leaves only of what is not newer than the move", () => {
   expect(model.objects.source.size).toBe(0);
   expect(nextStep(move, model.look(move))).toEqual({ kind: "clear", side: "source" });
 });
+
+it.each([
+  [false, 9_000, { kind: "wait", why: expect.stringContaining("former instance") }],
+  [false, 11_000, { kind: "clear", side: "source" }],
+  [true, 0, { kind: "clear", side: "source" }],
+] as const)(
+  "leaves a source that went after COMMIT to the sweep (fail-over: %s, %i ms): it takes ten seconds at most (I4)",
+  (isFailOver, ms, step) => {
+    const model = createModel([WEB]);
+    const move = aMove({ phase: "CLEANUP", isFailOver });
+    expect(nextStep(move, model.look(move, { onSource: [], isSourceAway: true, now: millis(move.phaseSince + ms) }))).toMatchObject(step);
+  },
+);

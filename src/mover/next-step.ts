@@ -1,5 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Move, MoveBaseline, MovePhase } from "../domain/move.ts";
+import { WORSE } from "../domain/move-messages.ts";
 import type { DesiredObject } from "../shard/managed-object.ts";
 import type { RegisterSight, Sight } from "../shard/parse-sight.ts";
 import { activate, verify } from "./activate.ts";
@@ -17,6 +18,8 @@ export interface MoveWorld {
   readonly pairs: readonly Pair[];
   /** Every Application of the unit on a side, also ones that no row wants. */
   readonly onSource: readonly Sight[];
+  /** Nobody gets to the source, or is to: what stands there is not known. */
+  readonly isSourceAway: boolean;
   readonly onTarget: readonly Sight[];
   readonly register: RegisterSight | undefined;
   /** The register as it is to be once the target has the right to write. */
@@ -61,7 +64,7 @@ const PREPARE_CAP_MS = 5 * 60_000;
 const REVOKE_CAP_MS = 60_000;
 /** A silent API server is no refusal, and a move is no reason to leave users without an owner for longer. In ms. */
 const SILENCE_CAP_MS = 5 * 60_000;
-/** Environments that cannot be reached for this long hold up nothing that can be given up, nor what can be done without them. In ms. */
+/** Environments, or a former instance, that cannot be reached for this long hold up nothing that can be given up, nor what can be done without them. In ms. */
 const AWAY_CAP_MS = 10_000;
 const GRANT_AWAY_CAP_MS = 60_000;
 /** After this long the new owner need not have looked at what it deploys to a cluster that does not answer. In ms. */
@@ -104,10 +107,8 @@ export function nextStep(move: Move, world: MoveWorld): Step {
       const message = verdict.kind === "wait" ? `${WORSE}${verdict.why}` : "";
       return isTooLate ? { kind: "advance", to: "CLEANUP", message } : after(verdict, { kind: "advance", to: "CLEANUP", message: "" });
     }
-    case "CLEANUP": {
-      const emptied = empty(world.onSource, "source", epoch);
-      return emptied.kind === "clear" ? outside(world, elapsedMs > AWAY_CAP_MS, emptied) : emptied;
-    }
+    case "CLEANUP":
+      return emptying(move, world, elapsedMs);
     case "ABORT":
       return outside(world, elapsedMs > AWAY_CAP_MS, empty(world.onTarget, "target", epoch));
     case "WAITING":
@@ -117,8 +118,7 @@ export function nextStep(move: Move, world: MoveWorld): Step {
   }
 }
 
-/** Begins the message of a move that ended with something worse than before, and that is to be taken back. */
-const WORSE = "VERIFY failed, waiting ";
+const SOURCE_AWAY: Step = { kind: "wait", why: "for its former instance, which gives no answer" };
 /** Its API server refuses to change the register, or somebody puts it back each time. */
 const NOT_TAKEN = "the right to write could not be taken from the old owner in five minutes";
 const DEAD_END: Step = { kind: "wait", why: "" };
@@ -188,6 +188,14 @@ function granting(world: MoveWorld, elapsedMs: number): Step {
   const grantedOutside = outside(world, elapsedMs > GRANT_AWAY_CAP_MS, probe);
   if (grantedOutside.kind !== "probe") return grantedOutside;
   return world.answer === "allowed" ? { kind: "advance", to: "ACTIVATE", message: "" } : probe;
+}
+
+/** A former owner that nobody gets to is waited for a moment; after that what stands there is the sweep's, as at once after a fail-over. */
+function emptying({ isFailOver, toEpoch }: Move, world: MoveWorld, elapsedMs: number): Step {
+  const isTooLong = elapsedMs > AWAY_CAP_MS;
+  if (world.isSourceAway && !isFailOver && !isTooLong) return SOURCE_AWAY;
+  const emptied = empty(world.onSource, "source", toEpoch);
+  return emptied.kind === "clear" ? outside(world, isTooLong, emptied) : emptied;
 }
 
 /** Applications that newer rows wrote are not ours to take. */

@@ -15,6 +15,8 @@ interface Row {
 interface Sides {
   readonly rows: readonly Row[];
   readonly onSource: readonly Sight[];
+  /** Nobody gets to the source. */
+  readonly isSourceAway: boolean;
   readonly onTarget: readonly Sight[];
   /** Environments that the target does without: what deploys there stands nowhere for now. */
   readonly unknown: readonly EnvironmentId[];
@@ -24,7 +26,7 @@ interface Sides {
 }
 
 /** Each application of the unit with what stands of it on either side, in the order of the rows. */
-export function pairUp(seat: Seat, { rows, onSource, onTarget, unknown, own, recorded }: Sides): readonly Pair[] {
+export function pairUp(seat: Seat, { rows, onSource, isSourceAway, onTarget, unknown, own, recorded }: Sides): readonly Pair[] {
   const named = (sights: readonly Sight[]) => new Map(sights.map((sight) => [sight.at.name, sight]));
   const [source, target] = [named(onSource), named(onTarget)];
   return rows.map(({ application, environment }) => {
@@ -36,7 +38,7 @@ export function pairUp(seat: Seat, { rows, onSource, onTarget, unknown, own, rec
       isAbroad: environment !== undefined,
       isLeaving: application.deletedAt !== undefined,
       source: source.get(application.argoName),
-      isSourceUnknown: recorded !== undefined,
+      isSourceUnknown: isSourceAway,
       before: recorded === undefined ? source.get(application.argoName)?.report?.status : recorded.get(application.id),
       target: target.get(application.argoName),
     };

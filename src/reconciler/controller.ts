@@ -104,7 +104,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const statuses = createStatusController({ ...parts, engines: watched });
   const syncs = createSyncController(parts);
   const deployer = createDeployerController({ ...deps, fleet: store.fleet, deployer: apiCluster.deployer });
-  const survey = createSurvey({ ...deps, hosts, events, watched, requestInstance, requestStatus, signal: abort.signal });
+  const survey = createSurvey({ ...deps, hosts, events, watched, sweep, requestInstance, requestStatus, signal: abort.signal });
   const nudges = createNudges({ ...deps, watched });
   const triggers = createTriggers({ ...parts, intake, queues, sweep, survey });
   let unfollow = (): void => undefined;

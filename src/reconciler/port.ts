@@ -41,6 +41,8 @@ export interface EngineShard {
   /** True once every kind was listed completely; before that absence means nothing. */
   isSynced(): boolean;
   synced(signal: AbortSignal): Promise<void>;
+  /** Calls `listener` when the cluster says something again after nobody had got to it. Returned: the end of it. */
+  onReturn(listener: () => void): () => void;
 }
 
 /** The cluster users' resources stand in, and where own-namespace deployments go. */

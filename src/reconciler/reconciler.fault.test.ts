@@ -71,7 +71,7 @@ function build(plainApi: ApiCluster, plainEngine: EngineShard) {
   const impersonation = createImpersonationController({ ...common, shards, apiCluster });
   const progress = createProgress({ ...common, rows, blockages: createBlockageWatch({ ...common, held: plainApi.held }) });
   const entries = createEnvironmentEntries({ ...common, credentials: wrap(store.credentials), shards, rows, carrier });
-  const sweep = { sweep: async () => undefined, distrust: () => undefined };
+  const sweep = { sweep: async () => undefined, distrust: () => undefined, revisit: () => undefined };
   const register = createRegisterKeeper({ ...common, shards, carrier, apiCluster, decisions: store.decisions, rng: createSeededRng("r") });
   return {
     engine,

@@ -1,4 +1,4 @@
-import type { ApplicationId } from "../domain/ids.ts";
+import type { ApplicationId, InstanceId } from "../domain/ids.ts";
 import type { Deletion, PlacementUnit } from "../domain/workspace.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 import { applicationOf } from "./parse-application.ts";
@@ -22,6 +22,8 @@ export interface Ended {
 
 /** What the rows say of the Applications that stand on an instance. */
 export interface RowsOfStrays {
+  /** The instance they stand on. */
+  readonly instance: InstanceId;
   readonly belonging: ReadonlySet<ApplicationId>;
   /** Of those that do not belong there. */
   readonly existing: ReadonlyMap<ApplicationId, Home>;
@@ -30,7 +32,7 @@ export interface RowsOfStrays {
 }
 
 /** Where the unit of an application that belongs elsewhere rests. */
-export type Home = Pick<PlacementUnit, "epoch" | "phase">;
+export type Home = Pick<PlacementUnit, "owner" | "epoch" | "phase">;
 
 /**
  * Rows that vanish by the dozen are a sign of a lost or restored database, not of users: beyond this many at once, strays
@@ -40,8 +42,9 @@ const REMOVAL_LIMIT = 10;
 
 /**
  * Judges what stands on an instance beside what belongs there. Only an Application whose row is gone for good, or whose
- * unit rests elsewhere under a newer epoch, may be removed, and only when an earlier look (`seenBefore`, by uid) had found the same: a
- * row may be on its way. Result sorted by name.
+ * unit rests elsewhere under no older epoch, may be removed, and only when an earlier look (`seenBefore`, by uid) had found the same: a
+ * row may be on its way. A move gave its source's its own epoch before the unit came to rest elsewhere under that: what a source that went
+ * after the change of owner was left with, nobody else takes away. Result sorted by name.
  *
  * A creation that was long on its way may land when a cascade has ended the application, and what it deploys would stay for ever: so it
  * goes with the same cascade. That takes the very name under which the application stood and an epoch that its unit, which rests here,
@@ -58,7 +61,7 @@ export function judgeStrays(
   const isPlausible = strays.filter((stray) => stray.reason === "no-row").length <= REMOVAL_LIMIT;
   const mayGo = ({ reason, observed: one }: (typeof strays)[number]): boolean => {
     const home = rows.existing.get(applicationOf(one) as ApplicationId);
-    return reason === "no-row" ? isPlausible : home?.phase === "IDLE" && (one.epoch ?? 0) < home.epoch;
+    return reason === "no-row" ? isPlausible : home?.phase === "IDLE" && home.owner !== rows.instance && (one.epoch ?? 0) <= home.epoch;
   };
   return strays
     .map(

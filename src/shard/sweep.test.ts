@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { millis } from "../domain/clock.ts";
-import type { ApplicationId } from "../domain/ids.ts";
+import type { ApplicationId, InstanceId } from "../domain/ids.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 import { differsInContent, differsInReport, differsInWish, parseApplication } from "./parse-application.ts";
 import { CASCADE_FINALIZER, planDeparture } from "./plan-application.ts";
@@ -19,6 +19,8 @@ function anObserved(id = "application-1", change: (raw: Stored) => void = () => 
   return observed;
 }
 const ids = (...names: readonly string[]): ReadonlySet<ApplicationId> => new Set(names as ApplicationId[]);
+const HERE = { instance: "instance-1" as InstanceId };
+const ELSEWHERE = "instance-2" as InstanceId;
 const uids = (...observed: readonly ObservedApplication[]): ReadonlySet<string> => new Set(observed.map((one) => one.uid));
 
 describe("Applications that stand where they do not belong", () => {
@@ -26,22 +28,31 @@ describe("Applications that stand where they do not belong", () => {
   const two = anObserved("application-2");
 
   test("are reported at the first look and may go at the second, when their rows are gone", () => {
-    const rows = { belonging: ids("application-1"), existing: new Map(), ended: new Map() };
+    const rows = { ...HERE, belonging: ids("application-1"), existing: new Map(), ended: new Map() };
     expect(judgeStrays([one, two], rows, new Set())).toEqual([{ observed: two, reason: "no-row", deletion: "orphan", isRemovable: false }]);
     expect(judgeStrays([two, one], rows, uids(two))).toEqual([{ observed: two, reason: "no-row", deletion: "orphan", isRemovable: true }]);
     expect(judgeStrays([two], rows, new Set(["another-uid"]))[0]?.isRemovable).toBe(false);
   });
 
-  test("stay while their row exists, for their owner is another instance, unless its unit rests there under a newer epoch", () => {
-    const judged = (home: Home, seen = uids(two)) =>
-      judgeStrays([two], { belonging: ids(), existing: new Map([["application-2" as ApplicationId, home]]), ended: new Map() }, seen);
+  test("stay while their row exists, for their owner is another instance, unless its unit rests there under no older epoch", () => {
+    const judged = (over: Omit<Home, "owner"> & Partial<Home>, seen = uids(two), home = { owner: ELSEWHERE, ...over }) =>
+      judgeStrays(
+        [two],
+        { ...HERE, belonging: ids(), existing: new Map([["application-2" as ApplicationId, home]]), ended: new Map() },
+        seen,
+      );
     const stays = [{ observed: two, reason: "owned-elsewhere", deletion: "orphan", isRemovable: false }];
-    expect(judged({ epoch: 7, phase: "IDLE" })).toEqual(stays);
+    expect(judged({ epoch: 6, phase: "IDLE" })).toEqual(stays);
+    expect(judged({ epoch: 7, phase: "MOVING" })).toEqual(stays);
     expect(judged({ epoch: 8, phase: "MOVING" })).toEqual(stays);
+    // It came to rest here after those that belong here were read.
+    for (const epoch of [7, 8]) expect(judged({ owner: HERE.instance, epoch, phase: "IDLE" })).toEqual(stays);
     expect(judged({ epoch: 8, phase: "IDLE" }, new Set())).toEqual(stays);
-    expect(judged({ epoch: 8, phase: "IDLE" })).toEqual([
-      { observed: two, reason: "owned-elsewhere", deletion: "orphan", isRemovable: true },
-    ]);
+    // What its move's FENCE reached has the epoch under which the unit rests by now.
+    for (const epoch of [7, 8])
+      expect(judged({ epoch, phase: "IDLE" })).toEqual([
+        { observed: two, reason: "owned-elsewhere", deletion: "orphan", isRemovable: true },
+      ]);
   });
 
   test("lose whatever finalizer they have before they go from an instance that their unit has left (I2)", () => {
@@ -57,10 +68,12 @@ describe("Applications that stand where they do not belong", () => {
   test("are only reported when very many rows are missing at once, as after a loss of data (I2)", () => {
     const many = Array.from({ length: 11 }, (_, index) => anObserved(`application-${index + 10}`));
     expect(
-      judgeStrays(many, { belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).some((stray) => stray.isRemovable),
+      judgeStrays(many, { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).some(
+        (stray) => stray.isRemovable,
+      ),
     ).toBe(false);
     expect(
-      judgeStrays(many.slice(1), { belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).every(
+      judgeStrays(many.slice(1), { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).every(
         (stray) => stray.isRemovable,
       ),
     ).toBe(true);
@@ -69,9 +82,9 @@ describe("Applications that stand where they do not belong", () => {
   test("do not count when they say nothing of an application, or are on their way out", () => {
     const probe = anObserved("probe", (raw) => void delete (raw.metadata["labels"] as Record<string, string>)["argosy.dev/application"]);
     const leaving = anObserved("application-3", setMeta("deletionTimestamp", "2026-01-01T00:00:00Z"));
-    expect(judgeStrays([probe, leaving], { belonging: ids(), existing: new Map(), ended: new Map() }, uids(probe, leaving))).toEqual([
-      { observed: leaving, reason: "no-row", deletion: "orphan", isRemovable: false },
-    ]);
+    expect(
+      judgeStrays([probe, leaving], { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(probe, leaving)),
+    ).toEqual([{ observed: leaving, reason: "no-row", deletion: "orphan", isRemovable: false }]);
   });
 });
 
@@ -80,7 +93,7 @@ describe("an Application that was created after a cascade had ended what it stan
   const ended = (over: Partial<Ended> = {}) =>
     new Map([["application-1" as ApplicationId, { argoName: "name-application-1", unitEpoch: 7, ...over }]]);
   const judged = (rows: Partial<RowsOfStrays>, observed = late) =>
-    judgeStrays([observed], { belonging: ids(), existing: new Map(), ended: new Map(), ...rows }, uids(observed))[0]?.deletion;
+    judgeStrays([observed], { ...HERE, belonging: ids(), existing: new Map(), ended: new Map(), ...rows }, uids(observed))[0]?.deletion;
   const cascade = { deletion: "cascade", now: millis(0), isPatient: true } as const;
 
   test("goes with what it deployed, and any other without", () => {
@@ -100,11 +113,13 @@ describe("an Application that was created after a cascade had ended what it stan
         anObserved("application-1", (raw) => void delete raw.metadata["annotations"]),
       ),
     ).toBe("orphan");
-    expect(judged({ ended: ended(), existing: new Map([["application-1" as ApplicationId, { epoch: 9, phase: "IDLE" }]]) })).toBe("orphan");
+    expect(
+      judged({ ended: ended(), existing: new Map([["application-1" as ApplicationId, { owner: ELSEWHERE, epoch: 9, phase: "IDLE" }]]) }),
+    ).toBe("orphan");
   });
 
   test("is brought to rest first, and then deleted by its uid alone (I2)", () => {
-    const stray = judgeStrays([late], { belonging: ids(), existing: new Map(), ended: ended() }, uids(late))[0];
+    const stray = judgeStrays([late], { ...HERE, belonging: ids(), existing: new Map(), ended: ended() }, uids(late))[0];
     if (stray === undefined) throw new Error("nothing is found");
     const step = planStrayEnd(stray, cascade, late);
     expect(step).toMatchObject({

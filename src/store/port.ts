@@ -15,6 +15,7 @@ import type { PlacementStore } from "./placement/port.ts";
 import type { PlanStore } from "./plan/port.ts";
 import type { RecoveryStore } from "./recovery/port.ts";
 import type { RepositoryCredentialStore } from "./repository-credential/port.ts";
+import type { ReservedServerStore } from "./reserved-server/port.ts";
 import type { RetentionStore } from "./retention/port.ts";
 import type { RolloutStore } from "./rollout/port.ts";
 import type { ShardStore } from "./shard/port.ts";
@@ -49,6 +50,7 @@ export interface Store {
   readonly moves: MoveStore;
   readonly ownership: OwnershipStore;
   readonly recovery: RecoveryStore;
+  readonly reservedServers: ReservedServerStore;
   readonly retention: RetentionStore;
   readonly rollouts: RolloutStore;
   readonly tokens: TokenStore;

@@ -16,8 +16,8 @@ export interface Groundwork {
 }
 
 export function createGroundwork(grounds: Grounds): Groundwork {
-  const groundOf = ({ move, source, target }: View, side: "source" | "target"): Ground => {
-    const isAway = side === "source" && move.isFailOver;
+  const groundOf = ({ move, source, target, world }: View, side: "source" | "target"): Ground => {
+    const isAway = side === "source" && world.isSourceAway;
     return { unitId: move.unitId, instance: side === "source" ? source : target, epoch: move.toEpoch, isAway };
   };
   return {

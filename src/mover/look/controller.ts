@@ -82,10 +82,9 @@ export function createLook({ store, sights, managed, destination, namespaces, re
       const seat: Seat = { unit, workspace, instance: target.instance };
       const register = { namespace: workspace.namespace, name: registerName(unit.bucket) };
       const looks = LOOKS[move.phase];
-      const listSource = move.phase === "ABORT" ? ends.listIfReached : ends.list;
-      const [onSource, onTarget, present] = await Promise.all([
-        looks.atApplications ? listSource(source, unit.id, signal) : [],
-        looks.atApplications ? ends.list(target, unit.id, signal) : [],
+      const [seen, onTarget, present] = await Promise.all([
+        looks.atApplications ? ends.listSource(move, source, signal) : [],
+        looks.atApplications ? ends.listTarget(target, unit.id, signal) : [],
         looks.atRegister ? managed.read(register, signal) : undefined,
       ]);
       const granted = renderRegister(seat, namespaces);
@@ -93,10 +92,11 @@ export function createLook({ store, sights, managed, destination, namespaces, re
       const unknown = await unknownTo(move, source.instance, abroad, signal);
       const ids = rows.map(({ application }) => application.id);
       const recorded = await recordedOf(move, ids, signal);
-      const pairs = pairUp(seat, { rows, onSource, onTarget, unknown, own: destination, recorded });
+      const [onSource, isSourceAway] = [seen ?? [], seen === undefined];
+      const pairs = pairUp(seat, { rows, onSource, isSourceAway, onTarget, unknown, own: destination, recorded });
       const isSourceStopped = source.instance.halt === "seen";
       const mine = await believed(move, granted, present, signal);
-      const world = { now: clock.now(), pairs, onSource, onTarget, register: mine, granted, isSourceStopped };
+      const world = { now: clock.now(), pairs, onSource, isSourceAway, onTarget, register: mine, granted, isSourceStopped };
       const sides = { source: source.instance, target: target.instance, sourceSights: source.sights, targetSights: target.sights };
       const visits = abroad.length === 0 ? [] : undefined;
       return { move, ...sides, seat, register, abroad, unknown, unitEpoch: row.unit.epoch, visits, world };

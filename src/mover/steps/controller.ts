@@ -6,7 +6,7 @@ import type { Grounds } from "../../reconciler/port.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { commitDecision, givingUp, lastWords } from "../decisions.ts";
+import { commitDecision, givingUp, isSaid, lastWords } from "../decisions.ts";
 import { createGroundwork } from "../groundwork/controller.ts";
 import type { Look, View } from "../look/controller.ts";
 import { askAgainMs, lookAgainMs } from "../looks.ts";
@@ -49,7 +49,7 @@ export function createSteps(deps: StepsDeps): Steps {
   const putAll = createWrites({ moves, managed, probe, grounds: deps.grounds, log });
 
   const waitFor = async ({ move, world }: View, why: string, signal: AbortSignal): Promise<Exclude<Onward, string>> => {
-    if (why !== move.message) await moves.note(move.id, move.phase, why, signal);
+    if (why !== move.message && !isSaid(move)) await moves.note(move.id, move.phase, why, signal);
     return { requeueAfterMs: lookAgainMs(move.phase, world.now - move.phaseSince) };
   };
 
@@ -76,7 +76,7 @@ export function createSteps(deps: StepsDeps): Steps {
       case "clear": {
         await groundwork.clear(view, step.side, signal);
         const [from, to] = [move.phase, step.side === "source" ? "DONE" : "ABORTED"] as const;
-        return measured(move, to, moves.advance(move.id, { from, to, message: lastWords(move) }, signal));
+        return measured(move, to, moves.advance(move.id, { from, to, message: lastWords(move, view.world.isSourceAway) }, signal));
       }
       case "probe":
         await probe.ask(view, step.whom, signal);

@@ -113,6 +113,7 @@ export function createModel(applications: readonly Application[]): Model {
       );
       return {
         ...{ now: model.now, pairs, onSource: move.isFailOver ? [] : list("source"), onTarget: list("target") },
+        isSourceAway: move.isFailOver,
         ...{ register: model.register && parseRegister(model.register), granted: GRANTED, groundWaits: [] },
         ...{ isRefusalProven: false, answer: undefined, askedAt: undefined, visits: [], isSourceStopped: false, enteredFreely: undefined },
         ...over,

@@ -40,7 +40,11 @@ export function createStrayKeeper({ shards, carrier, intake, clock, log, metrics
       })),
     );
 
-  const look = async (id: InstanceId, unknown: readonly ApplicationId[], signal: AbortSignal): Promise<Omit<RowsOfStrays, "belonging">> => {
+  const look = async (
+    id: InstanceId,
+    unknown: readonly ApplicationId[],
+    signal: AbortSignal,
+  ): Promise<Omit<RowsOfStrays, "instance" | "belonging">> => {
     const rows = unknown.length === 0 ? [] : await shards.readApplications(unknown, signal);
     const existing = new Map(rows.map((row) => [row.application.id, row.unit]));
     const gone = unknown.filter((each) => !existing.has(each));
@@ -72,7 +76,7 @@ export function createStrayKeeper({ shards, carrier, intake, clock, log, metrics
       const unknown = findStrays(observed, belonging).map((stray) => stray.id);
       const { existing, ended } = await look(instance.id, [...new Set(unknown)], signal);
       const before = new Set((strays.get(instance.id) ?? []).map((stray) => stray.observed.uid));
-      const found = judgeStrays(observed, { belonging, existing, ended }, before);
+      const found = judgeStrays(observed, { instance: instance.id, belonging, existing, ended }, before);
       strays.set(instance.id, found);
       intake.take(
         rows

@@ -1,4 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
+import type { InstanceId } from "../../domain/ids.ts";
 import type { ShardStore } from "../../store/shard/port.ts";
 import type { SyncRunStore } from "../../store/sync-run/port.ts";
 import type { Intake } from "../intake/controller.ts";
@@ -13,6 +14,8 @@ export interface SweepController {
   sweep(host: Host, signal: AbortSignal): Promise<void>;
   /** Makes the next sweep of every instance a thorough one. */
   distrust(): void;
+  /** Makes the next one of this instance thorough, but compares its units no sooner for it: watches go on where they were. */
+  revisit(id: InstanceId): void;
 }
 
 export interface SweepDeps {
@@ -51,15 +54,18 @@ export function createSweepController(deps: SweepDeps): SweepController {
 
   return {
     distrust: () => [thorough, reviews].forEach((each) => each.distrust()),
+    revisit: thorough.distrust,
     async sweep(host, signal) {
       const { id } = host.instance;
       const lagging = await shards.listLagging(id, LAGGING_LIMIT, signal);
       lagging.units.forEach(deps.queues.requestUnit);
       deps.intake.take(lagging.applications);
       for (const busy of await deps.syncRuns.listBusy(id, LAGGING_LIMIT, signal)) deps.queues.requestSync(busy);
-      const isThorough = thorough.isDue(id);
-      if (isThorough || strays.hasSome(id)) await strays.compare(host, signal);
-      if (!isThorough) return;
+      const [isThorough, hadStrays] = [thorough.isDue(id), strays.hasSome(id)];
+      if (isThorough || hadStrays) await strays.compare(host, signal);
+      // What Applications of a unit need that is not here is let be while they stand, and goes after the last of them.
+      const isFreed = hadStrays && !strays.hasSome(id);
+      if (!isThorough && !isFreed) return;
       await review(host, signal);
       thorough.did(id);
     },

@@ -5,8 +5,8 @@ import type { InstanceId } from "../../domain/ids.ts";
 export interface Rounds {
   isDue(id: InstanceId): boolean;
   did(id: InstanceId): void;
-  /** Makes every instance due. */
-  distrust(): void;
+  /** Makes an instance due; without one, every instance. */
+  distrust(id?: InstanceId): void;
 }
 
 export function createRounds(clock: Clock, everyMs: number): Rounds {
@@ -14,6 +14,6 @@ export function createRounds(clock: Clock, everyMs: number): Rounds {
   return {
     isDue: (id) => clock.monotonicMs() - (didAt.get(id) ?? Number.NEGATIVE_INFINITY) >= everyMs,
     did: (id) => void didAt.set(id, clock.monotonicMs()),
-    distrust: () => didAt.clear(),
+    distrust: (id) => void (id === undefined ? didAt.clear() : didAt.delete(id)),
   };
 }

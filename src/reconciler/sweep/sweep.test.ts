@@ -217,4 +217,35 @@ describe("a thorough sweep", () => {
       return (await left()).length === 0;
     });
   });
+
+  test("looks for what nobody wants as soon as a cluster is back that was away", async () => {
+    const clock = createVirtualClock();
+    const seated = await seat();
+    const reconciler = await world.startReconciler(EVERYTHING_IS_MINE, { clock });
+    await passes({ clock, withinMs: 60_000 }, "everything stands", isStanding(seated));
+    await reconciler.idle();
+    const left = await addLeftovers(seated, "nobody");
+    const sweeps = () => world.rows.statements()["listOwned"] ?? 0;
+    const [before, startMs] = [sweeps(), clock.monotonicMs()];
+
+    world.engineServer.faults.resetWatches();
+    await eventually("it is watched again", () => world.engineServer.openWatches() > 3);
+    await world.hands.engine.create<KubeObject>(
+      APPLICATIONS,
+      {
+        apiVersion: "argoproj.io/v1alpha1",
+        kind: "Application",
+        metadata: {
+          namespace: seated.instance.namespace,
+          name: "late",
+          labels: { ...labels("nobody", seated.instance.id), "argosy.dev/application": "nothing" },
+        },
+      } as KubeObject,
+      world.signal,
+    );
+    // No time passes for the reconciler: nothing but the return of the cluster can make it look.
+    await eventually("it is swept thoroughly", () => sweeps() > before);
+    expect(clock.monotonicMs()).toBe(startMs);
+    await passes({ clock, withinMs: 60_000 }, "nothing is left", async () => (await left()).length === 0);
+  });
 });

@@ -295,6 +295,55 @@ describe("a watch that breaks", () => {
   });
 });
 
+describe("the return of a server", () => {
+  let returns: number;
+  beforeEach(async () => {
+    returns = 0;
+    const onReturn = (): void => {
+      returns += 1;
+    };
+    reflector = reflect({ onReturn });
+    await startWatching();
+  });
+  const answers = async (name: string): Promise<void> => {
+    await users.create(widgets, widget(name), never);
+    await advanceUntil(clock, has(name, 1));
+  };
+
+  it.each([
+    ["its connections broke and nobody got to it for a while", () => server.faults.resetWatches()],
+    ["it was silent for two minutes", () => server.faults.silenceWatches()],
+  ])("is told once, when it says something again after %s", async (_, breakIt) => {
+    const giveBack = server.faults.breakAll();
+    breakIt();
+    await advanceUntil(clock, () => complaints.length > 3);
+    expect(returns).toBe(0);
+    giveBack();
+    server.faults.unsilenceWatches();
+    await answers("b");
+    expect(returns).toBe(1);
+    await answers("c");
+    expect(returns).toBe(1);
+  });
+
+  it.each([
+    ["ended a watch", () => server.faults.endWatches()],
+    ["had forgotten the version", () => server.faults.expireWatches()],
+    [
+      "said that it was too busy",
+      () => {
+        server.faults.fail({ path: /watch=true/, status: 503 });
+        server.faults.endWatches();
+      },
+    ],
+  ])("is not told where it had only %s", async (_, breakIt) => {
+    breakIt();
+    await advanceUntil(clock, () => watches().length > 1 && server.openWatches() === 1);
+    await answers("b");
+    expect(returns).toBe(0);
+  });
+});
+
 describe("a list that breaks", () => {
   it("is read again after HTTP 500, and nothing is taken for deleted meanwhile", async () => {
     await users.create(widgets, widget("a"), never);

@@ -32,6 +32,8 @@ export interface ReflectorOptions<T> {
   readonly project: (object: KubeObject) => T | undefined;
   /** Called after the cache has changed. What it throws is caught, counted and logged. */
   readonly onChange: (change: ReflectorChange<T>) => void;
+  /** Called when the server says something again after nobody had got to it; never before the first complete list. */
+  readonly onReturn?: () => void;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -74,11 +76,19 @@ export function createReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
   firstList.promise.catch(() => {});
   let contactAt = Number.NEGATIVE_INFINITY;
   let isSynced = false;
+  let isLost = false;
   let isStarted = false;
 
   function onContact(): void {
     contactAt = clock.monotonicMs();
     meter.contact(cache.size());
+    if (isLost && isSynced) options.onReturn?.();
+    isLost = false;
+  }
+
+  /** A server that answers with an error is there. */
+  function onFailure(error: unknown): void {
+    isLost ||= error instanceof UnavailableError && error.context["status"] === undefined;
   }
 
   function onListed(): void {
@@ -89,7 +99,7 @@ export function createReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
   }
 
   async function run(signal: AbortSignal): Promise<void> {
-    await followObjects({ ...options, cache, feed, meter, names, onContact, onListed }, signal);
+    await followObjects({ ...options, cache, feed, meter, names, onContact, onFailure, onListed }, signal);
     firstList.reject(new UnavailableError("Waiting for the first list", { code: "kube.reflector-stopped", context: names }));
     ended.resolve();
   }
@@ -115,6 +125,7 @@ interface Following<T> extends ReflectorOptions<T> {
   readonly meter: ReflectorMeter;
   readonly names: { readonly cluster: string; readonly resource: string };
   readonly onContact: () => void;
+  readonly onFailure: (error: unknown) => void;
   readonly onListed: () => void;
 }
 
@@ -138,6 +149,7 @@ async function followObjects<T>(following: Following<T>, signal: AbortSignal): P
       pace = paceAfterEnd({ ...turn, livedMs: clock.monotonicMs() - startedAt, random: rng.next() });
     } catch (error) {
       if (signal.aborted) return;
+      following.onFailure(error);
       pace = paceAfterError(error, { ...turn, random: rng.next() });
       tellFailure(following, { error, pace, isListing: turn.isListing });
     }

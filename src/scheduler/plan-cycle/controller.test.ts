@@ -24,7 +24,9 @@ describe("planning again and again", () => {
   let store: MemoryStore;
   let fleet: PlannedFleet;
   let cycle: PlanCycle;
+  let followed: string[];
   beforeEach(async () => {
+    followed = [];
     clock = createVirtualClock();
     store = createMemoryStore({ clock });
     fleet = await plannedFleet(store, clock);
@@ -34,7 +36,12 @@ describe("planning again and again", () => {
   const start = async (partition = EVERYTHING, relieves = false): Promise<void> => {
     const parts = { store, clock, ids: createCountingIds(), log: silentLog };
     const moving = createMoveDesk(parts);
-    const planning = createPlanningDesk({ ...parts, moving });
+    const desk = createPlanningDesk({ ...parts, moving });
+    const followUp: typeof desk.followUp = async (name, actor, signal) => {
+      followed.push(`${name} for ${actor}`);
+      await desk.followUp(name, actor, signal);
+    };
+    const planning = { ...desk, followUp };
     cycle = createPlanCycle({
       ...{ planning, relieves, draining: createDrainingDesk({ ...parts, planning, moving }) },
       ...{ store, partition, clock, rng: createSeededRng("plans"), ids: createCountingIds(), log: silentLog, metrics: noMetrics },
@@ -106,6 +113,13 @@ describe("planning again and again", () => {
     expect(await store.fleet.countUnits(never)).toEqual(new Map([[fleet.roomy.id, 18]]));
     await pass(3);
     expect(await plans()).toHaveLength(1);
+  });
+
+  it("asks with each cycle what of exchanges can follow by now", async () => {
+    await start();
+    expect(followed).toEqual([`${CLASS} for scheduler`]);
+    await pass(3);
+    expect(followed.length).toBeGreaterThan(2);
   });
 
   it("leaves the classes of other members to them", async () => {

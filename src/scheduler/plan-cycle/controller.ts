@@ -21,7 +21,7 @@ import { splitLarge } from "../split/controller.ts";
 export interface PlanCycleDeps {
   readonly store: Pick<Store, "plans" | "loads" | "splits" | "fleet" | "health" | "changes">;
   readonly draining: Pick<DrainingDesk, "carryOn">;
-  readonly planning: Pick<PlanningDesk, "apply">;
+  readonly planning: Pick<PlanningDesk, "apply" | "followUp">;
   /** Whether what relieves an instance that its health says is overloaded is carried out without a person. */
   readonly relieves: boolean;
   /** By `plan/<class>`. */
@@ -46,7 +46,7 @@ const PLANS_LOOKED_AT = 20;
 
 /**
  * Looks at each class again and again, remembers since when what was too full, splits what is too large, and proposes what should move.
- * It carries out two things by itself: what has not left yet that a person ordered to be emptied, and what relieves an overloaded instance.
+ * It carries out by itself what has not left yet that a person ordered to be emptied, what relieves an overloaded instance, and the rest of exchanges.
  */
 export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
   const { store, draining, planning, partition, clock, rng, ids, log } = deps;
@@ -57,6 +57,7 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
     for (const name of await store.plans.listClasses(signal)) if (partition.isMine(`plan/${name}`)) classes.add(name);
   };
   const plan = async (name: string, signal: AbortSignal): Promise<void> => {
+    await planning.followUp(name, SCHEDULER, signal);
     const at = clock.now();
     const read = () => store.plans.readFacts(name, millis(at - DAY_MS), signal);
     const before = await read();

@@ -8,6 +8,7 @@ import { HOUR_MS, NOON } from "../testing/snapshots.ts";
 import type { PlanningFacts } from "./assemble.ts";
 import { kindOf, moveDecision, openCarryingOut } from "./carry-out.ts";
 import { makePlan } from "./make-plan.ts";
+import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
 import { storedPlanOf } from "./stored-plan.ts";
 
 const [A, B, C] = [aRow("a"), aRow("b"), aRow("c")];
@@ -91,7 +92,70 @@ describe("a step of a plan, looked at again", () => {
   it("that is one half of an exchange is not made alone", () => {
     expect(judge(aFacts([A, B], [X]), move({ reason: "SWAP" }))).toEqual({
       kind: "dropped",
-      why: "two units change places together: neither fits before the other has left",
+      why: "what should change places with it is not in the plan",
+    });
+  });
+
+  describe("that is part of an exchange", () => {
+    const LAX = { ...DEFAULT_PLANNER_POLICY, brakes: { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: 1_000_000 } };
+    const [LEAVES, COMES] = [aUnitRow("leaves", "a", 260), aUnitRow("comes", "b", 140)];
+    const out = move({ unit: LEAVES.unit.id, reason: "SWAP" });
+    const back = move({ unit: COMES.unit.id, from: B.id, to: A.id, reason: "SWAP" });
+    const exchange = [out, back];
+    /** 860 of 900 on the one instance, so much on the other. */
+    const held = (leaves = LEAVES, comes = COMES, other = 460, over = {}) =>
+      aFacts([A, B], [leaves, aUnitRow("a-rest", "a", 600), comes, aUnitRow("b-rest", "b", other)], over);
+    const at = (row: typeof LEAVES, owner: InstanceId) => ({ ...row, unit: { ...row.unit, owner, epoch: 9 } });
+    const judged = (facts: PlanningFacts, step: PlannedMove, policy = LAX) => openCarryingOut(facts, NOON, policy).judge(step, exchange);
+    const follows = expect.stringContaining("it follows when what changes places with it has left: a: it would be at 100 %");
+
+    it("is made where it fits and the other half will, which follows once it has left", () => {
+      expect(judged(held(), out)).toMatchObject({ kind: "go", from: A.id });
+      expect(judged(held(), back)).toEqual({ kind: "dropped", why: follows });
+      expect(judged(held({ ...LEAVES, movingTo: B.id }), back)).toEqual({ kind: "dropped", why: follows });
+      expect(judged(held(at(LEAVES, B.id)), back)).toMatchObject({ kind: "go", from: B.id });
+    });
+
+    it("is not begun where the other half would not fit, or may not go: one of them would fill its target for nothing", () => {
+      const rest = (load: number) => aFacts([A, B], [LEAVES, aUnitRow("a-rest", "a", load), COMES, aUnitRow("b-rest", "b", 460)]);
+      expect(judged(rest(760), out)).toMatchObject({ kind: "go" });
+      const cannot = (why: string) => ({
+        kind: "dropped",
+        why: expect.stringContaining(`what should change places with it cannot: ${why}`),
+      });
+      expect(judged(rest(761), out)).toEqual(cannot("a: it would be at 90"));
+      expect(judged(held(LEAVES, { ...COMES, directive: hold }), out)).toEqual(cannot("it is held until"));
+      expect(judged(held(LEAVES, at(COMES, B.id)), out)).toEqual(cannot("it was moved since"));
+    });
+
+    it("takes of budgets for both halves with the first, and nothing with the second", () => {
+      const strict = { ...LAX, brakes: { ...LAX.brakes, movesPerInstance: 1 } };
+      expect(judged(held(), out, strict)).toMatchObject({ kind: "dropped", why: expect.stringContaining("INSTANCE_MOVES") });
+      const moves = [{ unit: LEAVES.unit.id, from: A.id, to: B.id, reason: "SWAP", at: NOON } as const];
+      expect(judged(held(at(LEAVES, B.id), COMES, 460, { moves }), back, strict)).toMatchObject({ kind: "go" });
+      const small = aUnitRow("small", "a", 10);
+      const two = { ...LAX, brakes: { ...LAX.brakes, movesPerInstance: 2 } };
+      const carrying = openCarryingOut(aFacts([A, B], [LEAVES, COMES, small]), NOON, two);
+      expect(carrying.judge(move({ unit: small.unit.id }))).toMatchObject({ kind: "go" });
+      carrying.made(out, exchange);
+      expect(carrying.judge(move({ unit: small.unit.id }))).toMatchObject({ why: expect.stringContaining("INSTANCE_MOVES") });
+      const three = { ...LAX, brakes: { ...LAX.brakes, movesPerInstance: 3 } };
+      const both = openCarryingOut(aFacts([A, B], [LEAVES, COMES, small]), NOON, three);
+      for (const half of exchange) both.made(half, exchange);
+      expect(both.judge(move({ unit: small.unit.id }))).toMatchObject({ kind: "go" });
+    });
+
+    it("is begun only where all that changes places with it will fit together", () => {
+      const other = aUnitRow("other", "b", 140);
+      const two = [out, back, { ...back, unit: other.unit.id }];
+      const judgedBeside = (rest: number) => {
+        const facts = aFacts([A, B], [LEAVES, aUnitRow("a-rest", "a", rest), COMES, other, aUnitRow("b-rest", "b", 300)]);
+        return openCarryingOut(facts, NOON, LAX).judge(out, two);
+      };
+      expect(judgedBeside(620)).toMatchObject({ kind: "go" });
+      expect(judgedBeside(621)).toMatchObject({
+        why: expect.stringContaining("what should change places with it cannot: a: it would be at 90"),
+      });
     });
   });
 

@@ -13,6 +13,7 @@ import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
 import { type Asked, openBudget, type Urgency } from "./budget.ts";
 import { failedAt } from "./bundles.ts";
 import { type Dropped, whyDropped } from "./check-move.ts";
+import { partnersOf, whyNoPartner } from "./exchange.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import type { MoveRecord } from "./record.ts";
 import type { PlanUnit } from "./snapshot.ts";
@@ -32,9 +33,10 @@ export type StepVerdict =
   | { readonly kind: "dropped"; readonly why: string };
 
 export interface CarryingOut {
-  judge(move: PlannedMove): StepVerdict;
-  /** Counts a step that was made: budgets are used up, the target is fuller. */
-  made(move: PlannedMove): void;
+  /** `exchange`: every step, it among them, of those by which units change places; empty for any other step. */
+  judge(move: PlannedMove, exchange?: readonly PlannedMove[]): StepVerdict;
+  /** Counts a step that was made: the target is fuller, budgets are used up, by the first step of an exchange for all of it. */
+  made(move: PlannedMove, exchange?: readonly PlannedMove[]): void;
 }
 
 /**
@@ -59,36 +61,56 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
     const { state, traits, capacity } = seat;
     return { id, state, ...(traits === undefined ? {} : { traits }), capacity, load: loads.get(id) ?? ZERO_LOAD };
   };
+  const begun = new Set<string>();
+  const droppedBy = (move: PlannedMove, target: Held | undefined): Dropped | undefined => {
+    const unit = units.get(move.unit);
+    return whyDropped(move, { at, unit, wish: wishOf(unit, at, policy), target, hardLimit, isFrozen: snapshot.freeze !== undefined });
+  };
+  const isThere = ({ unit, to }: PlannedMove): boolean => units.get(unit)?.owner === to;
+  const hasBegun = (move: PlannedMove): boolean => isThere(move) || units.get(move.unit)?.movingTo === move.to || begun.has(move.unit);
+  const loadOf = (unit: PlannedMove["unit"]): LoadVector => units.get(unit)?.load ?? ZERO_LOAD;
+  const whyNoExchange = (move: PlannedMove, exchange: readonly PlannedMove[]): string | undefined => {
+    if (move.reason === "SWAP" && partnersOf(move, exchange).length === 0) return "what should change places with it is not in the plan";
+    const ahead = exchange.filter((each) => !hasBegun(each));
+    const dropped = whyNoPartner(move, ahead, { loadOf, heldOf, droppedBy });
+    return dropped && `what should change places with it cannot: ${dropText(dropped, nameOf)}`;
+  };
   return {
-    judge(move) {
-      const unit = units.get(move.unit);
-      if (unit !== undefined && unit.owner === move.to) return { kind: "there" };
+    judge(move, exchange = []) {
+      if (isThere(move)) return { kind: "there" };
       const target = heldOf(move.to);
-      const rows = { at, unit, wish: wishOf(unit, at, policy), target, hardLimit, isFrozen: snapshot.freeze !== undefined };
-      const dropped = whyDropped(move, rows);
-      if (dropped !== undefined) return { kind: "dropped", why: dropText(dropped, nameOf) };
+      const dropped = droppedBy(move, target);
+      if (dropped !== undefined) return { kind: "dropped", why: `${follows(move, exchange, dropped)}${dropText(dropped, nameOf)}` };
       const { from } = move;
       if (from === undefined) return { kind: "dropped", why: "it has no instance: the scheduler places it as soon as one has room" };
-      // Neither fits without the other having left: made alone, one of them would fill its target for nothing.
-      if (move.reason === "SWAP")
-        return { kind: "dropped", why: "two units change places together: neither fits before the other has left" };
-      const brake = brakeOn(move, askedOf(unit, move, from));
-      if (brake !== undefined) return { kind: "dropped", why: `brake ${brake.brake} holds it up: plan again later` };
+      const why = whyNoExchange(move, exchange) ?? brakeOn(move, exchange.some(hasBegun) ? [] : asked(move, from, exchange));
+      if (why !== undefined) return { kind: "dropped", why };
       const ceiling = ceilingOf(target?.capacity ?? ZERO_LOAD, hardLimit);
       return { kind: "go", from, ceiling, isLive: deployed.has(move.unit), source: stateOf(from) };
     },
-    made(move) {
+    made(move, exchange = []) {
       const unit = units.get(move.unit);
       if (unit === undefined || move.from === undefined) return;
       add(move.to, unit.load);
-      if (move.reason !== "FORCED") budget.spend(askedOf(unit, move, move.from));
+      if (move.reason !== "FORCED" && !exchange.some(hasBegun)) budget.spend(asked(move, move.from, exchange));
+      begun.add(move.unit);
     },
   };
 
-  function brakeOn({ reason }: PlannedMove, asked: readonly Asked[]) {
+  function asked(move: PlannedMove, from: InstanceId, exchange: readonly PlannedMove[]): readonly Asked[] {
+    if (exchange.length === 0) return askedOf(units.get(move.unit), move, from);
+    return exchange.flatMap((each) => (each.from === undefined ? [] : askedOf(units.get(each.unit), each, each.from)));
+  }
+
+  function follows(move: PlannedMove, exchange: readonly PlannedMove[], { rule }: Dropped): string {
+    return rule === "REFUSED" && partnersOf(move, exchange).some((partner) => !isThere(partner)) ? FOLLOWS : "";
+  }
+
+  function brakeOn({ reason }: PlannedMove, asked: readonly Asked[]): string | undefined {
     if (reason === "FORCED") return undefined;
     const urgency: Urgency = reason === "HOT" ? "hot" : "voluntary";
-    return budget.gate(urgency) ?? budget.whyNot(asked, urgency);
+    const brake = budget.gate(urgency) ?? budget.whyNot(asked, urgency);
+    return brake && `brake ${brake.brake} holds it up: plan again later`;
   }
 }
 
@@ -101,6 +123,9 @@ export function kindOf(goal: PlanGoal, reason: MoveReason, source: InstanceState
   if (source === "FAILED") return "evacuation";
   return source === "DRAINING" || goal === "drain" ? "drain" : "voluntary";
 }
+
+/** How the reason begins why a step is left that is asked for when the other half of its exchange has left. */
+const FOLLOWS = "it follows when what changes places with it has left: ";
 
 function askedOf(unit: PlanUnit | undefined, { to }: PlannedMove, from: InstanceId): readonly Asked[] {
   return [{ units: unit === undefined ? [] : [unit], from, to }];

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
-import type { MoveId, PlanId, UnitId } from "../../domain/ids.ts";
+import type { InstanceId, MoveId, PlanId, UnitId } from "../../domain/ids.ts";
+import { ZERO_LOAD } from "../../domain/load.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
 import { createMoveDesk } from "../../mover/desk/controller.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
@@ -9,13 +11,14 @@ import { aDecision, anObject, CLASS, WIDE } from "../../store/testing/builders.t
 import { silentLog } from "../../telemetry/log.ts";
 import type { MoveRecord } from "../plan/record.ts";
 import { reEvaluates } from "../plan/record.ts";
+import { proposalOf } from "../plan/stored-plan.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
 import { createPlanningDesk, type PlanningDesk } from "./controller.ts";
 
 const never = new AbortController().signal;
 
 /** Something of the unit stands where it lives. */
-async function deploy(store: MemoryStore, { applications }: PlannedFleet, unitId: UnitId): Promise<void> {
+async function deploy(store: MemoryStore, { applications }: Pick<PlannedFleet, "applications">, unitId: UnitId): Promise<void> {
   const { owner, epoch } = (await store.placements.readUnit(unitId, never))!.unit;
   await store.shards.acknowledge([anObject({ instanceId: owner!, subject: applications.get(unitId)!, epoch })], never);
 }
@@ -147,5 +150,79 @@ describe("the planning desk", () => {
     await clock.advance(3_600_000);
     await expect(desk.apply(plan.id, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.expired" });
     expect((await store.plans.readFacts(CLASS, millis(0), never)).moves).toEqual([]);
+  });
+
+  it("asks for the second half of an exchange once the first has changed its owner, and for nothing else that was left", async () => {
+    const { world, full, roomy } = fleet;
+    const draft = await desk.draft(CLASS, { kind: "rebalance", subject: "", actor: "otto" }, never);
+    const applications = new Map(fleet.applications);
+    const add = async (namespace: string, to: InstanceId): Promise<PlacementUnit> => {
+      const { applicationId } = await world.record({ namespace });
+      const { id } = await world.unit(applicationId);
+      applications.set(id, applicationId);
+      await world.place(id, to);
+      return (await store.placements.readUnit(id, never))!.unit;
+    };
+    // One workspace in two hundred may be moved within an hour.
+    const wide = await world.addInstance({ name: "standard-3", capacity: { ...full.capacity, applications: 1_000_000 } });
+    for (let index = 0; index < 400; index += 1) await add(`wide-${index}`, wide.id);
+    const held = await Promise.all(Array.from({ length: 17 }, (_, index) => add(`roomy-${index}`, roomy.id)));
+    for (const instanceId of [full.id, roomy.id, wide.id]) {
+      const total = { ...ZERO_LOAD, applications: 1000 };
+      const sample = { instanceId, at: clock.now(), total, units: [], observation: undefined, cachedObjects: undefined };
+      await store.loads.recordSample(sample, never);
+    }
+    const readUnit = async (name: string) => (await store.placements.readUnit(fleet.units.get(name)!, never))!.unit;
+    const [out, gone, back] = [await readUnit("shop-00"), await readUnit("shop-01"), held[0]!];
+    for (const { id } of [out, gone, back]) await deploy(store, { applications }, id);
+    const swapOf = ({ id, epoch }: PlacementUnit, from: InstanceId, to: InstanceId) => ({
+      unit: id,
+      from,
+      to,
+      epoch,
+      reason: "SWAP" as const,
+    });
+    const late = { unit: gone.id, from: full.id, to: wide.id, epoch: gone.epoch + 100, reason: "SHED" } as const;
+    const moves = [swapOf(out, full.id, roomy.id), swapOf(back, roomy.id, full.id), late];
+    const plan = { ...draft, id: "exchange" as PlanId, moves };
+    await store.plans.record(plan, proposalOf(plan), never);
+    const outcomes = async () =>
+      new Map((await store.plans.listSteps({ plan: plan.id }, never)).map(({ unit, outcome, why }) => [unit, `${outcome} ${why}`]));
+
+    await desk.followUp(CLASS, "scheduler", never);
+    expect(await outcomes()).toEqual(new Map());
+    const [first] = await desk.apply(plan.id, { actor: "otto" }, never);
+    expect(await outcomes()).toEqual(
+      new Map([
+        [out.id, "asked "],
+        [back.id, expect.stringContaining("dropped it follows when what changes places with it has left: standard-1")],
+        [gone.id, expect.stringContaining("dropped it was moved since")],
+      ]),
+    );
+    await desk.followUp(CLASS, "scheduler", never);
+    expect((await outcomes()).get(back.id)).toContain("dropped");
+
+    const id = first!.move!;
+    await store.moves.begin(id, never);
+    const phases = ["PREPARE", "FENCE", "QUIESCE", "REVOKE", "COMMIT"] as const;
+    for (const [index, from] of phases.slice(0, -1).entries()) {
+      await store.moves.advance(id, { from, to: phases[index + 1]!, message: "" }, never);
+      await desk.followUp(CLASS, "scheduler", never);
+      expect((await outcomes()).get(back.id)).toContain("dropped");
+    }
+    await store.moves.commit(id, aDecision(), never);
+    await desk.followUp(CLASS, "scheduler", never);
+    expect([(await outcomes()).get(back.id), (await outcomes()).get(gone.id)]).toEqual([
+      "asked ",
+      expect.stringContaining("dropped it was moved since"),
+    ]);
+    expect(await store.moves.list({ plan: plan.id, isLive: true }, 10, never)).toMatchObject([
+      { unitId: back.id, to: full.id, reason: "SWAP", actor: "scheduler" },
+      { unitId: out.id, to: roomy.id, reason: "SWAP", actor: "otto" },
+    ]);
+    const told = () => store.decisions.list({ subject: plan.id, verdict: "APPLIED" }, 10, never);
+    expect(await told()).toMatchObject([{ rule: "EXCHANGE", details: { asked: 1, dropped: 0 } }, { rule: "COMMAND" }]);
+    await desk.followUp(CLASS, "scheduler", never);
+    expect(await told()).toHaveLength(2);
   });
 });

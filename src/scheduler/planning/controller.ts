@@ -2,12 +2,13 @@ import type { Clock } from "../../domain/clock.ts";
 import { type Millis, millis } from "../../domain/clock.ts";
 import { GoneError, RefusedError } from "../../domain/errors.ts";
 import type { Ids, InstanceId, PlanId } from "../../domain/ids.ts";
-import type { CarriedStep, PlannedMove, StepOutcome, StoredPlan } from "../../domain/plan.ts";
+import type { CarriedStep, StoredPlan } from "../../domain/plan.ts";
 import type { LiveMoves } from "../../mover/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { homelessSteps, isSaid, leaving, stepBefore, stepOf } from "../plan/carried.ts";
-import { type CarryingOut, kindOf, moveDecision, openCarryingOut } from "../plan/carry-out.ts";
+import { createCarrying } from "../carrying/controller.ts";
+import { homelessSteps, isSaid, leaving } from "../plan/carried.ts";
+import { concerning, followersOf, isFollowed } from "../plan/exchange.ts";
 import { type Goal, makePlan } from "../plan/make-plan.ts";
 import { proposalOf, storedPlanOf } from "../plan/stored-plan.ts";
 import { createRingMemo } from "../ring-memo.ts";
@@ -34,42 +35,19 @@ export interface PlanningDesk {
    * `GoneError` for a plan nobody knows, `RefusedError` for one that has expired or is about a fleet that is not there.
    */
   apply(id: PlanId, said: { readonly actor: string; readonly only?: InstanceId }, signal: AbortSignal): Promise<readonly CarriedStep[]>;
-}
-
-interface Carried {
-  readonly plan: StoredPlan;
-  readonly actor: string;
-  readonly carrying: CarryingOut;
+  /** Makes what of this class's exchanges could not be made before their other half had left, which it has by now. */
+  followUp(className: string, actor: string, signal: AbortSignal): Promise<void>;
 }
 
 /** Budgets look an hour back, the circuit breaker at the last moves of a day. */
 const MOVES_MS = 24 * 60 * 60_000;
-/** More than a plan has steps, each tried a few times. */
-const MOVES_READ = 100_000;
+/** More than anybody carries out within an hour, after which plans expire. */
+const PLANS_FOLLOWED = 50;
 
 export function createPlanningDesk({ store: { plans, moves }, moving, clock, ids, log }: PlanningDeps): PlanningDesk {
   const ringsOf = createRingMemo();
   const readFacts = (className: string, at: Millis, signal: AbortSignal) => plans.readFacts(className, millis(at - MOVES_MS), signal);
-
-  const step = async (move: PlannedMove, { plan, actor, carrying }: Carried, signal: AbortSignal): Promise<CarriedStep> => {
-    const verdict = carrying.judge(move);
-    const fresh = stepOf(move, plan);
-    const left = (why: string): CarriedStep => ({ ...fresh, why });
-    if (verdict.kind === "dropped") return left(verdict.why);
-    if (verdict.kind === "there") return { ...fresh, outcome: "moved" };
-    const { unit: unitId, to, epoch, reason } = move;
-    const { from, ceiling, source } = verdict;
-    const decision = moveDecision(plan, move, { at: clock.now(), actor });
-    const wish = { unitId, to, epoch, reason, ceiling, plan: plan.id };
-    const outcome = verdict.isLive ? DEPLOYED : await plans.commitMove({ ...wish, from, decision }, signal);
-    if (outcome.kind === "full" || outcome.kind === "stale") return left(LOST[outcome.kind]);
-    const asked =
-      outcome.kind === "moved" ? undefined : await moving.askFor({ ...wish, kind: kindOf(plan.goal, reason, source), actor }, signal);
-    if (asked?.kind === "refused") return left(asked.why);
-    log.info({ unit: unitId, from, to, reason, plan: plan.id, move: asked?.id, actor }, "Moving a unit as a plan has it");
-    carrying.made(move);
-    return { ...fresh, outcome: asked === undefined ? "moved" : "asked", move: asked?.id };
-  };
+  const { beforeOf, make, tell } = createCarrying({ plans, moves, moving, readFacts, clock, log });
 
   const draft: PlanningDesk["draft"] = async (className, { subject, actor, ...goal }, signal) => {
     const at = clock.now();
@@ -88,23 +66,23 @@ export function createPlanningDesk({ store: { plans, moves }, moving, clock, ids
       const at = clock.now();
       if (plan === undefined) throw new GoneError(`there is no plan ${id}; \`argosy plan\` makes one`, { code: "plan.unknown" });
       refuseStale(plan, at);
-      const before = { steps: await plans.listSteps({ plan: id }, signal), moves: await moves.list({ plan: id }, MOVES_READ, signal) };
-      const carried = { plan, actor, carrying: openCarryingOut(await readFacts(plan.class, at, signal), at) };
-      const steps: CarriedStep[] = [];
-      for (const move of leaving(plan.moves, only))
-        steps.push(stepBefore(stepOf(move, plan), before) ?? (await step(move, carried, signal)));
+      const before = await beforeOf(id, signal);
+      const steps = await make(plan, concerning(plan.moves, only), { actor, before, at }, signal);
       const all = [...steps, ...leaving(homelessSteps(plan), only)];
-      if (plan.appliedAt !== undefined && isSaid(before.steps, all)) return all;
-      const count = (outcome: StepOutcome): number => all.filter((each) => each.outcome === outcome).length;
-      const details = { actor, moved: count("moved"), asked: count("asked"), dropped: count("dropped") };
-      await plans.recordApplied(id, all, { at, subject: id, kind: "plan", verdict: "APPLIED", rule: "COMMAND", details }, signal);
+      if (plan.appliedAt === undefined || !isSaid(before.steps, all)) await tell(plan, all, { actor, at, rule: "COMMAND" }, signal);
       return all;
+    },
+    async followUp(className, actor, signal) {
+      const at = clock.now();
+      const known = await plans.list({ class: className }, PLANS_FOLLOWED, signal);
+      for (const plan of known.filter((each) => isFollowed(each, at))) {
+        const before = await beforeOf(plan.id, signal);
+        const steps = await make(plan, followersOf(plan, before), { actor, before, at }, signal);
+        if (!isSaid(before.steps, steps)) await tell(plan, steps, { actor, at, rule: "EXCHANGE" }, signal);
+      }
     },
   };
 }
-
-const DEPLOYED = { kind: "deployed" } as const;
-const LOST = { full: "the instance it should go to filled up, or takes nothing now", stale: "it was moved or changed at this moment" };
 
 function refuseStale({ id, goal, expiresAt }: StoredPlan, at: Millis): void {
   if (goal === "add" || goal === "remove")

@@ -10,6 +10,7 @@ const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
   "lost-answers": [1, 4, 21, 153, 173, 213, 243],
   "lost-calls": [117, 173],
   "move-crashes": [106],
+  "move-fail-over": [107],
   "tenant-chaos": [24],
   "worker-crashes": [5],
 };

@@ -2,6 +2,7 @@ import type { AccessAnswer } from "../../domain/access.ts";
 import type { AccountHolder, AccountOwner, ClusterAccount, ClusterRegister, Environment } from "../../domain/environment.ts";
 import type { EgressSpec } from "../../domain/fleet.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import type { ShownServer } from "../../domain/shown-server.ts";
 
 /** Whom to ask, as whom, and for what. */
 export interface ProbeTarget {
@@ -21,6 +22,12 @@ export interface ProbeTarget {
 export type ProbeResult =
   | { readonly kind: "accepted" | "forbidden" | "refused" | "untrusted" | "inside" | "reserved" }
   | { readonly kind: "unreachable"; readonly why: string };
+
+/** Where what gave servers away that no user may reach outlives the process that read it. */
+export interface ShownServers {
+  read(server: string, signal: AbortSignal): Promise<ShownServer | undefined>;
+  keep(shown: ShownServer, signal: AbortSignal): Promise<void>;
+}
 
 /** Tries credentials on clusters of strangers: within a deadline, bounded, and only at addresses that may be reached. */
 export interface ClusterProbe {

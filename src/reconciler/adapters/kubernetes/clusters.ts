@@ -45,7 +45,7 @@ export function createEngineShard(options: ClusterOptions): EngineShard & Watchi
       parse: (raw) => parseObject(kind, raw),
     });
   const parts = { applications, projects, entries: secrets("cluster", "entry"), repositories: secrets("repository", "repository") };
-  return { cluster: options.client.cluster, ...parts, ...together(Object.values(parts)) };
+  return { cluster: options.client.cluster, ...parts, ...together(Object.values(parts)), onReturn: applications.onReturn };
 }
 
 /** What instances may do on the API cluster. */

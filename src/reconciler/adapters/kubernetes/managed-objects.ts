@@ -27,6 +27,8 @@ export interface WatchedObjects<T extends ObservedObject> extends ManagedObjects
   isSynced(): boolean;
   synced(signal: AbortSignal): Promise<void>;
   stopped(): Promise<void>;
+  /** Calls `listener` when the cluster says something again after nobody had got to it. Returned: the end of it. */
+  onReturn(listener: () => void): () => void;
 }
 
 /** Watches the objects of one kind that a selector picks, and writes to them. */
@@ -34,7 +36,9 @@ export function createManagedObjects<T extends ObservedObject>(options: ManagedO
   const { client, type, parse, clock } = options;
   const listeners = new Set<(change: ObjectChange<T>) => void>();
   const own = createOwnWrites<T>({ clock, deliver: (change) => listeners.forEach((listener) => listener(change)) });
-  const reflector = createReflector<T>({ ...options, project: parse, onChange: own.seen });
+  const returns = new Set<() => void>();
+  const onReturn = (): void => returns.forEach((listener) => listener());
+  const reflector = createReflector<T>({ ...options, project: parse, onChange: own.seen, onReturn });
 
   const parsed = (at: ObjectAt, raw: unknown): T => {
     const observed = parse(raw);
@@ -51,6 +55,10 @@ export function createManagedObjects<T extends ObservedObject>(options: ManagedO
     isSynced: reflector.isSynced,
     synced: reflector.synced,
     stopped: reflector.stopped,
+    onReturn(listener) {
+      returns.add(listener);
+      return () => void returns.delete(listener);
+    },
     get: (at) => own.get(at) ?? reflector.get(at),
     list: (namespace) => reflector.list(namespace),
     async read(at, signal) {

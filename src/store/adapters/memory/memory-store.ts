@@ -19,6 +19,7 @@ import { createPlacementStore } from "./placements.ts";
 import { createPlanStore } from "./plans.ts";
 import { createRecoveryStore } from "./recovery.ts";
 import { createRepositoryCredentialStore } from "./repository-credentials.ts";
+import { createReservedServerStore } from "./reserved-servers.ts";
 import { createRetentionStore } from "./retention.ts";
 import { createRolloutStore } from "./rollouts.ts";
 import { createShardStore } from "./shards.ts";
@@ -62,6 +63,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     moves: createMoveStore(transact),
     ownership: createOwnershipStore(transact),
     recovery: createRecoveryStore(transact),
+    reservedServers: createReservedServerStore(transact),
     retention: createRetentionStore(transact),
     rollouts: createRolloutStore(transact),
     tokens: createTokenStore(transact),

@@ -26,6 +26,7 @@ import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
 import type { RepositoryCredential } from "../../../domain/repository-credential.ts";
 import type { FrozenVersion, Rollout } from "../../../domain/rollout.ts";
 import type { ShardObject } from "../../../domain/shard-object.ts";
+import type { ShownServer } from "../../../domain/shown-server.ts";
 import type { RecordedStatus } from "../../../domain/status.ts";
 import type { SyncRun } from "../../../domain/sync-run.ts";
 import type { Application, PlacementUnit, Workspace } from "../../../domain/workspace.ts";
@@ -118,6 +119,7 @@ export interface Tables {
   readonly members: Map<MemberId, { readonly roles: readonly string[]; readonly expires: Millis }>;
   readonly leases: Map<string, { readonly lease: Lease; readonly expires: Millis }>;
   readonly tokens: Map<string, ApiToken & { readonly hash: string }>;
+  readonly reservedServers: Map<string, ShownServer>;
   fleet: StoredFleet | undefined;
   /** The global sequence of epochs: survives the deletion of what was numbered. */
   lastEpoch: number;
@@ -161,6 +163,7 @@ export function createTables(): Tables {
     members: new Map(),
     leases: new Map(),
     tokens: new Map(),
+    reservedServers: new Map(),
     fleet: undefined,
     lastEpoch: 0,
     lastPlace: 0,

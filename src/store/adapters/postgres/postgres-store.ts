@@ -35,6 +35,7 @@ import { recordUnplaceable } from "./placements/record-unplaceable.ts";
 import { createPlanStore } from "./plans/plans.ts";
 import { createRecoveryStore } from "./recovery/recovery.ts";
 import { createRepositoryCredentialStore } from "./repository-credentials/repository-credentials.ts";
+import { createReservedServerStore } from "./reserved-servers/reserved-servers.ts";
 import { createRetentionStore } from "./retention/retention.ts";
 import { createRolloutStore } from "./rollouts/rollouts.ts";
 import { MIGRATION_TABLE } from "./schema-checks.ts";
@@ -149,6 +150,7 @@ function storesOn(
     moves: createMoveStore(database, clock, ids),
     ownership: createOwnershipStore(database),
     recovery: createRecoveryStore(database, clock, ids),
+    reservedServers: createReservedServerStore(database),
     retention: createRetentionStore(database),
     rollouts: createRolloutStore(database, clock, ids),
     tokens: createTokenStore(database, clock),

@@ -16,6 +16,7 @@ import { describePlans } from "./plans.ts";
 import { describeProgress } from "./progress.ts";
 import { describeRecovery } from "./recovery.ts";
 import { describeRepositoryCredentials } from "./repository-credentials.ts";
+import { describeReservedServers } from "./reserved-servers.ts";
 import { describeRetention } from "./retention.ts";
 import { describeRollouts } from "./rollouts.ts";
 import { describeShards } from "./shards.ts";
@@ -45,6 +46,7 @@ const PARTS = [
   describePlans,
   describeSplits,
   describeRecovery,
+  describeReservedServers,
   describeRetention,
   describeRollouts,
   describeCredentials,

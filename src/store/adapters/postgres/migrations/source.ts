@@ -23,6 +23,7 @@ import { failOvers } from "./027-fail-overs.ts";
 import { health } from "./028-health.ts";
 import { endedApplications } from "./029-ended-applications.ts";
 import { rollouts } from "./030-rollouts.ts";
+import { reservedServers } from "./031-reserved-servers.ts";
 import { keptNames } from "./033-kept-names.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
@@ -57,6 +58,7 @@ export const MIGRATIONS: readonly Migration[] = [
   health,
   endedApplications,
   rollouts,
+  reservedServers,
   keptNames,
 ];
 

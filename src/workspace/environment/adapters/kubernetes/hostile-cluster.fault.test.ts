@@ -3,11 +3,12 @@ import { createServer, type Server } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { ClusterAccount } from "../../../../domain/environment.ts";
+import type { ShownServer } from "../../../../domain/shown-server.ts";
 import { systemClock } from "../../../../runtime/clock.ts";
 import { createSelfSigned } from "../../../../runtime/kube/testing/self-signed.ts";
 import { systemRng } from "../../../../runtime/rng.ts";
 import { silentLog } from "../../../../telemetry/log.ts";
-import type { ProbeTarget } from "../../port.ts";
+import type { ProbeTarget, ShownServers } from "../../port.ts";
 import { createClusterAccounts } from "./cluster-accounts.ts";
 import { createClusterProbe } from "./cluster-probe.ts";
 import type { ReachOptions } from "./reached-cluster.ts";
@@ -228,5 +229,34 @@ describe("clusters that host instances, while what gives them away cannot be rea
     shown.closeAllConnections();
     await new Promise((resolve) => shown.close(resolve));
     expect(await remembering.probe(target(), never)).toEqual({ kind: "accepted" });
+  });
+
+  it("are known to a process that starts while they are away, where another one read them before", async () => {
+    answer = (_url, response) => void response.end('{"kind":"NamespaceList"}');
+    const kept = new Map<string, ShownServer>();
+    const shown: ShownServers = {
+      read: async (server) => kept.get(server),
+      keep: async (each) => void kept.set(each.server, each),
+    };
+    const lost = createServer({ ...createSelfSigned(["engine"]) });
+    await new Promise<void>((resolve) => lost.listen(0, "127.0.0.1", resolve));
+    const url = `https://127.0.0.1:${(lost.address() as AddressInfo).port}`;
+    const fresh = (over: Partial<ReachOptions> = {}) => createClusterProbe(options({ reserved: async () => [url], ...over }));
+    expect(await fresh({ shown }).probe(target(), never)).toEqual({ kind: "accepted" });
+    lost.closeAllConnections();
+    await new Promise((resolve) => lost.close(resolve));
+    expect(await fresh().probe(target(), never)).toEqual(unknown);
+    expect(await fresh({ shown }).probe(target(), never)).toEqual({ kind: "accepted" });
+    expect(await fresh({ shown }).probe(target({ server: url }), never)).toEqual({ kind: "reserved" });
+    const away: ShownServers = { ...shown, read: async () => Promise.reject(new Error("the database is away")) };
+    expect(await fresh({ shown: away }).probe(target(), never)).toEqual(unknown);
+  });
+
+  it("are told from others by what they show now, though nothing can be kept of that", async () => {
+    answer = (_url, response) => void response.end('{"kind":"NamespaceList"}');
+    const away = async () => Promise.reject(new Error("the database is away"));
+    const { probe } = createClusterProbe(options({ reserved: async () => [engine], shown: { read: away, keep: away } }));
+    expect(await probe(target(), never)).toEqual({ kind: "accepted" });
+    expect(await probe(target({ server: engine }), never)).toEqual({ kind: "reserved" });
   });
 });

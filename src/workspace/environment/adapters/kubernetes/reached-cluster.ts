@@ -7,7 +7,7 @@ import { limitTime } from "../../../../runtime/kube/time-limit.ts";
 import { type ResolveHost, resolveHost } from "../../../../runtime/resolve-host.ts";
 import type { Log } from "../../../../telemetry/log.ts";
 import { noMetrics } from "../../../../telemetry/metrics.ts";
-import type { ProbeTarget } from "../../port.ts";
+import type { ProbeTarget, ShownServers } from "../../port.ts";
 import { checkAddresses } from "./checked-addresses.ts";
 import { peerCertificate } from "./peer-certificate.ts";
 import { createReservedKnowledge } from "./reserved-servers.ts";
@@ -18,6 +18,8 @@ export interface ReachOptions {
   readonly log: Log;
   /** URLs of API servers that no user may deploy to; rejects when it cannot name all of them. */
   readonly reserved: (signal: AbortSignal) => Promise<readonly string[]>;
+  /** What reserved servers were given away by before; absent: only what this process reads itself counts. */
+  readonly shown?: ShownServers;
   readonly resolve?: ResolveHost;
   /** How long one answer may take, in ms. */
   readonly timeoutMs?: number;

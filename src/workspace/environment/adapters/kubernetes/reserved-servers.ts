@@ -1,6 +1,9 @@
 import { lookup } from "node:dns/promises";
 import type { Clock } from "../../../../domain/clock.ts";
+import type { ShownServer } from "../../../../domain/shown-server.ts";
+import type { Log } from "../../../../telemetry/log.ts";
 import { endpointKey } from "../../endpoint.ts";
+import type { ShownServers } from "../../port.ts";
 import { hostOf, portOf } from "./checked-addresses.ts";
 import { peerCertificate } from "./peer-certificate.ts";
 
@@ -18,16 +21,10 @@ export interface Reserved {
  */
 export type KnowReserved = (target: URL, servers: readonly string[]) => Promise<Reserved | undefined>;
 
-interface Known {
-  readonly listeners: readonly string[];
-  /** Absent for a server without TLS, which has none. */
-  readonly certificate: string | undefined;
-}
-
 interface Memory {
   readonly triedAtMs: number;
   /** What it showed last, which it need not have done at the last try. */
-  readonly known: Promise<Known | undefined>;
+  readonly known: Promise<ShownServer | undefined>;
 }
 
 /** How long what was read counts without being read again, in ms. */
@@ -37,17 +34,37 @@ const AGAIN_MS = 5_000;
 /** How long one of our own servers may take to show itself, in ms. */
 const TIMEOUT_MS = 5_000;
 
-/** Remembers what gave a server away: one that is away for a while is as reserved as before. */
+/** Remembers what gave a server away, beyond the end of this process: one that is away for a while is as reserved as before. */
 export function createReservedKnowledge({
   clock,
+  log,
+  shown,
   rememberedMs = REMEMBERED_MS,
 }: {
   readonly clock: Clock;
+  readonly log: Log;
+  readonly shown?: ShownServers;
   readonly rememberedMs?: number;
 }): KnowReserved {
   const memories = new Map<string, Memory>();
 
-  const knowledgeOf = async (server: string): Promise<Known | undefined> => {
+  const tried = async <T>(reaching: Promise<T> | undefined): Promise<T | undefined> => {
+    try {
+      return await reaching;
+    } catch (err) {
+      // What this process reads itself is enough while the server shows itself; while it does not, nobody is visited.
+      return void log.warn({ err }, "Not reaching what is kept of the clusters that host instances");
+    }
+  };
+
+  const find = async (server: string, before: ShownServer | undefined): Promise<ShownServer | undefined> => {
+    const learnt = await learn(server);
+    if (learnt === undefined) return before ?? tried(shown?.read(server, AbortSignal.timeout(TIMEOUT_MS)));
+    await tried(shown?.keep(learnt, AbortSignal.timeout(TIMEOUT_MS)));
+    return learnt;
+  };
+
+  const knowledgeOf = async (server: string): Promise<ShownServer | undefined> => {
     const memory = memories.get(server);
     const before = await memory?.known;
     const now = clock.monotonicMs();
@@ -55,7 +72,7 @@ export function createReservedKnowledge({
     if (latest !== memory) return latest?.known;
     if (memory !== undefined && now - memory.triedAtMs < (before === undefined ? Math.min(AGAIN_MS, rememberedMs) : rememberedMs))
       return before;
-    const known = learn(new URL(server)).then((learnt) => learnt ?? before);
+    const known = find(server, before);
     memories.set(server, { triedAtMs: now, known });
     return known;
   };
@@ -73,13 +90,18 @@ export function createReservedKnowledge({
 }
 
 /** These names are the administrator's: they may stand in a hosts file, and nobody's slow name server is asked for them. */
-async function learn(url: URL): Promise<Known | undefined> {
+async function learn(server: string): Promise<ShownServer | undefined> {
+  const url = new URL(server);
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const host = hostOf(url);
   const addresses = await lookup(host, { all: true }).catch(() => []);
   const certificate = url.protocol === "https:" ? await peerCertificate(url, { signal }) : undefined;
   if (addresses.length === 0 || (url.protocol === "https:" && certificate === undefined)) return undefined;
-  return { listeners: [host, ...addresses.map(({ address }) => address)].map((address) => endpointKey(address, portOf(url))), certificate };
+  return {
+    server,
+    listeners: [host, ...addresses.map(({ address }) => address)].map((address) => endpointKey(address, portOf(url))),
+    certificate,
+  };
 }
 
 function pathOf(url: URL): string {

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { InstanceId, PlanId, UnitId } from "../../domain/ids.ts";
+import { MOVE_PHASES, type Move, type MovePhase } from "../../domain/move.ts";
+import type { PlannedMove, StoredPlan } from "../../domain/plan.ts";
+import { aFacts, aRow } from "../testing/facts.ts";
+import { NOON } from "../testing/snapshots.ts";
+import { stepOf } from "./carried.ts";
+import { concerning, exchangeOf, followersOf, isFollowed, partnersOf } from "./exchange.ts";
+import { makePlan } from "./make-plan.ts";
+import { SCHEDULER, storedPlanOf } from "./stored-plan.ts";
+
+const [A, B, C] = ["i-a", "i-b", "i-c"] as unknown as readonly [InstanceId, InstanceId, InstanceId];
+const step = (unit: string, from: InstanceId | undefined, to: InstanceId, reason: PlannedMove["reason"] = "SWAP"): PlannedMove => ({
+  ...{ unit: unit as UnitId, from, to, epoch: 7, reason },
+});
+const [OUT, BACK, TOO] = [step("out", A, B), step("back", B, A), step("too", B, A)];
+const [ASIDE, SHED] = [step("aside", A, C), step("shed", A, B, "SHED")];
+const MOVES = [OUT, SHED, BACK, ASIDE, TOO];
+const PLAN: StoredPlan = {
+  ...storedPlanOf(makePlan(aFacts([aRow("a")], []), { kind: "rebalance" }, { at: NOON }), {
+    ...{ id: "p-1" as PlanId, goal: "rebalance", subject: "", actor: SCHEDULER, at: NOON },
+  }),
+  moves: MOVES,
+};
+const live = (unitId: UnitId, phase: MovePhase) => ({ id: "m-1", unitId, phase }) as unknown as Move;
+
+describe("an exchange", () => {
+  it("is what goes both ways between two instances to change places, and nothing else that goes there", () => {
+    expect(exchangeOf(OUT, MOVES)).toEqual([OUT, BACK, TOO]);
+    expect(exchangeOf(TOO, MOVES)).toEqual([OUT, BACK, TOO]);
+    expect(exchangeOf(ASIDE, MOVES)).toEqual([ASIDE]);
+    expect(exchangeOf(SHED, MOVES)).toEqual([]);
+    expect(partnersOf(OUT, [OUT, BACK, TOO])).toEqual([BACK, TOO]);
+    expect(partnersOf(BACK, [OUT, BACK, TOO])).toEqual([OUT]);
+  });
+
+  it("is carried out both ways where only what leaves one instance is asked for", () => {
+    expect(concerning(MOVES, undefined)).toEqual(MOVES);
+    expect(concerning(MOVES, A)).toEqual(MOVES);
+    expect(concerning(MOVES, B)).toEqual([OUT, BACK, TOO]);
+    expect(concerning(MOVES, C)).toEqual([ASIDE]);
+  });
+});
+
+describe("the other half of an exchange", () => {
+  const LEFT: readonly MovePhase[] = ["GRANT", "ACTIVATE", "VERIFY", "CLEANUP", "DONE"];
+
+  it.each(MOVE_PHASES)("is to follow a move of the first in %s only where that has changed its owner", (phase) => {
+    const follow = followersOf(PLAN, { steps: [], moves: [live(OUT.unit, phase)] });
+    expect(follow).toEqual(LEFT.includes(phase) ? [BACK, TOO] : []);
+  });
+
+  it("is to follow one that was moved at once, and not one that only goes the same way", () => {
+    const steps = (each: PlannedMove) => [{ ...stepOf(each, PLAN), outcome: "moved" as const }];
+    expect(followersOf(PLAN, { steps: steps(OUT), moves: [] })).toEqual([BACK, TOO]);
+    expect(followersOf(PLAN, { steps: steps(TOO), moves: [] })).toEqual([OUT]);
+    expect(followersOf(PLAN, { steps: steps(SHED), moves: [] })).toEqual([]);
+  });
+
+  it("is not asked for twice, but again where its move came to nothing", () => {
+    const done = (phase: MovePhase) => ({ steps: [], moves: [live(OUT.unit, "DONE"), live(BACK.unit, phase)] });
+    expect(followersOf(PLAN, done("WAITING"))).toEqual([TOO]);
+    expect(followersOf(PLAN, done("ABORTED"))).toEqual([BACK, TOO]);
+  });
+
+  it("follows while its plan is good and has been carried out", () => {
+    const applied = { ...PLAN, appliedAt: NOON };
+    expect(isFollowed(applied, NOON)).toBe(true);
+    expect(isFollowed(PLAN, NOON)).toBe(false);
+    expect(isFollowed(applied, applied.expiresAt)).toBe(false);
+    expect(isFollowed({ ...applied, moves: [SHED] }, NOON)).toBe(false);
+    expect(isFollowed(applied, millis(applied.expiresAt - 1))).toBe(true);
+  });
+});
