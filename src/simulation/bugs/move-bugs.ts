@@ -199,7 +199,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "tests-dropped",
     about: "patches test neither version nor epoch of what they change",
-    ...{ property: "I7", scenario: "move-stale-workers", seed: 7 },
+    ...{ property: "I7", scenario: "move-stale-workers", seed: 2 },
     breaker: writing(({ side, write }) => ({
       side,
       write: write.kind === "change" ? { ...write, patch: write.patch.filter(({ op }) => op !== "test") } : write,
