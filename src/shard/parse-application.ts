@@ -1,6 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
-import { asArray, asObject } from "../domain/json.ts";
+import { asArray, asObject, asTime } from "../domain/json.ts";
 import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_UNIT } from "../domain/names.ts";
 import type { EngineStatus } from "../domain/status.ts";
 import type { ObservedObject } from "./managed-object.ts";
@@ -8,7 +8,7 @@ import { ANNOTATION_REFRESH } from "./names.ts";
 import { parseObject } from "./parse-object.ts";
 import { type ObservedSync, parseSync } from "./parse-sync.ts";
 import { parseUnfinished } from "./parse-unfinished.ts";
-import { parseTime, projectStatus } from "./project-status.ts";
+import { projectStatus } from "./project-status.ts";
 
 /** What is kept of an Argo CD Application: what it was told, and what it says. */
 export interface ObservedApplication extends ObservedObject {
@@ -36,8 +36,8 @@ export function parseApplication(raw: unknown): ObservedApplication | undefined 
     ...object,
     ...said,
     finalizers: asArray(meta["finalizers"]).filter((entry) => typeof entry === "string"),
-    createdAt: parseTime(meta["creationTimestamp"]),
-    deletingSince: parseTime(meta["deletionTimestamp"]),
+    createdAt: asTime(meta["creationTimestamp"]),
+    deletingSince: asTime(meta["deletionTimestamp"]),
     isAutomated: asObject(asObject(asObject(raw)["spec"])["syncPolicy"])["automated"] !== undefined,
     isRefreshing: asObject(meta["annotations"])[ANNOTATION_REFRESH] !== undefined,
     isUnfinished: parseUnfinished(raw, said),

@@ -1,9 +1,8 @@
 import type { Millis } from "../domain/clock.ts";
-import { asArray, asObject, asString } from "../domain/json.ts";
+import { asArray, asObject, asString, asTime } from "../domain/json.ts";
 import { withCulprits } from "../domain/sync-failure.ts";
 import { HOOK_LIMIT, type HookResult } from "../domain/sync-run.ts";
 import { INFO_RUN } from "./names.ts";
-import { parseTime } from "./project-status.ts";
 
 /** Phases of Argo CD's operations: the first two are under way. */
 const STATE_PHASES = ["Running", "Terminating", "Succeeded", "Failed", "Error"] as const;
@@ -62,8 +61,8 @@ function parseState(state: Readonly<Record<string, unknown>>): SyncState {
     phase: STATE_PHASES.find((phase) => phase === state["phase"]) ?? "Running",
     message: cut(isFailure ? withCulprits(message, result["resources"]) : message, MESSAGE_LIMIT),
     revision: cut(revision, NAME_LIMIT),
-    startedAt: parseTime(state["startedAt"]),
-    finishedAt: parseTime(state["finishedAt"]),
+    startedAt: asTime(state["startedAt"]),
+    finishedAt: asTime(state["finishedAt"]),
     hooks: asArray(result["resources"]).flatMap(parseHook).slice(0, HOOK_LIMIT),
   };
 }

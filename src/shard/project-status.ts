@@ -1,7 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
-import { parseRfc3339 } from "../domain/clock.ts";
 import { contentHash } from "../domain/hash.ts";
-import { asArray, asObject, asString } from "../domain/json.ts";
+import { asArray, asObject, asString, asTime } from "../domain/json.ts";
 import type { EngineCondition, EngineStatus, ResourceStatus } from "../domain/status.ts";
 import { HEALTH_STATES, RESOURCE_LIMIT, SYNC_STATES } from "../domain/status.ts";
 import { environmentOfServer } from "./environment-server.ts";
@@ -37,7 +36,7 @@ export function projectStatus(raw: unknown): Report | undefined {
     comparedTo: projectComparedTo(sync["comparedTo"]),
     operationState: mirrorOperationState(source["operationState"]),
   };
-  return reported(status, parseTime(source["reconciledAt"]));
+  return reported(status, asTime(source["reconciledAt"]));
 }
 
 /** Whoever looks at an Application before a decision needs no hash of what it says, which is most of the work of understanding one. */
@@ -51,11 +50,6 @@ function reported(status: EngineStatus, reconciledAt: Millis | undefined): Repor
     },
     reconciledAt,
   };
-}
-
-/** A Kubernetes time (RFC 3339) in ms; `undefined` for anything else. */
-export function parseTime(raw: unknown): Millis | undefined {
-  return parseRfc3339(asString(raw));
 }
 
 function oneOf<State extends string>(states: readonly State[], raw: unknown): State | "Unknown" {
