@@ -67,6 +67,7 @@ function sentenceOf(view: MoveView): string {
   const what = `move ${view.id} of workspace ${view.workspace ?? view.unit} from ${view.from} to ${view.to}`;
   const said = view.message === "" ? "" : `; ${view.message}`;
   if (view.phase === "DONE") return `${what}: done in ${seconds(view.tookMs)}, ${seconds(view.gapMs)} without an owner${said}`;
+  if (view.phase === "REDIRECTED") return `${what}: ended, ${view.message}`;
   if (view.phase === "ABORTED") return `${what}: given up, ${view.message}`;
   return `${what}: ${view.phase}`;
 }

@@ -8,7 +8,7 @@ import type { HealthState, SyncState } from "./status.ts";
  * Applications take the move's epoch and lose whatever starts or deletes by itself. QUIESCE: the source comes to rest. REVOKE: the
  * right to write is taken, and seen to be gone. COMMIT: the row changes owner, the point of no return. GRANT: the target gets the
  * right. ACTIVATE: it works. VERIFY: it works no worse. CLEANUP: the source is emptied. ABORT: the source goes on under a new epoch,
- * and the target is emptied.
+ * and the target is emptied. REDIRECTED: its target went after COMMIT, and a fail-over takes the unit on from there.
  */
 export const MOVE_PHASES = [
   "WAITING",
@@ -24,6 +24,7 @@ export const MOVE_PHASES = [
   "ABORT",
   "DONE",
   "ABORTED",
+  "REDIRECTED",
 ] as const;
 export type MovePhase = (typeof MOVE_PHASES)[number];
 

@@ -30,7 +30,7 @@ function stateOf({ outcome, why }: CarriedStep, move: Move | undefined): Pick<St
   if (outcome === "moved") return { state: "moved", why: "" };
   if (outcome === "dropped") return { state: "refused", why };
   if (move === undefined) return { state: "gone", why: "" };
-  if (move.phase === "DONE") return { state: "moved", why: move.message };
+  if (move.phase === "DONE" || move.phase === "REDIRECTED") return { state: "moved", why: move.message };
   if (move.phase === "ABORTED") return { state: "refused", why: move.message };
   return { state: PHASES[move.phase].isUnderWay ? "under-way" : "waiting", why: move.message };
 }

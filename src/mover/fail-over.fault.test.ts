@@ -2,13 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UnavailableError } from "../domain/errors.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Move, MovePhase } from "../domain/move.ts";
-import { LEFT_BEHIND, WORSE } from "../domain/move-messages.ts";
+import { LEFT_BEHIND, TAKEN_ON, WORSE } from "../domain/move-messages.ts";
 import type { Ground } from "../reconciler/port.ts";
 import { PROD } from "../reconciler/testing/environments.ts";
 import { createFaultPoints, FAULT_MODES } from "../reconciler/testing/faults.ts";
 import { eventually } from "../reconciler/testing/until.ts";
 import { startWorld, type World } from "../reconciler/testing/world.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { createCountingIds } from "../runtime/ids.ts";
 import { accountName } from "../shard/names.ts";
+import { WIDE } from "../store/testing/builders.ts";
+import { createRequests } from "./requests/controller.ts";
 import { type Elsewhere, type HandOver, startHandOver } from "./testing/hand-over.ts";
 
 const CALLS = new Set([
@@ -181,7 +185,9 @@ describe("a fail-over", () => {
   });
 });
 
-describe("a move whose source goes after COMMIT", () => {
+const HOW = { reverses: undefined, isFailOver: true, actor: "otto", ceiling: WIDE } as const;
+
+describe("a move that loses an instance after COMMIT", () => {
   /** Tells of each phase the moment a row is in it, in the middle of a run. */
   const telling = (id: Move["id"], onPhase: (phase: MovePhase | undefined) => void | Promise<void>) => {
     const { moves } = world.rows.memory;
@@ -255,5 +261,77 @@ describe("a move whose source goes after COMMIT", () => {
     expect(await endOf(id)).toMatchObject({ phase: "DONE", message: `${WORSE}for web; ${LEFT_BEHIND}` });
     await expectOwnedBy(to);
     await sweepUp(from);
+  });
+
+  it.each(["GRANT", "ACTIVATE", "VERIFY", "CLEANUP"] as const)(
+    "whose target goes in %s ends when a fail-over takes the unit on, without a call to that target (I1, I4, I8)",
+    async (phase) => {
+      const { id, from, to } = await over.begin();
+      let isCut = false;
+      const { went, wrap } = cutOff(to, () => isCut);
+      const tell = telling(id, (entered) => {
+        if (entered !== phase || isCut) return;
+        isCut = true;
+        throw new UnavailableError("recording that a target is cut off", { code: "test.cut" });
+      });
+      const worker = over.worker((port) => tell(wrap(port)));
+      const untilCut = over.workUntilEnd(id, () => {
+        if (isCut) throw new Error("its target is cut off");
+        return worker;
+      });
+      await expect(untilCut).rejects.toThrow("its target is cut off");
+      expect((await endOf(id))?.phase).toBe(phase);
+
+      const { memory } = world.rows;
+      const requests = createRequests({ store: memory, clock: systemClock, ids: createCountingIds() });
+      const unit = await world.rows.unit(over.unitId);
+      const wish = {
+        unitId: over.unitId,
+        to: from.id,
+        epoch: unit?.epoch ?? 0,
+        kind: "evacuation",
+        reason: "FORCED",
+        plan: undefined,
+      } as const;
+      const ask = (isFailOver: boolean) => requests.request({ ...wish, ...HOW, isFailOver }, from, world.signal);
+      expect(await ask(false)).toMatchObject({ by: id });
+      expect(await requests.request({ ...wish, ...HOW, epoch: wish.epoch - 1 }, from, world.signal)).toMatchObject({ by: id });
+      const asked = await ask(true);
+      expect(await endOf(id)).toMatchObject({ phase: "REDIRECTED", message: TAKEN_ON, endedAt: expect.any(Number) });
+      const next = asked.id as Move["id"];
+      expect(await memory.moves.begin(next, world.signal)).toBe("begun");
+      expect(await endOf(next)).toMatchObject({ from: to.id, to: from.id, isFailOver: true });
+      expect(went).toEqual([]);
+      // Somebody late goes on with the first one, too.
+      await over.workUntilEnd(next, () => ({
+        carryOn: async (move, signal) => void (await Promise.allSettled([worker.carryOn(move, signal), worker.carryOn(id, signal)])),
+      }));
+      expect(await endOf(next)).toMatchObject({ phase: "DONE", message: LEFT_BEHIND });
+      expect(went).toEqual([]);
+      await expectOwnedBy(from);
+      expect(elsewhere.clusters.accountsAt(PROD)).toEqual([elsewhere.account(from)]);
+      await sweepUp(to);
+    },
+  );
+
+  it("is not ended by a fail-over before COMMIT: there it can be given up", async () => {
+    const { id, from, to } = await over.begin();
+    const requests = createRequests({ store: world.rows.memory, clock: systemClock, ids: createCountingIds() });
+    const unit = await world.rows.unit(over.unitId);
+    const wish = {
+      unitId: over.unitId,
+      to: to.id,
+      epoch: unit?.epoch ?? 0,
+      kind: "evacuation",
+      reason: "FORCED",
+      plan: undefined,
+    } as const;
+    const asked = await requests.request({ ...wish, ...HOW }, to, world.signal);
+    expect(asked).toMatchObject({ by: id });
+    expect((await endOf(id))?.phase).toBe("PREPARE");
+    const worker = over.worker();
+    await over.workUntilEnd(id, () => worker);
+    await expectOwnedBy(to);
+    expect(await over.sights(from)).toEqual([]);
   });
 });

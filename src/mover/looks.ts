@@ -19,6 +19,7 @@ export const LOOKS: Readonly<Record<MovePhase, { readonly atApplications: boolea
   ABORT: APPLICATIONS,
   DONE: NOTHING,
   ABORTED: NOTHING,
+  REDIRECTED: NOTHING,
 };
 
 /** How soon a move is looked at again that waits, in ms: often while users have no owner or soon will, seldom when it takes long. */

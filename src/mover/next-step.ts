@@ -114,6 +114,7 @@ export function nextStep(move: Move, world: MoveWorld): Step {
     case "WAITING":
     case "DONE":
     case "ABORTED":
+    case "REDIRECTED":
       return { kind: "wait", why: "for its turn" };
   }
 }

@@ -32,6 +32,7 @@ export interface Requests {
   sourceOf(unit: Pick<PlacementUnit, "owner">, signal: AbortSignal): Promise<Instance | undefined>;
   /** What speaks against moving a unit there now; `undefined`: nothing but what is tested when it is asked for. */
   whyNot(wish: Destined, signal: AbortSignal): Promise<MoveRefusal | undefined>;
+  /** A fail-over ends one that brought the unit to where it is, and that waits for that instance by now. */
   request(wish: Omit<MoveWish, "id" | "decision">, target: Pick<Instance, "name">, signal: AbortSignal): Promise<Requested>;
   /** False: it is too late. */
   giveUp(move: Move, actor: string, signal: AbortSignal): Promise<boolean>;

@@ -1,6 +1,5 @@
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Move } from "../../domain/move.ts";
-import { PHASES } from "../../domain/move-phases.ts";
 import type { CarriedStep, PlannedMove, StoredPlan } from "../../domain/plan.ts";
 import { refusalText } from "../refusal-text.ts";
 import type { PlanDocument } from "./make-plan.ts";
@@ -17,7 +16,7 @@ export interface Before {
 export function stepBefore(fresh: CarriedStep, { steps, moves }: Before): CarriedStep | undefined {
   const step = steps.find(({ unit }) => unit === fresh.unit);
   if (step?.outcome === "moved") return step;
-  const move = moves.find(({ unitId, phase }) => unitId === fresh.unit && (phase === "DONE" || PHASES[phase].isLive));
+  const move = moves.find(({ unitId, phase }) => unitId === fresh.unit && phase !== "ABORTED");
   return move === undefined ? undefined : { ...fresh, outcome: "asked", move: move.id };
 }
 

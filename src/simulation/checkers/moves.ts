@@ -42,7 +42,7 @@ export function nothingIsCutOff(): Checker {
   };
   const onMove = (move: MoveHappening, at: number): string | undefined => {
     const before = sources.get(move.unit);
-    if (move.isFailOver || ["ABORT", "DONE", "ABORTED"].includes(move.phase)) return void sources.delete(move.unit);
+    if (move.isFailOver || ["ABORT", "DONE", "ABORTED", "REDIRECTED"].includes(move.phase)) return void sources.delete(move.unit);
     sources.set(move.unit, { move, quietSince: move.phase === "QUIESCE" ? at : (before?.quietSince ?? at) });
     if (move.phase !== "REVOKE" || at - (before?.quietSince ?? at) > CAP_MS) return undefined;
     // What a fail-over left elsewhere has lost its right already.

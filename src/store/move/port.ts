@@ -27,7 +27,7 @@ export interface MoveWish {
 
 export type MoveRequest =
   | { readonly kind: "requested" }
-  /** It is being moved, or waits for that, under this id. */
+  /** It is being moved, or waits for that, under this id, and that is not where a fail-over would take it from. */
   | { readonly kind: "moving"; readonly id: MoveId }
   /** The target filled up, or is not ACTIVE. */
   | { readonly kind: "full" }
@@ -84,7 +84,10 @@ export interface MovedUnit {
  * makes it; each notifies `move`. While a move is from PREPARE to VERIFY its unit's phase is MOVING.
  */
 export interface MoveStore {
-  /** Records that a unit is to be moved, under the lock of the target's row: room is kept for it from now on. Journals the decision. */
+  /**
+   * Records that a unit is to be moved, under the lock of the target's row: room is kept for it from now on. Journals the decision. What is
+   * a fail-over ends, in the same transaction, a move that brought the unit under this epoch to where it is: after COMMIT nobody else needs it.
+   */
   request(wish: MoveWish, signal: AbortSignal): Promise<MoveRequest>;
   /** Takes the move's epoch from the global sequence and the unit for the move. Notifies `unit` too. */
   begin(id: MoveId, signal: AbortSignal): Promise<MoveBeginning>;

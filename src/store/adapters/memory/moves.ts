@@ -1,6 +1,7 @@
 import type { MoveId, UnitId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
-import { TARGET_LEFT } from "../../../domain/move-messages.ts";
+import type { Move } from "../../../domain/move.ts";
+import { TAKEN_ON, TARGET_LEFT } from "../../../domain/move-messages.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
 import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, MoveWish } from "../../move/port.ts";
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
@@ -18,8 +19,7 @@ export function createMoveStore(transact: Transact): MoveStore {
       transact(signal, (transaction) => {
         const move = transaction.tables.moves.get(id);
         if (move?.phase !== advance.from) return false;
-        enter(transaction, move, advance);
-        if (PHASES[advance.from].holdsUnit && !PHASES[advance.to].holdsUnit) free(transaction, move.unitId);
+        enterAndFree(transaction, move, advance);
         return true;
       }),
     note: (id, phase, message, signal) =>
@@ -89,18 +89,23 @@ function readRows(tables: Tables, id: MoveId): MoveRows | undefined {
   };
 }
 
-function request({ tables, notify }: Transaction, wish: MoveWish): MoveRequest {
+function request(transaction: Transaction, wish: MoveWish): MoveRequest {
+  const { tables, notify } = transaction;
   const unit = tables.units.get(wish.unitId)?.unit;
   const target = tables.instances.get(wish.to);
   if (unit === undefined) return { kind: "stale" };
   if (target === undefined) return { kind: "full" };
   const live = liveMoveOf(tables, unit.id);
   if (live?.id === wish.id) return { kind: "requested" };
-  if (live !== undefined) return { kind: "moving", id: live.id };
-  if (unit.owner === undefined || unit.owner === wish.to || unit.epoch !== wish.epoch) return { kind: "stale" };
+  const isStale = unit.owner === undefined || unit.owner === wish.to || unit.epoch !== wish.epoch;
+  // It brought the unit to where it is by now, and waits for that instance.
+  const isTakenOn = wish.isFailOver && !isStale && live?.toEpoch === wish.epoch && PHASES[live.phase].next.includes("REDIRECTED");
+  if (live !== undefined && !isTakenOn) return { kind: "moving", id: live.id };
+  if (unit.owner === undefined || isStale) return { kind: "stale" };
   const load = addLoad(loadOf(tables, wish.to), unit.load);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= wish.ceiling[dimension]);
   if (target.state !== "ACTIVE" || !fits) return { kind: "full" };
+  if (live !== undefined) enterAndFree(transaction, live, { to: "REDIRECTED", message: TAKEN_ON });
   const { id, unitId, to, epoch: fromEpoch, kind, reason, plan, reverses, isFailOver, actor, decision } = wish;
   const { at } = decision;
   tables.moves.set(id, {
@@ -132,6 +137,12 @@ function begin(transaction: Transaction, id: MoveId): MoveBeginning {
   putUnit(tables, { ...row, unit: { ...row.unit, phase: "MOVING", rowVersion: row.unit.rowVersion + 1 } });
   notify("unit", move.unitId);
   return "begun";
+}
+
+/** Puts a move into a phase, and gives its unit back where it holds that no longer. */
+function enterAndFree(transaction: Transaction, move: Move, entering: Parameters<typeof enter>[2]): void {
+  enter(transaction, move, entering);
+  if (PHASES[move.phase].holdsUnit && !PHASES[entering.to].holdsUnit) free(transaction, move.unitId);
 }
 
 function free({ tables, notify }: Transaction, unitId: UnitId): void {

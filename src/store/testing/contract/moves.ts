@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import type { InstanceId, MoveId, PlanId, UnitId } from "../../../domain/ids.ts";
 import type { MovePhase } from "../../../domain/move.ts";
+import { TAKEN_ON } from "../../../domain/move-messages.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
 import type { MoveWish } from "../../move/port.ts";
 import { aClaim, aConnection, aDecision, anIntent, anObject, aSpec, aStatus, CLASS, WIDE } from "../builders.ts";
@@ -132,6 +133,42 @@ export function describeMoves(world: () => World): void {
       const move = { unitId: seated.unitId, from: seated.instanceId, to, epoch: seated.epoch, reason: "SHED", ceiling: WIDE } as const;
       expect(await store.plans.commitMove({ ...move, plan: "p" as never, decision: aDecision() }, soon())).toEqual({ kind: "stale" });
     });
+  });
+
+  it.each(LATER)("a move in %s ends with a fail-over of its unit from where it brought that, in one transaction", async (phase) => {
+    const { store, addInstance, unit, hintsOf } = world();
+    const { id, seated, to, toEpoch } = await committed();
+    for (const [index, from] of LATER.entries()) {
+      if (from === phase) break;
+      await store.moves.advance(id, { from, to: LATER[index + 1] as MovePhase, message: "" }, soon());
+    }
+    const wish = wishOf({ unitId: seated.unitId, epoch: toEpoch }, (await addInstance()).id, { id: "next" as MoveId, isFailOver: true });
+    const before = [await read(id), await unit(seated.applicationId)];
+    const moving = { kind: "moving", id };
+    for (const over of [{ isFailOver: false }, { epoch: seated.epoch }, { to }])
+      expect(await store.moves.request({ ...wish, ...over }, soon())).toEqual(moving);
+    expect(await store.moves.request({ ...wish, ceiling: { ...WIDE, applications: 999 } }, soon())).toEqual({ kind: "full" });
+    expect([await read(id), await unit(seated.applicationId)]).toEqual(before);
+    const hints = await hintsOf(async () => expect(await store.moves.request(wish, soon())).toEqual({ kind: "requested" }));
+    const freed = phase === "CLEANUP" ? [] : [`application:${seated.applicationId}`, `unit:${seated.unitId}`];
+    expect([...hints].sort()).toEqual([`move:${id}`, `move:${wish.id}`, ...freed].sort());
+    expect(await read(id)).toMatchObject({ phase: "REDIRECTED", message: TAKEN_ON, endedAt: expect.any(Number) });
+    expect(await unit(seated.applicationId)).toMatchObject({ owner: to, epoch: toEpoch, phase: "IDLE" });
+    expect(await store.moves.request(wish, soon())).toEqual({ kind: "requested" });
+    expect(await store.moves.begin(wish.id, soon())).toBe("begun");
+    expect(await read(wish.id)).toMatchObject({ from: to, fromEpoch: toEpoch, phase: "PREPARE" });
+  });
+
+  it.each(FORWARD)("a move in %s is not ended by a fail-over: there it can be given up", async (phase) => {
+    const { store, addInstance } = world();
+    const { id, seated } = await begun();
+    await reach(id, phase);
+    const { id: to } = await addInstance();
+    for (const epoch of [seated.epoch, (await read(id))?.toEpoch ?? 0]) {
+      const wish = wishOf({ unitId: seated.unitId, epoch }, to, { id: "next" as MoveId, isFailOver: true });
+      expect(await store.moves.request(wish, soon())).toEqual({ kind: "moving", id });
+    }
+    expect(await read(id)).toMatchObject({ phase });
   });
 
   describe("a move that begins", () => {

@@ -24,6 +24,7 @@ import { health } from "./028-health.ts";
 import { endedApplications } from "./029-ended-applications.ts";
 import { rollouts } from "./030-rollouts.ts";
 import { reservedServers } from "./031-reserved-servers.ts";
+import { redirectedMoves } from "./032-redirected-moves.ts";
 import { keptNames } from "./033-kept-names.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
@@ -59,6 +60,7 @@ export const MIGRATIONS: readonly Migration[] = [
   endedApplications,
   rollouts,
   reservedServers,
+  redirectedMoves,
   keptNames,
 ];
 

@@ -1,6 +1,6 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { MoveId } from "../../../../domain/ids.ts";
-import type { MovePhase } from "../../../../domain/move.ts";
+import type { Move, MovePhase } from "../../../../domain/move.ts";
 import { PHASES } from "../../../../domain/move-phases.ts";
 import type { MoveAdvance } from "../../../move/port.ts";
 import type { Run, Statement } from "../database.ts";
@@ -20,10 +20,26 @@ with entered as (
 select count(pg_notify('argosy', 'move:' || id)) as sent from entered`,
 };
 
+const FREE_UNIT: Statement = {
+  name: "free_moved_unit",
+  text: `
+with freed as (
+  update placement_unit set phase = 'IDLE', row_version = row_version + 1 where id = $1 and phase = 'MOVING' returning id
+)
+select count(pg_notify('argosy', h.hint)) as sent
+  from (select 'unit:' || id from freed union all select 'application:' || a.id from freed f join application a on a.unit = f.id) as h (hint)`,
+};
+
 type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };
 
 /** Puts a move, which the caller holds the lock of, into a phase. */
 export function enter(run: Run, id: MoveId, { to, message, baseline }: Entering, now: Millis): Promise<readonly unknown[]> {
   const kept = baseline === undefined ? null : JSON.stringify(baseline);
   return run(ENTER, [id, to, instant(now), text(message), kept, !PHASES[to].isLive, now]);
+}
+
+/** The same of one that may have held its unit, and gives it back with that. */
+export async function enterAndFree(run: Run, { id, phase, unitId }: Move, entering: Entering, now: Millis): Promise<void> {
+  await enter(run, id, entering, now);
+  if (PHASES[phase].holdsUnit && !PHASES[entering.to].holdsUnit) await run(FREE_UNIT, [unitId]);
 }

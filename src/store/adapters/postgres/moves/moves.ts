@@ -7,7 +7,7 @@ import type { Database, Statement } from "../database.ts";
 import { text, texts } from "../sql-values.ts";
 import type { DecisionIds } from "../views/decisions.ts";
 import { abortMove, commitLiveMove } from "./change-owner.ts";
-import { enter } from "./enter-phase.ts";
+import { enter, enterAndFree } from "./enter-phase.ts";
 import { LIST, lockMove, type MoveRow, moveOf, READ } from "./move-row.ts";
 import { readRows } from "./read-rows.ts";
 import { requestMove } from "./request-move.ts";
@@ -34,16 +34,6 @@ interface BegunRow {
 
 const TAKE_EPOCH: Statement = { name: "take_epoch_for_move", text: "update move set to_epoch = nextval('epoch_seq') where id = $1" };
 
-const FREE_UNIT: Statement = {
-  name: "free_moved_unit",
-  text: `
-with freed as (
-  update placement_unit set phase = 'IDLE', row_version = row_version + 1 where id = $1 and phase = 'MOVING' returning id
-)
-select count(pg_notify('argosy', h.hint)) as sent
-  from (select 'unit:' || id from freed union all select 'application:' || a.id from freed f join application a on a.unit = f.id) as h (hint)`,
-};
-
 const NOTE: Statement = { name: "note_move", text: "update move set message = $3 where id = $1 and phase = $2 and message <> $3" };
 
 const CLUSTERS: Statement = {
@@ -65,8 +55,7 @@ export function createMoveStore(database: Database, clock: Clock, ids: DecisionI
         async (run) => {
           const move = await lockMove(run, id);
           if (move?.phase !== advance.from) return false;
-          await enter(run, id, advance, clock.now());
-          if (PHASES[advance.from].holdsUnit && !PHASES[advance.to].holdsUnit) await run(FREE_UNIT, [move.unitId]);
+          await enterAndFree(run, move, advance, clock.now());
           return true;
         },
         signal,

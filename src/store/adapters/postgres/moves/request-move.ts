@@ -1,10 +1,15 @@
+import type { Millis } from "../../../../domain/clock.ts";
 import type { MoveId } from "../../../../domain/ids.ts";
+import { TAKEN_ON } from "../../../../domain/move-messages.ts";
+import { PHASES } from "../../../../domain/move-phases.ts";
 import type { MoveRequest, MoveWish } from "../../../move/port.ts";
-import type { Database, Statement } from "../database.ts";
+import type { Database, Run, Statement } from "../database.ts";
 import { FITS, HELD, lockSeat } from "../placements/seating.ts";
 import { loadValues } from "../rows.ts";
 import { numbers, text } from "../sql-values.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
+import { enterAndFree } from "./enter-phase.ts";
+import { lockMove } from "./move-row.ts";
 
 const REQUEST: Statement = {
   name: "request_move",
@@ -27,6 +32,16 @@ select (select id from live) as live, (select count(*) from unit) as candidates,
        (select count(pg_notify('argosy', 'move:' || id)) from made) as sent`,
 };
 
+/** A move that brought the unit to where it is, and that a fail-over from there would end; with whether that has somewhere to go. */
+const BROUGHT: Statement = {
+  name: "find_move_to_redirect",
+  text: `
+with ${HELD}
+select m.id, ${FITS} as is_welcome
+  from move m join placement_unit u on u.id = m.unit cross join held h
+ where m.unit = $2 and m.ended_at is null and m.to_epoch = $3 and u.epoch = $3 and u.owner = m.to_instance and u.owner <> $1`,
+};
+
 interface Row {
   readonly live: MoveId | null;
   readonly candidates: number;
@@ -40,13 +55,24 @@ export function requestMove(database: Database, ids: DecisionIds, wish: MoveWish
     async (run) => {
       const seat = await lockSeat(run, to, unitId);
       if (seat.kind !== "locked") return { kind: seat.kind };
-      const about = [to, unitId, epoch, seat.state, numbers(loadValues(ceiling)), ...decisionValues(ids, decision)];
+      const seats = [to, unitId, epoch, seat.state, numbers(loadValues(ceiling))];
+      if (isFailOver && !(await redirect(run, seats, decision.at))) return { kind: "full" };
+      const about = [...seats, ...decisionValues(ids, decision)];
       const what = [id, kind, reason, plan ?? null, reverses ?? null, text(actor), decision.at, isFailOver];
       const [row] = await run<Row>(REQUEST, [...about, ...what]);
       return requestOf(row, id);
     },
     signal,
   );
+}
+
+/** False: there is a move to end, and no room for what would come after it. */
+async function redirect(run: Run, seats: readonly unknown[], now: Millis): Promise<boolean> {
+  const [brought] = await run<{ readonly id: MoveId; readonly is_welcome: boolean }>(BROUGHT, seats);
+  const move = brought && (await lockMove(run, brought.id));
+  if (move === undefined || !PHASES[move.phase].next.includes("REDIRECTED")) return true;
+  if (brought?.is_welcome === true) await enterAndFree(run, move, { to: "REDIRECTED", message: TAKEN_ON }, now);
+  return brought?.is_welcome === true;
 }
 
 function requestOf(row: Row | undefined, id: MoveId): MoveRequest {
