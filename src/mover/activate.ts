@@ -1,16 +1,13 @@
 import type { Millis } from "../domain/clock.ts";
 import type { MoveBaseline } from "../domain/move.ts";
 import type { HealthState } from "../domain/status.ts";
-import { diffObject, escapePointer, guards, type PatchOperation } from "../shard/diff-object.ts";
+import { LOOK_NOW, letLoose } from "../shard/arrival.ts";
+import { diffObject, guards } from "../shard/diff-object.ts";
 import { type DesiredObject, manifestOf } from "../shard/managed-object.ts";
-import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "../shard/names.ts";
 import type { Sight } from "../shard/parse-sight.ts";
-import { foreignSync, isNewer, isUnfit, type Pair } from "./pair.ts";
+import { isNewer, isUnfit, type Pair } from "./pair.ts";
 import { renderArrival } from "./prepare.ts";
 import { DONE, FENCED, remove, type Verdict, wait, write } from "./verdict.ts";
-
-const annotation = (name: string): string => `/metadata/annotations/${escapePointer(name)}`;
-const take = (name: string): PatchOperation => ({ op: "remove", path: annotation(name) });
 
 /**
  * The next step that makes an application work on its new owner: what its row wants now, unpaused, and a request to look, without which a
@@ -22,7 +19,7 @@ export function activate({ desired, isLeaving, source, target, isSourceUnknown }
   if (target === undefined) return makeAnew(desired, isLeaving && isSourceUnknown);
   if (isNewer(target, epoch)) return FENCED;
   if (isUnfit(target, epoch)) return remove("target", target);
-  if (target.isPaused || target.arrival !== undefined) return letLoose(target, desired);
+  if (target.isPaused || target.arrival !== undefined) return activateCopy(target, desired);
   const reconciledAt = target.report?.reconciledAt;
   // Argo CD's times have whole seconds.
   const hasLooked = !target.awaitsRefresh && reconciledAt !== undefined && reconciledAt >= since - (since % 1000);
@@ -34,18 +31,11 @@ function makeAnew(desired: DesiredObject, isIdle: boolean): Verdict {
   return write("target", { kind: "create", manifest: isIdle ? renderArrival(desired) : manifestOf(desired) });
 }
 
-function letLoose(target: Sight, desired: DesiredObject): Verdict {
+function activateCopy(target: Sight, desired: DesiredObject): Verdict {
   const action = diffObject(desired, target);
   if (action.kind === "fenced") return FENCED;
   const content = action.kind === "change" ? action.patch : guards(target);
-  const marks = [
-    ...(target.isPaused ? [take(ANNOTATION_PAUSE)] : []),
-    ...(target.arrival === undefined ? [] : [take(ANNOTATION_ARRIVING)]),
-    ...(target.copiedHash === undefined ? [] : [take(ANNOTATION_COPIED)]),
-  ];
-  const foreign = foreignSync(target);
-  const refresh: PatchOperation = { op: "add", path: annotation(ANNOTATION_REFRESH), value: "normal" };
-  return write("target", { kind: "change", at: target.at, patch: [...content, ...marks, ...foreign, refresh] });
+  return write("target", { kind: "change", at: target.at, patch: [...content, ...letLoose(target), LOOK_NOW] });
 }
 
 /** From good to bad; what cannot be told is worst. */

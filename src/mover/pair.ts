@@ -1,5 +1,4 @@
 import type { EngineStatus } from "../domain/status.ts";
-import type { PatchOperation } from "../shard/diff-object.ts";
 import type { DesiredObject } from "../shard/managed-object.ts";
 import type { Sight } from "../shard/parse-sight.ts";
 
@@ -28,18 +27,6 @@ export function isUnderWay({ sync: { operation, state } }: Sight): boolean {
 /** Whether what stands on the target cannot become what is wanted there: it ends, or is of an earlier time. */
 export function isUnfit(target: Sight, epoch: number): boolean {
   return target.isDeleting || (target.epoch ?? 0) < epoch;
-}
-
-/**
- * What a copy has to forget of syncs: one begins nothing, and is told of one that succeeded or of none. Anything else is of a former
- * Application of its name that its instance went on with, which nobody would end.
- */
-export function foreignSync({ arrival, sync: { operation, state } }: Sight): readonly PatchOperation[] {
-  if (arrival === undefined) return [];
-  return [
-    ...(operation === undefined ? [] : [{ op: "remove", path: "/operation" } as const]),
-    ...(state === undefined || state.phase === "Succeeded" ? [] : [{ op: "remove", path: "/status/operationState" } as const]),
-  ];
 }
 
 /** Whether something newer than the move was written to it. */

@@ -1,11 +1,12 @@
 import { asObject } from "../domain/json.ts";
 import type { MoveBaseline } from "../domain/move.ts";
+import { foreignSync } from "../shard/arrival.ts";
 import { escapePointer } from "../shard/diff-object.ts";
 import { type DesiredObject, type Manifest, manifestOf } from "../shard/managed-object.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "../shard/names.ts";
 import type { Sight } from "../shard/parse-sight.ts";
 import { copyStatus } from "./copy-status.ts";
-import { foreignSync, isNewer, isUnfit, type Pair } from "./pair.ts";
+import { isNewer, isUnfit, type Pair } from "./pair.ts";
 import { change, DONE, FENCED, remove, type Verdict, wait, write } from "./verdict.ts";
 
 const ARGO_DOMAIN = "argocd.argoproj.io";

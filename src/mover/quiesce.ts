@@ -1,10 +1,11 @@
 import type { Millis } from "../domain/clock.ts";
 import { ANNOTATION_EPOCH } from "../domain/names.ts";
+import { foreignSync } from "../shard/arrival.ts";
 import { escapePointer, type PatchOperation } from "../shard/diff-object.ts";
 import { ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "../shard/names.ts";
 import type { Sight } from "../shard/parse-sight.ts";
 import { copyStatus } from "./copy-status.ts";
-import { foreignSync, isNewer, isUnderWay, isUnfit, type Pair } from "./pair.ts";
+import { isNewer, isUnderWay, isUnfit, type Pair } from "./pair.ts";
 import { renderArrival } from "./prepare.ts";
 import { change, DONE, FENCED, remove, type Verdict, wait, write } from "./verdict.ts";
 

@@ -74,17 +74,22 @@ const somePlace = fc.record({
   path: fc.constantFrom("deploy", "other"),
   finalizers: fc.subarray([CASCADE_FINALIZER, OTHER, "resources-finalizer.argocd.argoproj.io"]),
   isPaused: fc.boolean(),
+  isArriving: fc.boolean(),
   isDeleting: fc.boolean(),
   hasLabels: fc.boolean(),
   hasAnnotations: fc.boolean(),
 });
 
+function annotate(raw: ReturnType<typeof stored>, annotations: Readonly<Record<string, string>>): void {
+  raw.metadata["annotations"] = { ...(raw.metadata["annotations"] as object), ...annotations };
+}
+
 function placeOf(shape: typeof somePlace extends fc.Arbitrary<infer S> ? S : never): ReturnType<typeof createPlace> {
   if (!shape.exists) return createPlace();
   const raw = stored(wish(2, 7, shape.path));
   raw.metadata["finalizers"] = shape.finalizers;
-  if (shape.isPaused)
-    raw.metadata["annotations"] = { ...(raw.metadata["annotations"] as object), "argocd.argoproj.io/skip-reconcile": "true" };
+  if (shape.isPaused) annotate(raw, { "argocd.argoproj.io/skip-reconcile": "true" });
+  if (shape.isArriving) annotate(raw, { "argosy.dev/arriving": "compared", "argosy.dev/copied-status": "1" });
   if (!shape.hasLabels) delete raw.metadata["labels"];
   if (!shape.hasAnnotations) delete raw.metadata["annotations"];
   const place = createPlace(raw);
@@ -126,6 +131,18 @@ describe("an Application that is wanted", () => {
     const before = place.raw();
     drive(place, poked("second"), "none");
     expect(place.raw()).toBe(before);
+  });
+
+  test("works where a move had put it and ended before it was activated: it looks once more, and goes on with no sync that is not its own", () => {
+    const raw = stored(wish());
+    const pause = { "argocd.argoproj.io/skip-reconcile": "true" };
+    annotate(raw, { ...pause, "argosy.dev/arriving": "compared", "argosy.dev/copied-status": "1" });
+    const place = createPlace({ ...raw, operation: { sync: {} }, status: { operationState: { phase: "Running" }, health: {} } });
+    expect(drive(place, wish(), "none").kind).toBe("settled");
+    const [annotations, own] = [place.raw()?.metadata["annotations"], stored(wish()).metadata["annotations"] as object];
+    expect(annotations).toEqual({ ...own, "argocd.argoproj.io/refresh": "normal" });
+    expect(place.raw()?.["operation"]).toBeUndefined();
+    expect(place.raw()?.["status"]).toEqual({ health: {} });
   });
 
   test("keeps finalizers that Argo CD put on for hooks", () => {

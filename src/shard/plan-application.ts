@@ -1,10 +1,11 @@
 import type { Millis } from "../domain/clock.ts";
 import { ANNOTATION_EPOCH } from "../domain/names.ts";
 import type { Application, Deletion } from "../domain/workspace.ts";
+import { letLoose, unmark } from "./arrival.ts";
 import type { ObjectAction, PatchOperation } from "./diff-object.ts";
 import { diffObject, escapePointer, guards, mapChanges, newerFence, planRemoval } from "./diff-object.ts";
 import type { DesiredObject, Fence } from "./managed-object.ts";
-import { ANNOTATION_PAUSE, ANNOTATION_POKE, ANNOTATION_REFRESH, ANNOTATION_REVISION } from "./names.ts";
+import { ANNOTATION_POKE, ANNOTATION_REFRESH, ANNOTATION_REVISION } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 import { calm, restlessnessOf } from "./restlessness.ts";
 
@@ -86,7 +87,7 @@ function planPresence(desired: DesiredObject, observed: ObservedApplication | un
   if (observed === undefined || action.kind === "fenced") return action;
   const uncascade = setFinalizers(observed, withoutCascade(observed));
   if (action.kind === "await-end") return uncascade.length > 0 ? change(observed, uncascade) : action;
-  const repairs = [...uncascade, ...unpause(observed)];
+  const repairs = [...uncascade, ...letLoose(observed)];
   if (action.kind === "change") return { ...action, patch: [...action.patch, ...repairs, ...refresh(desired, observed)] };
   return repairs.length === 0 ? action : change(observed, repairs);
 }
@@ -115,7 +116,7 @@ function cascade(
   if (observed === undefined || observed.isDeleting) return planRemoval(observed);
   const restlessness = isPatient ? restlessnessOf(observed, now) : undefined;
   const calming = restlessness === undefined ? [] : calm(observed, restlessness);
-  const marks = [...setFinalizers(observed, withCascade(observed)), ...unpause(observed), ...marksOf(observed), ...calming];
+  const marks = [...setFinalizers(observed, withCascade(observed)), ...unmark(observed), ...marksOf(observed), ...calming];
   if (marks.length > 0) return change(observed, marks);
   return restlessness === undefined ? planRemoval(observed) : { kind: "await-rest", observed };
 }
@@ -166,10 +167,4 @@ function isCascadeFinalizer(finalizer: string): boolean {
 
 function setFinalizers(observed: ObservedApplication, finalizers: readonly string[]): readonly PatchOperation[] {
   return finalizers.length === observed.finalizers.length ? [] : [{ op: "add", path: "/metadata/finalizers", value: finalizers }];
-}
-
-function unpause(observed: ObservedApplication): readonly PatchOperation[] {
-  return observed.annotations[ANNOTATION_PAUSE] === undefined
-    ? []
-    : [{ op: "remove", path: `/metadata/annotations/${escapePointer(ANNOTATION_PAUSE)}` }];
 }
