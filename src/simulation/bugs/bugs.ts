@@ -7,6 +7,7 @@ import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
 import type { Breaker, Ports } from "../fleet/argosy.ts";
 import type { Bug } from "./bug.ts";
 import { MOVE_BUGS } from "./move-bugs.ts";
+import { REDIRECT_BUGS } from "./redirect-bugs.ts";
 
 type Change<T extends ObservedObject> = (objects: ManagedObjects<T>) => Partial<ManagedObjects<T>>;
 
@@ -129,8 +130,8 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
 ];
 
-/** Those of deployments, and those of hand-overs. */
-export const BUGS: readonly Bug[] = [...BUGS_AT_REST, ...MOVE_BUGS];
+/** Those of deployments, of hand-overs, and of hand-overs from where one had just led. */
+export const BUGS: readonly Bug[] = [...BUGS_AT_REST, ...MOVE_BUGS, ...REDIRECT_BUGS];
 
 function unlessDeleting<T extends ObservedObject>(found: T | undefined): T | undefined {
   return found?.isDeleting === true ? undefined : found;

@@ -36,9 +36,10 @@ const CAP_MS = 10 * 60_000;
 export function nothingIsCutOff(): Checker {
   const applications = new Map<string, Standing & { readonly namespace: string }>();
   const sources = new Map<string, { readonly move: MoveHappening; readonly quietSince: number }>();
-  const isSource = (unit: string, epoch: number): boolean => {
+  // Its copy may be told of what the target has under way for a former Application of the name, and forgets that when it is let loose.
+  const isSource = ({ unit, epoch, holder }: Standing): boolean => {
     const source = sources.get(unit)?.move;
-    return source !== undefined && PAST_REVOKE.has(source.phase) && epoch === source.epoch;
+    return source !== undefined && PAST_REVOKE.has(source.phase) && epoch === source.epoch && holder === source.from;
   };
   const onMove = (move: MoveHappening, at: number): string | undefined => {
     const before = sources.get(move.unit);
@@ -61,7 +62,7 @@ export function nothingIsCutOff(): Checker {
       if (changed.change === "DELETED") applications.delete(standing.at);
       else applications.set(standing.at, { ...standing, namespace });
       const begins = standing.isUnderWay && before?.isUnderWay === false && !by.startsWith("argosy-");
-      return begins && standing.isPaused && isSource(standing.unit, standing.epoch)
+      return begins && standing.isPaused && isSource(standing)
         ? `a sync of ${standing.at} begins after the right to write was taken`
         : undefined;
     },

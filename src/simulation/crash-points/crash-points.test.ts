@@ -1,22 +1,36 @@
 import process from "node:process";
 import { expect, it } from "vitest";
 import { MOVE_BUGS } from "../bugs/move-bugs.ts";
-import { complaintsOf, crashAt, listCrashPoints } from "./crash-points.ts";
+import { complaintsOf, crashAt, listCrashPoints, ONE_MOVE, REDIRECTS, type Script } from "./crash-points.ts";
+
+/** Complaints of all points of a script, which comes to these kinds of write among others. */
+async function complaintsAt(script: Script, kinds: readonly string[]): Promise<readonly string[]> {
+  const points = await listCrashPoints(script);
+  const names = new Set(points.map(({ name }) => name));
+  for (const kind of kinds) expect(names).toContain(kind);
+  const complaints: string[] = [];
+  for (const point of points) complaints.push(...complaintsOf(await crashAt(script, point)));
+  const where = `${script.scenario}, seed ${script.seed}`;
+  process.stdout.write(`crash points of ${where}: ${points.length} of ${names.size} kinds of write, ${complaints.length} complaints\n`);
+  return complaints;
+}
+
+const WRITES = ["store.moves.commit", "api.PATCH.rolebindings", "engine.POST.applications"];
 
 it("carries a move to its end wherever its worker dies: before each external write, and after its effect (I4, I5)", async () => {
-  const points = await listCrashPoints();
-  const names = new Set(points.map(({ name }) => name));
-  for (const name of ["store.moves.commit", "api.PATCH.rolebindings", "engine.POST.applications", "engine.DELETE.applications"])
-    expect(names).toContain(name);
-  const complaints: string[] = [];
-  for (const point of points) complaints.push(...complaintsOf(await crashAt(point)));
-  process.stdout.write(`crash points: ${points.length} of ${names.size} kinds of write, ${complaints.length} complaints\n`);
-  expect(complaints).toEqual([]);
+  expect(await complaintsAt(ONE_MOVE, [...WRITES, "engine.DELETE.applications"])).toEqual([]);
 });
+
+it.each(REDIRECTS)(
+  "carries a fail-over to its end that ends a move past COMMIT, wherever its worker dies, seed $seed (I4, I5)",
+  async (script) => {
+    expect(await complaintsAt(script, [...WRITES, "far-engine.POST.applications"])).toEqual([]);
+  },
+);
 
 it("sees a worker that nobody's looks bring back to a move it died in", async () => {
   const deaf = MOVE_BUGS.find(({ name }) => name === "moves-by-events");
-  const [point] = (await listCrashPoints()).filter(({ name }) => name === "engine.POST.applications");
+  const [point] = (await listCrashPoints(ONE_MOVE)).filter(({ name }) => name === "engine.POST.applications");
   if (deaf === undefined || point === undefined) throw new Error("neither may be missing");
-  expect(complaintsOf(await crashAt(point, deaf.breaker)).join()).toContain("I4");
+  expect(complaintsOf(await crashAt(ONE_MOVE, point, deaf.breaker)).join()).toContain("I4");
 });

@@ -9,20 +9,29 @@ export type CrashPoint = Failpoint & { readonly kind: "die-before" | "die-after"
 
 /** What became of a run in which a worker died at one point. */
 export interface Crash {
+  readonly script: Script;
   readonly point: CrashPoint;
   readonly outcome: Outcome;
   /** It died there: a point that no run comes to shows nothing. */
   readonly isMet: boolean;
 }
 
-const SCENARIO = "move-one";
-/** A seed in which the one move ends. */
-const SEED = 1;
+/** A scenario with a seed in which everything of it happens, and what its moves come to there. */
+export interface Script {
+  readonly scenario: string;
+  readonly seed: number;
+  readonly ends: string;
+}
+
+export const ONE_MOVE: Script = { scenario: "move-one", seed: 1, ends: "1 DONE" };
+/** A fail-over from the target of a move that was to give it the right still, and of one that waits for it as it is lost. */
+export const REDIRECTS: readonly Script[] = [25, 36].map((seed) => ({ scenario: "move-one-redirect", seed, ends: "1 DONE, 1 REDIRECTED" }));
+
 /** Reads, watches, looks at who is alive, and questions that change nothing. */
 const NO_WRITE = /\.(GET|WATCH)\.|selfsubjectaccessreviews|^api\.POST\.configmaps$|^store\.(?!moves\.(begin|advance|commit|note|abort))/;
 
-/** Every external write from a move's beginning to its end, before it and after its effect, in the order in which the writes are made. */
-export async function listCrashPoints(): Promise<readonly CrashPoint[]> {
+/** Every external write from the first move's beginning to the last one's end, before it and after its effect, in the order in which the writes are made. */
+export async function listCrashPoints({ scenario, seed }: Script): Promise<readonly CrashPoint[]> {
   const made: CallMade[] = [];
   let [isUnderWay, isOver] = [false, false];
   const onCall = (call: CallMade): void => {
@@ -32,24 +41,24 @@ export async function listCrashPoints(): Promise<readonly CrashPoint[]> {
   const onMoved = (phase: string): void => {
     isOver ||= phase === "DONE";
   };
-  await runSeed({ scenario: loadScenario(SCENARIO), seed: SEED, onCall, onMoved });
+  await runSeed({ scenario: loadScenario(scenario), seed, onCall, onMoved });
   return made.flatMap(({ name, index }) => (["die-before", "die-after"] as const).map((kind) => ({ name, index, kind })));
 }
 
 /** Runs the script with a worker that dies at this point; another life of it finds what it left. `breaker` breaks ports of both. */
-export async function crashAt(point: CrashPoint, breaker: Breaker = (ports) => ports): Promise<Crash> {
-  const outcome = await runSeed({ scenario: loadScenario(SCENARIO), seed: SEED, failpoints: [point], breaker });
+export async function crashAt(script: Script, point: CrashPoint, breaker: Breaker = (ports) => ports): Promise<Crash> {
+  const outcome = await runSeed({ scenario: loadScenario(script.scenario), seed: script.seed, failpoints: [point], breaker });
   const isMet = outcome.history.entries().some(({ happening }) => happening.kind === "fault" && happening.verdict === point.kind);
-  return { point, outcome, isMet };
+  return { script, point, outcome, isMet };
 }
 
-/** What is wrong with it; nothing when every property held, the move went all the way and somebody had died. */
-export function complaintsOf({ point, outcome, isMet }: Crash): readonly string[] {
+/** What is wrong with it; nothing when every property held, moves went all the way and somebody had died. */
+export function complaintsOf({ script, point, outcome, isMet }: Crash): readonly string[] {
   const where = `${point.kind} ${point.name} ${point.index}`;
   const ends = movesOf(outcome.history).join(", ");
   return [
     ...(isMet ? [] : [`${where}: no run comes to it`]),
-    ...(ends === "1 DONE" ? [] : [`${where}: the move came to ${ends}`]),
+    ...(ends === script.ends ? [] : [`${where}: moves came to ${ends}`]),
     ...outcome.violations.map(({ property, text }) => `${where}: ${property}, ${text}`),
   ];
 }

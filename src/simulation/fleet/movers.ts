@@ -6,6 +6,7 @@ import type { Rng } from "../../domain/rng.ts";
 import { createMoveDesk } from "../../mover/desk/controller.ts";
 import { createDrawnIds } from "../world/party.ts";
 import { FAR_CLUSTER } from "./declared.ts";
+import { createFarOwners } from "./far-owner.ts";
 import type { Fleet } from "./fleet.ts";
 
 /** What people who run the fleet ask of live moves, each at one moment and in the very row: their own connection is not simulated. */
@@ -21,10 +22,14 @@ export interface Movers {
   evacuate(): Promise<void>;
   /** One unit of an instance on the far cluster to one that is near, without going to the far one. */
   failOver(): Promise<void>;
+  /** The same of the next unit that a move has just given to an instance on the far cluster, before that move is over. */
+  redirect(): Promise<void>;
 }
 
 const never = new AbortController().signal;
 const ALL = 100_000;
+/** So long after a move has changed the owner somebody takes the unit on from there, in ms, at most. */
+const SOON_MS = 5_000;
 const ACTOR = "otto";
 
 export function createMovers({ world, database: { rows }, instances }: Fleet): Movers {
@@ -60,16 +65,23 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
     if (id !== undefined) await asked(() => act(id));
   };
 
+  const onFarOwner = createFarOwners({ world, instances });
   const isFar = ({ engineCluster }: Instance): boolean => engineCluster === FAR_CLUSTER;
   const failOver = async (id: UnitId): Promise<void> => {
     const unit = (await rows.placements.readUnit(id, never))?.unit;
     const near = instances.filter((instance) => !isFar(instance));
     const target = pick(rng, near);
     const wish = { kind: "evacuation", actor: ACTOR, isFailOver: true } as const;
-    if (unit !== undefined && target !== undefined) await asked(() => desk.ask({ ...wish, unit, target }, never));
+    if (unit !== undefined && target !== undefined && !near.some((each) => each.id === unit.owner))
+      await asked(() => desk.ask({ ...wish, unit, target }, never));
   };
 
   return {
+    async redirect() {
+      onFarOwner((unit) => {
+        world.schedule(rng.next() * SOON_MS, "somebody fails over what has just arrived", () => void failOver(unit as UnitId));
+      });
+    },
     async failOver() {
       const held = await Promise.all(instances.filter(isFar).map(heldBy));
       const id = pick(rng, held.flat());

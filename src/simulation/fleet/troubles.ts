@@ -4,20 +4,27 @@ import { NAMESPACE_TYPE } from "../models/kubernetes/server.ts";
 import { DATABASE } from "../models/store.ts";
 import type { Scenario, Trouble } from "../scenarios/schema.ts";
 import { FAR_CLUSTER } from "./declared.ts";
+import { createFarOwners } from "./far-owner.ts";
 import type { Fleet } from "./fleet.ts";
 import { deleteNextCopy, layFinalizer } from "./hands.ts";
+
+/** So long after a move has changed the owner its target is lost, in ms, at most. */
+const SOON_MS = 2_000;
 
 /** Lets everything that goes wrong in a scenario happen at its time, drawn from the world's chance. */
 export function planTroubles(fleet: Fleet, { troubles, activeSeconds }: Pick<Scenario, "troubles" | "activeSeconds">): void {
   const { world } = fleet;
   const rng = world.rng.fork("troubles");
+  const onFarOwner = createFarOwners(fleet);
   for (const trouble of troubles)
     for (let time = 0; time < trouble.times; time += 1)
-      world.schedule(rng.next() * activeSeconds * 1_000, `trouble ${trouble.kind}`, () => strike(fleet, trouble, rng));
+      world.schedule(rng.next() * activeSeconds * 1_000, `trouble ${trouble.kind}`, () => strike({ ...fleet, onFarOwner }, trouble, rng));
 }
 
-function strike(fleet: Fleet, trouble: Trouble, rng: Rng): void {
-  const { world, network } = fleet;
+type Struck = Fleet & { readonly onFarOwner: ReturnType<typeof createFarOwners> };
+
+function strike(fleet: Struck, trouble: Trouble, rng: Rng): void {
+  const { world, network, onFarOwner } = fleet;
   const own = fleet.names.filter((name) => name.startsWith("argosy-") === (trouble.who === "argosy"));
   const name = own[Math.floor(rng.next() * own.length)] ?? "";
   const ms = rng.next() * trouble.longestSeconds * 1_000;
@@ -37,12 +44,12 @@ function strike(fleet: Fleet, trouble: Trouble, rng: Rng): void {
       tell(`${name} is parted from ${trouble.from} ${forMs}`);
       network.part(name, trouble.from);
       return later("a partition heals", () => network.heal(name, trouble.from));
-    case "cut-off": {
-      const processes = fleet.names.filter((each) => each.startsWith("argosy-"));
-      tell(`Argosy is parted from ${FAR_CLUSTER} ${forMs}`);
-      for (const each of processes) network.part(each, FAR_CLUSTER);
-      return later("the far cluster is back", () => processes.forEach((each) => void network.heal(each, FAR_CLUSTER)));
-    }
+    case "cut-off":
+      return cutOff(fleet, ms, tell);
+    case "lose-target":
+      return onFarOwner(() => {
+        world.schedule(rng.next() * SOON_MS, "the far cluster goes", () => cutOff(fleet, ms, tell));
+      });
     case "database-away":
       tell(`${DATABASE} is away ${forMs}`);
       fleet.database.setAway(true);
@@ -75,4 +82,11 @@ function strike(fleet: Fleet, trouble: Trouble, rng: Rng): void {
         server.endWatches();
       }
   }
+}
+
+function cutOff({ world, network, names }: Fleet, ms: number, tell: (what: string) => void): void {
+  const processes = names.filter((each) => each.startsWith("argosy-"));
+  tell(`Argosy is parted from ${FAR_CLUSTER} for ${Math.round(ms)} ms`);
+  for (const each of processes) network.part(each, FAR_CLUSTER);
+  world.schedule(ms, "the far cluster is back", () => processes.forEach((each) => void network.heal(each, FAR_CLUSTER)));
 }

@@ -116,7 +116,9 @@ function recordMoves(world: World, memory: MemoryStore): Store["moves"] {
   return {
     ...moves,
     async request(wish, signal) {
+      const others = await moves.list({ unitId: wish.unitId, isLive: true }, 1, signal);
       const outcome = await moves.request(wish, signal);
+      for (const other of others) await follow(other.id, other);
       await follow(wish.id, undefined);
       return outcome;
     },

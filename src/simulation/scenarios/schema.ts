@@ -19,6 +19,7 @@ const trouble = z.strictObject({
     "freeze",
     "part",
     "cut-off",
+    "lose-target",
     "database-away",
     "end-watches",
     "compact",
@@ -64,6 +65,9 @@ export const scenarioSchema = z.strictObject({
       drain: times.default(0).describe("everything of one instance"),
       evacuate: times.default(0),
       failOver: times.default(0).describe("single units away from far instances, without going there"),
+      redirect: times
+        .default(0)
+        .describe("the same of the next unit that a move has just given to a far instance, while that move goes on"),
     })
     .optional()
     .describe("live moves that are asked for, at any time once the first users have come"),

@@ -11,6 +11,7 @@ const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
   "lost-calls": [117, 173],
   "move-crashes": [106],
   "move-fail-over": [107],
+  "move-redirect": [8, 27, 48, 72],
   "tenant-chaos": [24],
   "worker-crashes": [5],
 };

@@ -1,0 +1,15 @@
+import { FAR_CLUSTER } from "./declared.ts";
+import type { Fleet } from "./fleet.ts";
+
+/**
+ * Waits for moves that make instances on the far cluster owners: right after that the new owner has yet to be given the right, and to be let
+ * work. Each `act` is told of the unit of one, in the order in which they were asked for.
+ */
+export function createFarOwners({ world, instances }: Pick<Fleet, "world" | "instances">): (act: (unit: string) => void) => void {
+  const far = new Set<string>(instances.flatMap(({ id, engineCluster }) => (engineCluster === FAR_CLUSTER ? [id] : [])));
+  const waiting: ((unit: string) => void)[] = [];
+  world.history.follow(({ happening }) => {
+    if (happening.kind === "move" && happening.phase === "GRANT" && far.has(happening.to)) waiting.shift()?.(happening.unit);
+  });
+  return (act) => void waiting.push(act);
+}
