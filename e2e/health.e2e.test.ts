@@ -6,7 +6,7 @@ import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { argosy } from "./command-line.ts";
 import { allReady } from "./control-plane.ts";
 import { callHarness } from "./harness-client.ts";
-import { type Movable, openMovable } from "./moves-world.ts";
+import { type Movable, mayWrite, openMovable } from "./moves-world.ts";
 import { configMapFile, IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
 
 const NAMESPACES = ["health-fine", "health-broken"];
@@ -24,12 +24,20 @@ const RESTART_APART_MS = 60_000;
 /** Of one component after another: a fleet's budget lets one go in twice that time, and a machine takes its time for the next pod. */
 const REPLACED_MS = 2 * RESTART_APART_MS + SLACK_MS;
 
+/** What leaves by fail-over, one workspace after the other. */
+const EMPTIED_MS = 5 * 60_000;
+
 describe.runIf(IS_LONG)("the health of instances", () => {
   let world: World;
   let fine: Movable;
   let instance: InstanceView;
   const stories = [CANARY, ...NAMESPACES];
 
+  const healthWith = (over: object): object => ({
+    ...{ periodMs: 5_000, graceMs: 5_000, overloadMs: 60_000, restartApartMs: RESTART_APART_MS },
+    canary: { repository: world.git.url(CANARY), revision: "main" },
+    ...over,
+  });
   const startFirst = async (config: object): Promise<void> => {
     await callHarness(world.harness, "killArgosy", { index: 0 });
     await callHarness(world.harness, "startArgosy", { index: 0, ...config });
@@ -38,11 +46,7 @@ describe.runIf(IS_LONG)("the health of instances", () => {
   beforeAll(async () => {
     world = openWorld(60 * 60_000);
     await world.git.commit(CANARY, { "canary.yaml": configMapFile("canary", {}) });
-    const canary = { repository: world.git.url(CANARY), revision: "main" };
-    await startFirst({
-      roles: ["all"],
-      health: { periodMs: 5_000, graceMs: 5_000, overloadMs: 60_000, restartApartMs: RESTART_APART_MS, canary },
-    });
+    await startFirst({ roles: ["all"], health: healthWith({ emptyAfter: 0 }) });
     fine = await openMovable(world, NAMESPACES[0] ?? "", ["dev"]);
     const name = await fine.owner();
     instance = fine.instances.find((each) => each.name === name) as InstanceView;
@@ -54,6 +58,8 @@ describe.runIf(IS_LONG)("the health of instances", () => {
   }, DEADLINE_MS);
   afterAll(async () => {
     await callHarness(world.harness, "delayGit", { repositories: stories, delayMs: 0 });
+    for (const { name, state } of await world.rest.all<InstanceView>("/v1/instances"))
+      if (state === "DRAINING") await world.rest.put(`/v1/instances/${name}/cordon`, { cordoned: false, reason: "the story is over" });
     for (const name of NAMESPACES) await world.kube.delete(TYPES.namespace, { namespace: "", name }, {}, world.signal);
     await startFirst({});
   }, DEADLINE_MS);
@@ -82,10 +88,15 @@ describe.runIf(IS_LONG)("the health of instances", () => {
     });
     return items.map(({ verdict, rule }) => `${verdict} ${rule}`);
   };
-  /** Stops the processes of a component as a frozen process is stopped; they are to be told of, and replaced. */
-  const stopAndSee = async (component: string, cause: "controller-stopped" | "repo-server" | "redis"): Promise<void> => {
+  /** Stops the processes of a component as a frozen process is stopped. */
+  const stop = async (component: string): Promise<readonly KubeObject[]> => {
     const pods = await podsOf(component);
     for (const { metadata } of pods) await setCpuShare(world.kube, { namespace: instance.namespace, name: metadata.name }, 0, world.signal);
+    return pods;
+  };
+  /** They are to be told of, and replaced. */
+  const stopAndSee = async (component: string, cause: "controller-stopped" | "repo-server" | "redis"): Promise<void> => {
+    const pods = await stop(component);
     await told("stalled", cause);
     const old = new Set(pods.map(({ metadata }) => metadata.uid));
     await until(
@@ -134,6 +145,34 @@ describe.runIf(IS_LONG)("the health of instances", () => {
       expect((await argosy(world, "health", instance.name)).out).toContain("is healthy (workspace)");
       expect([await fine.owner(), await broken.owner()]).toEqual(owners);
       expect((await steps()).filter((step) => !before.includes(step))).toEqual(["HEALTHY WORKSPACE"]);
+    },
+    DEADLINE_MS,
+  );
+
+  it(
+    "empties an instance whose controller sticks again: what it serves leaves with a proof that its old account may write nothing",
+    async () => {
+      const [from, uids] = [await fine.owner(), await fine.uids()];
+      instance = fine.instances.find((each) => each.name === from) as InstanceView;
+      await judged("healthy", "none", WELL_MS);
+      await startFirst({ roles: ["all"], health: healthWith({ emptyAfter: 1 }) });
+      const old = fine.accounts[fine.instances.indexOf(instance)] ?? "";
+      expect(await mayWrite(world, NAMESPACES[0] ?? "", old)).toBe(true);
+      // The first story's restart is within the hour: this is the second time.
+      const began = performance.now();
+      await stop("argocd-application-controller");
+      const patience = PERSISTENCE_MS["controller-stopped"] + TOLD_MS + SLACK_MS + EMPTIED_MS;
+      const to = await until("another owner", fine.owner, (found) => found !== from, patience);
+      expect(await mayWrite(world, NAMESPACES[0] ?? "", old)).toBe(false);
+      await fine.push("dev", "after it stuck again");
+      await fine.arrived("dev", "after it stuck again");
+      report(
+        `health: stuck again, emptied by fail-over, ${Math.round((performance.now() - began) / 1_000)} s to the next push through ${to}`,
+      );
+      expect(await fine.uids()).toEqual(uids);
+      expect(await steps()).toContain("DRAIN CONTROLLER-STOPPED");
+      const said = await world.rest.get<InstanceView>(`/v1/instances/${from}`);
+      expect(said).toMatchObject({ state: "DRAINING", reason: expect.stringContaining("drained by health, by fail-over") });
     },
     DEADLINE_MS,
   );

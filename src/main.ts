@@ -6,20 +6,18 @@ import { createUsageReader } from "./instance-provisioner/usage/controller.ts";
 import { clusterUid } from "./main/adoption.ts";
 import { connectClusters } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
+import { createDesks } from "./main/desks.ts";
 import { insideAddressesOf } from "./main/inside-addresses-of.ts";
 import { openStore } from "./main/open-store.ts";
 import { refuseOldDatabase } from "./main/recovery.ts";
 import { startRoles } from "./main/roles.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
-import { createMoveDesk } from "./mover/desk/controller.ts";
 import { createRolloutDesk } from "./rollout/desk/controller.ts";
-import { createDrainingDesk } from "./scheduler/draining/controller.ts";
 import { explainUnit } from "./scheduler/explain.ts";
 import { explainInstance } from "./scheduler/explain-instance.ts";
 import { describePlan } from "./scheduler/plan/describe-plan.ts";
 import { parseSchedule } from "./scheduler/plan/freeze-window.ts";
 import { planNames } from "./scheduler/plan/plan-names.ts";
-import { createPlanningDesk } from "./scheduler/planning/controller.ts";
 import { reviewDecision, reviewPlan } from "./scheduler/review.ts";
 import { exportWorkspace } from "./shard/export-workspace.ts";
 import { createMembership } from "./store/member/controller.ts";
@@ -72,8 +70,7 @@ async function startApi(
   store: Store,
   clusters: Clusters,
 ): Promise<void> {
-  const moving = createMoveDesk({ store, clock, ids });
-  const planning = createPlanningDesk({ store, moving, clock, ids, log });
+  const { moving, planning, draining } = createDesks({ store, clock, ids, log });
   const api: Api = await createApi({
     ...{ store, log, clock, metrics, version },
     parseFleet: parseFleetDocument,
@@ -88,7 +85,7 @@ async function startApi(
       review: reviewPlan,
     },
     moving,
-    draining: { ...createDrainingDesk({ store, planning, moving, clock, log }), budget: config.moves.drain },
+    draining: { ...draining, budget: config.moves.drain },
     rollouts: createRolloutDesk({ store, clock, ids }),
     explainInstance,
     exportWorkspace: (facts, { namespace, server = clusters.destination.server }) => exportWorkspace(facts, { namespace, server }),

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
+import type { Partition } from "../domain/partition.ts";
 import { createFaultPoints, FAULT_MODES, type FaultPoints } from "../reconciler/testing/faults.ts";
 import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
 import { createWorld } from "../store/testing/world.ts";
 import type { Health } from "./controller.ts";
-import { createStage, openHealth, PERIOD_MS, RESTART_APART_MS } from "./testing/stage.ts";
+import { createStage, EVERYTHING, openHealth, PERIOD_MS, RESTART_APART_MS, sendAway } from "./testing/stage.ts";
 
 const never = new AbortController().signal;
 const OF_STORE = ["readFleet", "listInstances", "readTroubles", "readWindow", "record", "list", "append"] as const;
@@ -20,15 +21,22 @@ const EVENTFUL = 250;
 const KEPT = 58;
 
 /** An instance whose redis works again when it is restarted, and whoever looks at it. `next`: what follows a look that failed. */
-async function begin(points: FaultPoints, next: "the same process goes on" | "another process takes over") {
+async function begin(
+  points: FaultPoints,
+  next: "the same process goes on" | "another process takes over",
+  { isMended = true, others = 0 } = {},
+) {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
   const { id } = await createWorld(store).addInstance({ state: "ACTIVE" });
+  for (let index = 0; index < others; index += 1) await createWorld(store).addInstance({ state: "ACTIVE", name: `other-${index}` });
   const { stage, portsOf } = createStage(clock);
-  stage.isMended = true;
+  stage.isMended = isMended;
   const { fleet, health, decisions } = store;
   const wrapped = { ...store, fleet: points.wrap(fleet), health: points.wrap(health), decisions: points.wrap(decisions) };
-  const open = (): Health => openHealth({ store: wrapped, clock, ...portsOf(points.wrap) });
+  const partition: Partition = { ...EVERYTHING, isMine: (key) => key === `health/${id}` };
+  const { empty } = points.wrap({ empty: sendAway(store, clock) });
+  const open = (): Health => openHealth({ store: wrapped, clock, partition, empty, ...portsOf(points.wrap) });
   let opened = open();
   let failed = 0;
   const look = async (times: number): Promise<void> => {
@@ -45,7 +53,8 @@ async function begin(points: FaultPoints, next: "the same process goes on" | "an
     samples: (await store.health.readWindow(id, millis(0), never)).samples,
     entries: (await store.decisions.list({ kind: "health" }, 100, never)).toReversed(),
   });
-  return { stage, look, seen, failed: () => failed };
+  const drained = async () => (await store.fleet.listInstances(never)).filter(({ failsOver }) => failsOver).map((each) => each.id);
+  return { id, stage, look, seen, drained, failed: () => failed };
 }
 
 describe.each(FAULT_MODES)("when any call of those who look at an instance %s", (mode) => {
@@ -97,6 +106,29 @@ describe.each(FAULT_MODES)("when any call of those who look at an instance %s", 
     },
     120_000,
   );
+});
+
+const OF_EMPTYING: ReadonlySet<string> = new Set(["list", "append", "empty"]);
+
+describe.each(FAULT_MODES)("when any call of those who empty what sticks again %s", (mode) => {
+  it("it is emptied all the same, after as many restarts as ever", async () => {
+    const broke = new Set<string>();
+    for (let index = 0; ; index += 1) {
+      const points = createFaultPoints(OF_EMPTYING);
+      const { id, stage, look, drained } = await begin(points, "another process takes over", { isMended: false, others: 1 });
+      points.arm(index, mode);
+      stage.redisFails = true;
+      await look(BEFORE + 3 * (RESTART_APART_MS / PERIOD_MS));
+      const name = points.broke();
+      const about = `call ${index}, ${name}`;
+      expect(await drained(), about).toEqual([id]);
+      // Whoever dies between the journal and the restart has used up budget.
+      expect([1, 2], about).toContain(stage.deleted.length);
+      if (name === undefined) break;
+      broke.add(name);
+    }
+    expect([...broke].sort()).toEqual([...OF_EMPTYING].sort());
+  }, 120_000);
 });
 
 describe("an instance that is well", () => {

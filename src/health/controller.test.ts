@@ -6,7 +6,8 @@ import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/me
 import { createWorld } from "../store/testing/world.ts";
 import { ACTIVE_CANARIES } from "./canaries.ts";
 import type { Health } from "./controller.ts";
-import { createStage, EVERYTHING, openHealth, PERIOD_MS, type Stage } from "./testing/stage.ts";
+import type { EmptyInstance } from "./port.ts";
+import { createStage, EVERYTHING, openHealth, PERIOD_MS, RESTART_APART_MS, type Stage, sendAway } from "./testing/stage.ts";
 
 const never = new AbortController().signal;
 
@@ -59,6 +60,27 @@ describe("the health of an instance", () => {
     await look(12);
     expect(await verdict()).toMatchObject({ state: "healthy", cause: "none" });
     expect(await journal()).toEqual(["HEALTHY", "RESTART", "STALLED"]);
+  });
+
+  it("is emptied by fail-over where it sticks again after two restarts, and helped no more then", async () => {
+    const emptied: string[] = [];
+    const empty = async (...[one, reason]: Parameters<EmptyInstance>): Promise<void> => {
+      emptied.push(reason);
+      await sendAway(store, clock)(one, reason, never);
+    };
+    await createWorld(store).addInstance({ state: "ACTIVE", name: "standard-2" });
+    health = open({ empty, partition: { ...EVERYTHING, isMine: (key) => key === `health/${instance.id}` } });
+    stage.redisFails = true;
+    const apart = RESTART_APART_MS / PERIOD_MS;
+    await look(12 + apart);
+    expect(emptied).toEqual([]);
+    expect(deleted()).toEqual(["redis-1", "redis-1"]);
+    await look(apart);
+    expect(emptied).toEqual(["empty it: its redis is stuck again after 2 restarts"]);
+    expect(await journal()).toEqual(expect.arrayContaining(["DRAIN", "RESTART", "STALLED"]));
+    await look(3 * apart);
+    expect(emptied).toHaveLength(1);
+    expect(deleted()).toEqual(["redis-1", "redis-1"]);
   });
 
   it("is told of when its repo-server takes no connection, which is restarted", async () => {

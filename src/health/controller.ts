@@ -8,6 +8,7 @@ import { every } from "../runtime/timer/every.ts";
 import type { Store } from "../store/port.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createLooks, type LookDeps } from "./look/controller.ts";
+import type { EmptyInstance } from "./port.ts";
 import { createRemedies } from "./remedy/controller.ts";
 
 export interface HealthDeps extends LookDeps {
@@ -15,6 +16,8 @@ export interface HealthDeps extends LookDeps {
   /** By `health/<instance id>`. */
   readonly partition: Partition;
   readonly restartApartMs: number;
+  readonly emptyAfter: number;
+  readonly empty: EmptyInstance;
   readonly rng: Rng;
   readonly metrics: Metrics;
 }
@@ -56,7 +59,7 @@ export function createHealth(deps: HealthDeps): Health {
     if (instance === undefined) return;
     const verdict = await looks.lookAt(instance, fleet, signal);
     said.set(id, verdict);
-    await remedies.help({ instance, verdict, instances: serving.size }, signal);
+    await remedies.help({ instance, verdict, serving: [...serving.values()] }, signal);
   };
 
   const queue = createKeyedQueue({ ...deps, name: "health", concurrency: AT_ONCE, rng: rng.fork("health"), work });

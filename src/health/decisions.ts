@@ -1,7 +1,7 @@
 import { type Millis, millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
-import type { InstanceVerdict } from "../domain/health.ts";
-import { REMEDIES, type Remedy, type RemedyStep } from "./remedy/next-remedy.ts";
+import { HEALTH_CAUSES, type InstanceVerdict } from "../domain/health.ts";
+import { REMEDIES, type Remedy, type StepTaken } from "./remedy/next-remedy.ts";
 
 /** The journal's entry of a verdict that is another than before; `undefined`: it is the same, or the first and a good one. */
 export function changedDecision(before: InstanceVerdict | undefined, verdict: InstanceVerdict): Decision | undefined {
@@ -27,9 +27,10 @@ export function remedyDecision(
 }
 
 /** Steps among entries of the journal. */
-export function stepsTaken(entries: readonly Decision[]): readonly { readonly step: RemedyStep; readonly at: Millis }[] {
-  return entries.flatMap(({ verdict, at }) => {
+export function stepsTaken(entries: readonly Decision[]): readonly StepTaken[] {
+  return entries.flatMap(({ verdict, rule, at }) => {
     const step = REMEDIES.find((each) => each === verdict);
-    return step === undefined ? [] : [{ step, at: millis(at) }];
+    const cause = HEALTH_CAUSES.find((each) => each.toUpperCase() === rule);
+    return step === undefined || cause === undefined ? [] : [{ step, cause, at: millis(at) }];
   });
 }

@@ -27,5 +27,8 @@ export interface ProbedNamespace {
   deletePod(name: string, signal: AbortSignal): Promise<void>;
 }
 
+/** Sends an instance's units away without its help, each with a proof of its fence, and nobody there any more. Asking again changes nothing. */
+export type EmptyInstance = (instance: Instance, reason: string, signal: AbortSignal) => Promise<void>;
+
 /** `undefined`: its cluster is not declared, or its credentials are not there. */
 export type OpenNamespace = (at: InstancePlace, signal: AbortSignal) => Promise<ProbedNamespace | undefined>;

@@ -11,17 +11,14 @@ import { createProvisioner } from "../instance-provisioner/controller.ts";
 import { createManagedCluster } from "../mover/adapters/kubernetes/managed-cluster.ts";
 import { createSights } from "../mover/adapters/kubernetes/sights.ts";
 import { createMover } from "../mover/controller.ts";
-import { createMoveDesk } from "../mover/desk/controller.ts";
 import { budgetsOf } from "../mover/next-starts.ts";
 import { createApiCluster, createEngines } from "../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../reconciler/controller.ts";
 import { createInstanceSights } from "../rollout/adapters/kubernetes/instance-sights.ts";
 import { createRollouts } from "../rollout/controller.ts";
 import { createScheduler } from "../scheduler/controller.ts";
-import { createDrainingDesk } from "../scheduler/draining/controller.ts";
 import { freezeAt } from "../scheduler/plan/assemble.ts";
 import { createPlanCycle } from "../scheduler/plan-cycle/controller.ts";
-import { createPlanningDesk } from "../scheduler/planning/controller.ts";
 import { createSampler } from "../scheduler/sampling/controller.ts";
 import { environmentOfServer } from "../shard/environment-server.ts";
 import { projectName } from "../shard/names.ts";
@@ -49,6 +46,7 @@ import { createSyncRunDoor } from "../workspace/sync-run/controller.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Context } from "./context.ts";
 import { createControllersSeen } from "./controllers-answer.ts";
+import { createDesks, emptying } from "./desks.ts";
 import { instancePages } from "./instance-metrics.ts";
 import { findInstanceProcesses } from "./instance-processes.ts";
 import { createReservedLearner, reservedServers } from "./reserved-servers.ts";
@@ -143,8 +141,7 @@ function together(parts: readonly Running[]): Running {
 
 function makeScheduler({ context, store, clusters, membership }: RoleParts): Running {
   const parts = { ...context, store, partition: membership.partition("scheduler") };
-  const moving = createMoveDesk(parts);
-  const planning = createPlanningDesk({ ...parts, moving });
+  const { planning, draining } = createDesks(parts);
   return together([
     createScheduler(parts),
     createSampler({
@@ -159,7 +156,7 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
       ...parts,
       planning,
       relieves: context.config.moves.relief,
-      draining: createDrainingDesk({ ...parts, planning, moving }),
+      draining,
     }),
   ]);
 }
@@ -237,5 +234,6 @@ function makeHealth({ context, store, clusters, membership }: RoleParts): Runnin
     partition: membership.partition("health"),
     findProcesses: findInstanceProcesses({ store, clusters }),
     openNamespace: createNamespaces(clusters.engine, clusters.destination.server),
+    empty: emptying(createDesks({ ...context, store })),
   });
 }

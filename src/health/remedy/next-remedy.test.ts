@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
-import type { InstanceVerdict } from "../../domain/health.ts";
+import type { HealthCause, InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId } from "../../domain/ids.ts";
-import { nextRemedy, type RemedyFacts, type RemedyStep } from "./next-remedy.ts";
+import { nextRemedy, type RemedyFacts, type RemedyStep, type StepTaken } from "./next-remedy.ts";
 
 const NOW = millis(1_700_000_000_000);
 const minutesAgo = (minutes: number) => millis(NOW - minutes * 60_000);
@@ -16,11 +16,14 @@ const STUCK = verdict({ state: "stalled", cause: "redis", component: "redis" });
 const HOT = verdict({ state: "overloaded", cause: "queue" });
 
 const facts = (over: Partial<RemedyFacts>): RemedyFacts => ({
-  ...{ now: NOW, apartMs: 300_000, verdict: STUCK, taken: [], fleet: { restarts: 0, instances: 10 }, noisiest: "shop" },
+  ...{ now: NOW, apartMs: 300_000, emptyAfter: 2, stateSince: minutesAgo(999), others: 3, verdict: STUCK, taken: [], noisiest: "shop" },
+  fleet: { restarts: 0, emptied: 0, instances: 10 },
   ...over,
 });
 const since = (one: InstanceVerdict, minutes: number): InstanceVerdict => ({ ...one, since: minutesAgo(minutes) });
-const taken = (...steps: readonly (readonly [RemedyStep, number])[]) => steps.map(([step, minutes]) => ({ step, at: minutesAgo(minutes) }));
+const taken = (...steps: readonly (readonly [RemedyStep, number, HealthCause?])[]): readonly StepTaken[] =>
+  steps.map(([step, minutes, cause = "redis"]) => ({ step, cause, at: minutesAgo(minutes) }));
+const TWICE = taken(["RESTART", 20], ["RESTART", 10]);
 
 describe("the next remedy", () => {
   it.each<readonly [string, Partial<RemedyFacts>, RemedyStep | undefined]>([
@@ -29,11 +32,21 @@ describe("the next remedy", () => {
     ["it is restarted again when that did not help", { verdict: since(STUCK, 6), taken: taken(["RESTART", 6]) }, "RESTART"],
     [
       "after six times in a day a person is advised",
-      { verdict: since(STUCK, 60), taken: taken(...[10, 20, 30, 40, 50, 60].map((at) => ["RESTART", at] as const)) },
+      { emptyAfter: 0, verdict: since(STUCK, 60), taken: taken(...[10, 20, 30, 40, 50, 60].map((at) => ["RESTART", at] as const)) },
       "RAISE",
     ],
-    ["what happens to many at once is not mended by restarts", { fleet: { restarts: 1, instances: 39 } }, undefined],
-    ["a large fleet may restart several", { fleet: { restarts: 1, instances: 40 } }, "RESTART"],
+    ["what happens to many at once is not mended by restarts", { fleet: { restarts: 1, emptied: 0, instances: 39 } }, undefined],
+    ["what sticks again after two restarts is emptied", { taken: TWICE }, "DRAIN"],
+    ["also where it was well for a minute only", { verdict: since(STUCK, 1), taken: taken(["RESTART", 20], ["RESTART", 2]) }, "DRAIN"],
+    ["not while it may be starting", { verdict: since(STUCK, 5), taken: taken(["RESTART", 20], ["RESTART", 4]) }, undefined],
+    ["not for what else was restarted", { taken: taken(["RESTART", 20, "repo-server"], ["RESTART", 10]) }, "RESTART"],
+    ["nor for what was long ago", { taken: taken(["RESTART", 60], ["RESTART", 10]) }, "RESTART"],
+    ["nor where nobody else could take what it holds", { others: 0, taken: TWICE }, "RESTART"],
+    ["nor many at once", { taken: TWICE, fleet: { restarts: 0, emptied: 1, instances: 39 } }, "RESTART"],
+    ["nor where a person has taken it back since", { stateSince: minutesAgo(15), taken: TWICE }, "RESTART"],
+    ["a large fleet may empty several", { taken: TWICE, fleet: { restarts: 0, emptied: 1, instances: 40 } }, "DRAIN"],
+    ["and nothing is emptied without a person where that is not wanted", { emptyAfter: 0, taken: TWICE }, "RESTART"],
+    ["a large fleet may restart several", { fleet: { restarts: 1, emptied: 0, instances: 40 } }, "RESTART"],
     ["what nobody can name is restarted by nobody", { verdict: verdict({ state: "failed", cause: "not-ready" }) }, undefined],
     [
       "its cluster restarts what begins again and again",
@@ -66,6 +79,7 @@ describe("the next remedy", () => {
   it("says what is carried out and what is advice, and names whom it is about", () => {
     expect(nextRemedy(facts({}))).toMatchObject({ component: "redis", isAdvice: false });
     expect(nextRemedy(facts({ verdict: HOT }))).toMatchObject({ isAdvice: false });
+    expect(nextRemedy(facts({ taken: TWICE }))).toMatchObject({ step: "DRAIN", component: "redis", isAdvice: false });
     const advice = nextRemedy(facts({ verdict: since(HOT, 30), taken: taken(["SHED", 20], ["RAISE", 10]) }));
     expect(advice).toMatchObject({ isAdvice: true, text: expect.stringContaining("shop") });
   });

@@ -7,7 +7,7 @@ import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { ACTIVE_CANARIES, PASSIVE_CANARY } from "../canaries.ts";
 import { createHealth, type Health, type HealthDeps } from "../controller.ts";
-import type { FindProcesses, OpenNamespace, ProbedNamespace } from "../port.ts";
+import type { EmptyInstance, FindProcesses, OpenNamespace, ProbedNamespace } from "../port.ts";
 
 export const PERIOD_MS = 15_000;
 export const RESTART_APART_MS = 300_000;
@@ -103,10 +103,19 @@ export function createStage(clock: Clock) {
 export function openHealth(over: Pick<HealthDeps, "clock"> & Ways & { readonly store: Store } & Partial<HealthDeps>): Health {
   return createHealth({
     ...{ partition: EVERYTHING, rng: createSeededRng("health"), log: silentLog, metrics: noMetrics },
-    ...{ periodMs: PERIOD_MS, graceMs: 0, overloadMs: 300_000, restartApartMs: RESTART_APART_MS },
+    ...{ periodMs: PERIOD_MS, graceMs: 0, overloadMs: 300_000, restartApartMs: RESTART_APART_MS, emptyAfter: 2 },
+    empty: async () => undefined,
     canary: { repository: "https://g/c.git", revision: "HEAD", path: "." },
     ...over,
   });
+}
+
+/** An order to empty an instance, as its row has it. */
+export function sendAway(store: Pick<Store, "fleet">, clock: Clock): EmptyInstance {
+  return async ({ id, revision, attempt }, reason, signal) => {
+    const decision = { at: clock.now(), subject: id, kind: "instance", verdict: "DRAINING", rule: "COMMAND", details: {} } as const;
+    await store.fleet.changeInstance({ id, revision, state: "DRAINING", reason, attempt, failsOver: true, decision }, signal);
+  };
 }
 
 async function* linesOf(lines: readonly string[], read: () => Promise<void>): AsyncIterable<string> {
