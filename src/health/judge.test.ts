@@ -138,6 +138,24 @@ describe("a verdict", () => {
     expect([burst(1_000), burst(0)]).toEqual(["overloaded", "degraded"]);
   });
 
+  it.each([5_000, 8_500, 9_500, 11_000, 14_000])(
+    "is made in time from looks that take %i ms, whatever the time between them",
+    (everyMs) => {
+      const samples = Array.from({ length: 12 }, (_, index) => ({
+        at: millis(index * everyMs),
+        signals: index < 3 ? GOOD : { controllerAnswers: 0, canaryS: 8 },
+      }));
+      const said = samples.filter(({ at }) => {
+        const known = samples.filter((each) => each.at <= at);
+        return judge({ now: at, samples: known, periodMs: 5_000, settings: RECORDED_SETTINGS }).state === "stalled";
+      });
+      const [first = Number.NaN, began] = [said[0]?.at, 3 * everyMs];
+      expect(first - began).toBeGreaterThanOrEqual(20_000);
+      expect(first - began).toBeLessThanOrEqual(25_000 + everyMs);
+      expect(said).toHaveLength(samples.filter(({ at }) => at >= first).length);
+    },
+  );
+
   it("carries what it rests on, with what was known of it last", () => {
     const { evidence, text } = of({ ...GOOD, passiveAgeS: 300 }, 2);
     expect(evidence).toContainEqual({ signal: "passiveAgeS", value: 300 });

@@ -31,7 +31,7 @@ export function windowMs({ overloadMs }: Pick<HealthSettings, "overloadMs">): nu
 export function judge(window: Window): Verdict {
   const { now, samples, periodMs, settings } = window;
   const newest = samples.at(-1);
-  if (newest === undefined || now - newest.at > 3 * periodMs + 15_000)
+  if (newest === undefined || now - newest.at > patienceMs(periodMs))
     return unknown("no-samples", "nobody has looked at it for a while", []);
   const restarting = restartsOf(samples);
   if (restarting !== undefined) return restarting;
@@ -84,14 +84,22 @@ function isOn(rule: Rule, { now, samples, periodMs }: Window): boolean {
     const holds = rule.holds(signals);
     return holds === undefined ? [] : [{ at, holds }];
   });
-  const ends = told.filter(({ at, holds }) => holds && (at === told.at(-1)?.at || now - at <= rule.clearMs));
-  return ends.some((end) => {
-    // A span that begins between two samples begins with the earlier one.
-    const span = told.filter(({ at }) => at <= end.at && end.at - at <= rule.persistMs + periodMs);
-    const lasted = end.at - (span[0]?.at ?? end.at);
-    const needed = rule.persistMs === 0 ? 1 : Math.max(FEWEST_LOOKS, Math.floor((rule.persistMs / periodMs) * 0.6));
-    return lasted >= rule.persistMs && span.length >= needed && span.filter(({ holds }) => holds).length >= QUORUM * span.length;
+  const needed = rule.persistMs === 0 ? 1 : Math.max(FEWEST_LOOKS, Math.floor((rule.persistMs / periodMs) * 0.6));
+  const longest = Math.max(rule.persistMs, needed * periodMs) + patienceMs(periodMs);
+  return told.some((end, index) => {
+    if (!end.holds || (end !== told.at(-1) && now - end.at > rule.clearMs)) return false;
+    // A span that begins between two samples begins with the earlier one, also where looks at what gives no answer take longer than the time between two.
+    const lasted = told.findLastIndex(({ at }) => end.at - at >= rule.persistMs);
+    const earlier = told.findIndex(({ at }) => end.at - at <= rule.persistMs + periodMs);
+    const span = told.slice(Math.max(0, Math.min(lasted, earlier, index + 1 - needed)), index + 1);
+    if (lasted < 0 || span.length < needed || end.at - (span[0]?.at ?? 0) > longest) return false;
+    return span.filter(({ holds }) => holds).length >= QUORUM * span.length;
   });
+}
+
+/** How late a look may come, in ms. */
+function patienceMs(periodMs: number): number {
+  return 3 * periodMs + 15_000;
 }
 
 function restartsOf(samples: readonly HealthSample[]): Verdict | undefined {

@@ -123,8 +123,9 @@ export function rulesOf(
   const ease = before === "slow" ? 0.75 : 1;
   return [
     {
-      ...{ state: "stalled", cause: "controller-stopped", component: "controller", persistMs: 30_000, clearMs: MINUTE_MS },
-      holds: all(below("controllerAnswers", 1), any(above("canaryS", 10), notLooking)),
+      ...{ state: "stalled", cause: "controller-stopped", component: "controller", persistMs: 25_000, clearMs: MINUTE_MS },
+      // A canary that waits for five seconds at the beginning has waited for thirty at the end.
+      holds: all(below("controllerAnswers", 1), any(above("canaryS", 5), notLooking)),
       evidence: ["controllerAnswers", "canaryS", "passiveAgeS", "newestAgeS"],
       text: "its controller stands still: it gives no answer, and what it was asked to look at waits",
     },
