@@ -25,6 +25,13 @@ export const allReady = (world: World): Promise<unknown> =>
     (health) => health.every(({ isReady }) => isReady),
   );
 
+/** Starts the first control plane process anew, with these sections of the configuration until it is started the next time. */
+export async function restartFirst(world: World, config: Omit<HarnessCalls["startArgosy"], "index">): Promise<void> {
+  await callHarness(world.harness, "killArgosy", { index: 0 });
+  await callHarness(world.harness, "startArgosy", { index: 0, ...config });
+  await allReady(world);
+}
+
 /** Sum of a metric's samples over all control planes whose labels fit, as Prometheus would read it now. */
 export async function sumOf(world: World, metric: string, fits: (labels: string) => boolean = () => true): Promise<number> {
   const samples = await samplesOf(world, metric);

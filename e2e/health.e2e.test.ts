@@ -4,7 +4,7 @@ import type { HealthReportView } from "../src/api/routes/health.ts";
 import type { DecisionView, InstanceView } from "../src/api/schema.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { argosy } from "./command-line.ts";
-import { allReady } from "./control-plane.ts";
+import { restartFirst } from "./control-plane.ts";
 import { callHarness } from "./harness-client.ts";
 import { type Movable, mayWrite, openMovable } from "./moves-world.ts";
 import { configMapFile, IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
@@ -33,20 +33,15 @@ describe.runIf(IS_LONG)("the health of instances", () => {
   let instance: InstanceView;
   const stories = [CANARY, ...NAMESPACES];
 
-  const healthWith = (over: object): object => ({
+  const healthWith = (over: object): Readonly<Record<string, unknown>> => ({
     ...{ periodMs: 5_000, graceMs: 5_000, overloadMs: 60_000, restartApartMs: RESTART_APART_MS },
     canary: { repository: world.git.url(CANARY), revision: "main" },
     ...over,
   });
-  const startFirst = async (config: object): Promise<void> => {
-    await callHarness(world.harness, "killArgosy", { index: 0 });
-    await callHarness(world.harness, "startArgosy", { index: 0, ...config });
-    await allReady(world);
-  };
   beforeAll(async () => {
     world = openWorld(60 * 60_000);
     await world.git.commit(CANARY, { "canary.yaml": configMapFile("canary", {}) });
-    await startFirst({ roles: ["all"], health: healthWith({ emptyAfter: 0 }) });
+    await restartFirst(world, { roles: ["all"], health: healthWith({ emptyAfter: 0 }) });
     fine = await openMovable(world, NAMESPACES[0] ?? "", ["dev"]);
     const name = await fine.owner();
     instance = fine.instances.find((each) => each.name === name) as InstanceView;
@@ -61,7 +56,7 @@ describe.runIf(IS_LONG)("the health of instances", () => {
     for (const { name, state } of await world.rest.all<InstanceView>("/v1/instances"))
       if (state === "DRAINING") await world.rest.put(`/v1/instances/${name}/cordon`, { cordoned: false, reason: "the story is over" });
     for (const name of NAMESPACES) await world.kube.delete(TYPES.namespace, { namespace: "", name }, {}, world.signal);
-    await startFirst({});
+    await restartFirst(world, {});
   }, DEADLINE_MS);
 
   const read = () => world.rest.get<HealthReportView>(`/v1/health/${instance.name}`);
@@ -145,6 +140,7 @@ describe.runIf(IS_LONG)("the health of instances", () => {
       expect((await argosy(world, "health", instance.name)).out).toContain("is healthy (workspace)");
       expect([await fine.owner(), await broken.owner()]).toEqual(owners);
       expect((await steps()).filter((step) => !before.includes(step))).toEqual(["HEALTHY WORKSPACE"]);
+      await broken.workspace.apply("dev", { repository: NAMESPACES[1] ?? "", path: "dev" });
     },
     DEADLINE_MS,
   );
@@ -154,11 +150,12 @@ describe.runIf(IS_LONG)("the health of instances", () => {
     async () => {
       const [from, uids] = [await fine.owner(), await fine.uids()];
       instance = fine.instances.find((each) => each.name === from) as InstanceView;
+      // Once within the hour; the first story has seen to that, if it was told.
+      if (!(await steps()).includes("RESTART CONTROLLER-STOPPED")) await stopAndSee("argocd-application-controller", "controller-stopped");
       await judged("healthy", "none", WELL_MS);
-      await startFirst({ roles: ["all"], health: healthWith({ emptyAfter: 1 }) });
+      await restartFirst(world, { roles: ["all"], health: healthWith({ emptyAfter: 1 }) });
       const old = fine.accounts[fine.instances.indexOf(instance)] ?? "";
       expect(await mayWrite(world, NAMESPACES[0] ?? "", old)).toBe(true);
-      // The first story's restart is within the hour: this is the second time.
       const began = performance.now();
       await stop("argocd-application-controller");
       const patience = PERSISTENCE_MS["controller-stopped"] + TOLD_MS + SLACK_MS + EMPTIED_MS;
@@ -171,7 +168,7 @@ describe.runIf(IS_LONG)("the health of instances", () => {
       );
       expect(await fine.uids()).toEqual(uids);
       expect(await steps()).toContain("DRAIN CONTROLLER-STOPPED");
-      const said = await world.rest.get<InstanceView>(`/v1/instances/${from}`);
+      const said = (await world.rest.all<InstanceView>("/v1/instances")).find(({ name }) => name === from);
       expect(said).toMatchObject({ state: "DRAINING", reason: expect.stringContaining("drained by health, by fail-over") });
     },
     DEADLINE_MS,
