@@ -13,6 +13,7 @@ import { refuseOldDatabase } from "./main/recovery.ts";
 import { startRoles } from "./main/roles.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
 import { createRolloutDesk } from "./rollout/desk/controller.ts";
+import { calibrate } from "./scheduler/calibration/calibrate.ts";
 import { explainUnit } from "./scheduler/explain.ts";
 import { explainInstance } from "./scheduler/explain-instance.ts";
 import { describePlan } from "./scheduler/plan/describe-plan.ts";
@@ -88,6 +89,7 @@ async function startApi(
     draining: { ...draining, budget: config.moves.drain },
     rollouts: createRolloutDesk({ store, clock, ids }),
     explainInstance,
+    calibrate,
     exportWorkspace: (facts, { namespace, server = clusters.destination.server }) => exportWorkspace(facts, { namespace, server }),
     apiClusterUid: (signal) => clusterUid(clusters.api, signal),
     review: reviewDecision,

@@ -1,3 +1,4 @@
+import type { Calibration, CalibrationFacts } from "../domain/calibration.ts";
 import type { Clock, Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { EngineObject } from "../domain/engine.ts";
@@ -162,6 +163,8 @@ export interface ApiDeps {
     readonly overloadedSince: Millis | undefined;
     readonly decisions: readonly Decision[];
   }) => readonly string[];
+  /** What an instance bears, learnt from looks at it. */
+  readonly calibrate: (facts: CalibrationFacts) => Calibration;
   /** What tells the cluster users' resources are on from any other. */
   readonly apiClusterUid: (signal: AbortSignal) => Promise<string>;
   /** What an ordinary Argo CD in a namespace takes; `server`: how it addresses the API cluster, absent: as instances do. */

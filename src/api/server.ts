@@ -9,6 +9,7 @@ import type { ApiDeps } from "./port.ts";
 import { problem, problemOf, sendProblem } from "./problem.ts";
 import { measureRequests } from "./request-meter.ts";
 import { addAdoptionRoutes, addAdoptionRules } from "./routes/adoptions.ts";
+import { addCalibrationRoute, addCalibrationView } from "./routes/calibration.ts";
 import { addDirectiveRoutes, addFreezeList } from "./routes/directives.ts";
 import { addDrainRoutes, addDrainViews } from "./routes/drains.ts";
 import { addExportView } from "./routes/export.ts";
@@ -95,6 +96,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addAdoptionRules(views, deps);
     addFreezeList(views, deps);
     addHealthRoutes(views, deps);
+    addCalibrationView(views, deps);
     addLoadRoutes(views, deps);
     addPlanViews(views, deps);
     addMoveViews(views, deps);
@@ -113,6 +115,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addRolloutRoutes(writes, deps);
     addAdoptionRoutes(writes, deps);
     addInstanceOrders(writes, deps);
+    addCalibrationRoute(writes, deps);
   });
 }
 

@@ -1,11 +1,12 @@
 import type { Command } from "commander";
+import { type CalibrateOptions, calibrate } from "./calibrate.ts";
 import { createInstance, deleteInstance, type InstanceOrderOptions } from "./instances.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import type { Terminal } from "./terminal.ts";
 
 const DRY_RUN = ["--dry-run", "say what it comes to, and do nothing"] as const;
 
-/** Commands that make an instance, or let one go, by its name. */
+/** Commands that make an instance, let one go, or learn what it bears, by its name. */
 export function addInstanceCommands(program: Command, terminal: Terminal): void {
   const instance = program.command("instance").description("make an instance, or let one go");
   remote(instance.command("create <instance>"), ["table", "json", "yaml"])
@@ -20,5 +21,11 @@ export function addInstanceCommands(program: Command, terminal: Terminal): void 
     .option("--reason <text>", "why, for the journal and whoever asks later")
     .action(async (name: string, options: RemoteOptions & InstanceOrderOptions) =>
       terminal.write(await deleteInstance(clientOf(options, terminal), name, options)),
+    );
+  remote(program.command("calibrate <instance>"), ["table", "json", "yaml"])
+    .description("learn from how an instance does under load what capacity it has")
+    .option("--apply", "declare it for its pool; refused where there are doubts")
+    .action(async (name: string, options: RemoteOptions & CalibrateOptions) =>
+      terminal.write(await calibrate(clientOf(options, terminal), name, options)),
     );
 }

@@ -1,6 +1,7 @@
 import { createRolloutDesk } from "../../rollout/desk/controller.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
+import { calibrate } from "../../scheduler/calibration/calibrate.ts";
 import { exportWorkspace } from "../../shard/export-workspace.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import type { TokenRole } from "../../store/token/port.ts";
@@ -34,6 +35,7 @@ export function idleDeps(store: MemoryStore): ApiDeps {
     planFleet: () => [],
     explain: () => ["because"],
     explainInstance: ({ instance }) => [`instance ${instance.name}`],
+    calibrate,
     exportWorkspace: (facts, { namespace, server = "https://api.example:6443" }) => exportWorkspace(facts, { namespace, server }),
     apiClusterUid: async () => "uid-of-kube-system",
     review: () => undefined,

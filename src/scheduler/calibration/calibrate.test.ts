@@ -1,0 +1,125 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { CalibrationFacts } from "../../domain/calibration.ts";
+import { millis } from "../../domain/clock.ts";
+import type { HealthSample, Signals } from "../../domain/health.ts";
+import { loadVector } from "../../domain/load.ts";
+import { AT } from "../../store/testing/builders.ts";
+import { calibrate, LEAST_LOOKS } from "./calibrate.ts";
+import { fitLine } from "./fit-line.ts";
+
+const DECLARED = loadVector(
+  (dimension) =>
+    ({ applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2_000, gitPerMinute: 600_000 })[dimension],
+);
+/** Looks every 15 s under a load that grows, as it would be for this instance. */
+const looks = (count: number, of: (index: number) => Signals): readonly HealthSample[] =>
+  Array.from({ length: count }, (_, index) => ({ at: millis(AT + index * 15_000), signals: of(index) }));
+const growing = (index: number) => 100 + 10 * index;
+const facts = (over: Partial<CalibrationFacts> = {}): CalibrationFacts => ({
+  samples: looks(40, (index) => ({
+    applications: growing(index),
+    utilisation: 0.05 + growing(index) / 1_000,
+    controllerMemory: 0.1 + growing(index) / 2_000,
+  })),
+  load: { applications: 490_000, clusterEntries: 10, cachedResources: 5_000, milliCpu: 900, gitPerMinute: 200_000 },
+  capacity: DECLARED,
+  ...over,
+});
+
+describe("what an instance bears", () => {
+  it("is learnt from what its applications took, up to what is used up first", () => {
+    const { binding, readings, fitted, doubts, applications } = calibrate(facts());
+    expect(doubts).toEqual([]);
+    expect({ binding, applications }).toEqual({ binding: "workers", applications: 490 });
+    expect(readings.map(({ bound, bears, looks: count }) => [bound, bears, count])).toEqual([
+      ["workers", 650, 40],
+      ["memory", 1281, 40],
+    ]);
+    expect(readings[0]).toMatchObject({
+      base: expect.closeTo(0.05),
+      perApplication: expect.closeTo(0.001),
+      fit: expect.closeTo(1),
+      applications: [100, 490],
+    });
+    // What workers do grows with their bound, what is kept in memory with the other.
+    expect(fitted).toEqual({ applications: 650_000, clusterEntries: 26, cachedResources: 13_071, milliCpu: 1_193, gitPerMinute: 265_000 });
+  });
+
+  it("is taken in proportion where the load was the same throughout, and keeps what was declared of what was not there", () => {
+    const samples = looks(30, () => ({ applications: 200, utilisation: 0.35, controllerMemory: 0.5 }));
+    const { readings, fitted, doubts } = calibrate(facts({ samples, load: { ...facts().load, clusterEntries: 0 } }));
+    expect(doubts).toEqual([]);
+    expect(readings.map(({ bears, fit }) => [bears, fit])).toEqual([
+      [400, undefined],
+      [296, undefined],
+    ]);
+    expect(fitted).toMatchObject({ applications: 296_000, clusterEntries: DECLARED.clusterEntries });
+  });
+
+  it.each<readonly [string, Partial<CalibrationFacts>, RegExp]>([
+    ["there were no looks", { samples: [] }, /no look told both/],
+    [
+      "there were few looks",
+      { samples: facts().samples.slice(-5) },
+      new RegExp(`5 looks are too few: wait until there are ${LEAST_LOOKS}`),
+    ],
+    [
+      "it had little to do",
+      { samples: looks(30, () => ({ applications: 10, utilisation: 0.01 })) },
+      /seen at 1 % at most, of 70 %: load it to 23 %/,
+    ],
+    ["it had too much to do", { samples: looks(30, () => ({ applications: 900, utilisation: 1.1 })) }, /all busy: what was seen is beyond/],
+    [
+      "something else took it",
+      { samples: looks(40, (index) => ({ applications: growing(index), utilisation: 0.3 + (index % 2) * 0.3 + growing(index) / 10_000 })) },
+      /explain \d+ % of how workers varied/,
+    ],
+    [
+      "it was overloaded",
+      { samples: looks(40, (index) => ({ applications: 300, utilisation: 0.5, queueWaitS: index < 30 ? 60 : 1 })) },
+      /in 30 of 40 looks/,
+    ],
+  ])("is doubted where %s", (_what, over, doubt) => {
+    expect(calibrate(facts(over)).doubts).toEqual(expect.arrayContaining([expect.stringMatching(doubt)]));
+  });
+
+  it("is found again from looks at an instance whose cost is known, however noisy they are", () => {
+    const cost = fc.record({
+      base: fc.double({ min: 0, max: 0.1, noNaN: true }),
+      each: fc.double({ min: 0.0005, max: 0.0014, noNaN: true }),
+    });
+    const noise = fc.array(fc.double({ min: -0.02, max: 0.02, noNaN: true }), { minLength: 40, maxLength: 40 });
+    fc.assert(
+      fc.property(cost, noise, ({ base, each }, errors) => {
+        const samples = looks(40, (index) => ({
+          applications: growing(index),
+          utilisation: base + each * growing(index) + (errors[index] ?? 0),
+        }));
+        const bears = calibrate(facts({ samples })).readings[0]?.bears ?? 0;
+        const right = (0.7 - base) / each;
+        expect(bears).toBeGreaterThan(right * 0.8);
+        expect(bears).toBeLessThan(right * 1.2);
+      }),
+    );
+  });
+});
+
+describe("a line through points", () => {
+  it("goes through the origin where it would otherwise say nonsense, and nowhere without points", () => {
+    expect(fitLine([])).toBeUndefined();
+    expect(fitLine([{ x: 0, y: 1 }])).toBeUndefined();
+    expect(
+      fitLine([
+        { x: 1, y: 4 },
+        { x: 3, y: 2 },
+      ]),
+    ).toEqual({ base: 0, slope: 1.5, fit: undefined });
+    expect(
+      fitLine([
+        { x: 1, y: 2 },
+        { x: 3, y: 4 },
+      ]),
+    ).toEqual({ base: 1, slope: 1, fit: 1 });
+  });
+});

@@ -1,0 +1,98 @@
+import type { BoundReading, Calibration, CalibrationBound, CalibrationFacts } from "../../domain/calibration.ts";
+import type { HealthSample, SignalName } from "../../domain/health.ts";
+import { type LoadDimension, type LoadVector, loadVector } from "../../domain/load.ts";
+import { fitLine } from "./fit-line.ts";
+
+/** Signals that say how much of a bound is used, and up to where that may go. */
+const BOUNDS: Readonly<Record<CalibrationBound, { readonly signal: SignalName; readonly limit: number }>> = {
+  // Beyond it waits grow faster than load does: at 0.7 a comparison waits about twice as long as it takes.
+  workers: { signal: "utilisation", limit: 0.7 },
+  // A controller that begins anew takes 1.35 times what it takes later, which has to fit too (default-capacity.ts).
+  memory: { signal: "controllerMemory", limit: 1 / 1.35 },
+};
+/** Of which bound each dimension takes. */
+const TAKES: Readonly<Record<LoadDimension, readonly CalibrationBound[]>> = {
+  applications: ["workers", "memory"],
+  clusterEntries: ["memory"],
+  cachedResources: ["memory"],
+  milliCpu: ["workers"],
+  gitPerMinute: ["workers"],
+};
+/** In fleet.yaml these are whole where load counts thousandths. */
+const THOUSANDTHS: readonly LoadDimension[] = ["applications", "gitPerMinute"];
+
+/** Five minutes of looks: two resyncs of Argo CD, each with its wave of comparisons. */
+export const LEAST_LOOKS = 20;
+/** A line is believed up to three times as far as it was seen. */
+const LEAST_SHARE = 1 / 3;
+const LEAST_FIT = 0.5;
+/** Comparisons that wait so long are too many: what more load does then does not show in the workers any more. In s. */
+const SATURATED_S = 10;
+
+/**
+ * Learns what an instance bears from looks at it under load: how much of its workers' time and of its controller's memory its applications took,
+ * as a line, and how many like them there may be until the first of the two is used up. Other dimensions grow in proportion to their bound;
+ * one of which nothing was there keeps what was declared, and CPU is never more than was given.
+ */
+export function calibrate({ samples, load, capacity }: CalibrationFacts): Calibration {
+  const readings = (Object.keys(BOUNDS) as CalibrationBound[]).flatMap((bound) => readBound(bound, samples) ?? []);
+  const first = readings.toSorted((a, b) => a.bears - b.bears)[0];
+  const applications = samples.findLast(({ signals }) => signals.applications !== undefined)?.signals.applications ?? 0;
+  const fitted = first === undefined || applications === 0 ? undefined : fittedCapacity({ load, capacity, readings, applications });
+  return {
+    ...{ from: samples[0]?.at, until: samples.at(-1)?.at, readings, binding: first?.bound, applications, declared: capacity, fitted },
+    doubts: doubtsOf(samples, first),
+  };
+}
+
+function readBound(bound: CalibrationBound, samples: readonly HealthSample[]): BoundReading | undefined {
+  const { signal, limit } = BOUNDS[bound];
+  const points = samples.flatMap(({ signals }) => {
+    const [x, y] = [signals.applications, signals[signal]];
+    return x === undefined || y === undefined || x === 0 || isSaturated(signals) ? [] : [{ x, y }];
+  });
+  const line = fitLine(points);
+  if (line === undefined || line.slope === 0) return undefined;
+  const among = points.map(({ x }) => x);
+  return {
+    ...{ bound, limit, looks: points.length, highest: Math.max(...points.map(({ y }) => y)) },
+    applications: [Math.min(...among), Math.max(...among)],
+    ...{ base: line.base, perApplication: line.slope, fit: line.fit, bears: Math.max(0, Math.floor((limit - line.base) / line.slope)) },
+  };
+}
+
+function isSaturated({ queueWaitS = 0, isChanging }: HealthSample["signals"]): boolean {
+  return queueWaitS > SATURATED_S || isChanging === 1;
+}
+
+interface Fitting extends Pick<CalibrationFacts, "load" | "capacity"> {
+  readonly readings: readonly BoundReading[];
+  readonly applications: number;
+}
+
+function fittedCapacity({ load, capacity, readings, applications }: Fitting): LoadVector {
+  return loadVector((dimension) => {
+    const bears = readings.flatMap((reading) => (TAKES[dimension].includes(reading.bound) ? [reading.bears] : []));
+    if (bears.length === 0 || (load[dimension] === 0 && dimension !== "applications")) return capacity[dimension];
+    const unit = THOUSANDTHS.includes(dimension) ? 1_000 : 1;
+    const held = dimension === "applications" ? applications * unit : load[dimension];
+    const whole = Math.floor((held * Math.min(...bears)) / applications / unit) * unit;
+    return dimension === "milliCpu" ? Math.min(whole, capacity.milliCpu) : whole;
+  });
+}
+
+function doubtsOf(samples: readonly HealthSample[], first: BoundReading | undefined): readonly string[] {
+  if (first === undefined)
+    return ["no look told both how many applications there were and what they took: is the health role on, and is it loaded?"];
+  const { bound, looks, highest, limit, fit } = first;
+  const percent = (share: number): string => `${Math.round(share * 100)} %`;
+  const saturated = samples.filter(({ signals }) => isSaturated(signals)).length;
+  return [
+    looks < LEAST_LOOKS && `${looks} looks are too few: wait until there are ${LEAST_LOOKS}`,
+    highest < limit * LEAST_SHARE &&
+      `${bound} were seen at ${percent(highest)} at most, of ${percent(limit)}: load it to ${percent(limit * LEAST_SHARE)} at least`,
+    fit !== undefined && fit < LEAST_FIT && `applications explain ${percent(fit)} of how ${bound} varied: something else took them`,
+    bound === "workers" && highest > 1 && "its workers were all busy: what was seen is beyond what it bears",
+    saturated > samples.length / 2 && `in ${saturated} of ${samples.length} looks it was being changed, or overloaded, which tells nothing`,
+  ].filter((doubt) => doubt !== false);
+}
