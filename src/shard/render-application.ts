@@ -60,13 +60,15 @@ function renderSource(application: Application): object {
   return { repoURL: repoUrl, path, ...(targetRevision === "" ? {} : { targetRevision }) };
 }
 
-/** Automated: whatever differs from Git is put right, without end. Manual: the options only, for the syncs users ask for. */
+/**
+ * Automated: whatever differs from Git is put right, without end, and a commit that mends what could not be deployed is what is tried next:
+ * without `refresh` Argo CD would try the one that failed for ever, and take up no other meanwhile. Manual: the options only, for the syncs users ask for. */
 function renderSyncPolicy(application: Application): object {
   const options = syncOptions(application);
   if (application.spec.type === "manual") return { syncOptions: options };
   return {
     automated: { prune: true, selfHeal: true, allowEmpty: true },
-    retry: { limit: -1, backoff: { duration: "5s", factor: 2, maxDuration: "3m" } },
+    retry: { limit: -1, refresh: true, backoff: { duration: "5s", factor: 2, maxDuration: "3m" } },
     syncOptions: options,
   };
 }

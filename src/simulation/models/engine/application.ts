@@ -8,7 +8,7 @@ export interface Application extends KubeObject {
     readonly project: string;
     readonly source: { readonly repoURL: string; readonly path: string; readonly targetRevision?: string };
     readonly destination: { readonly server: string; readonly namespace: string };
-    readonly syncPolicy?: { readonly automated?: Json; readonly retry?: { readonly limit?: number } };
+    readonly syncPolicy?: { readonly automated?: Json; readonly retry?: Retry };
   };
   readonly operation?: Operation;
   readonly status?: {
@@ -18,10 +18,16 @@ export interface Application extends KubeObject {
   };
 }
 
+interface Retry {
+  readonly limit?: number;
+  /** The newest revision is what is tried again, not the one that failed. */
+  readonly refresh?: boolean;
+}
+
 export interface Operation {
   readonly initiatedBy?: Json;
   readonly info?: readonly Json[];
-  readonly retry?: { readonly limit?: number };
+  readonly retry?: Retry;
   readonly sync?: { readonly revision?: string; readonly prune?: boolean };
 }
 

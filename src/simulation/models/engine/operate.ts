@@ -16,7 +16,7 @@ const LONGEST_RETRY_MS = 180_000;
 /**
  * Takes up the operation an Application asks for, or goes on with it: one wave a time, as the account the project names. After a wave it
  * says how far it is, and the news of that bring it back, which is why one that is paused meanwhile stands still for ever. What fails
- * waits and is tried again under the same revision, by itself; it stays `Running` meanwhile, with `finishedAt`.
+ * waits and is tried again by itself, under the same revision or the newest, as it says; it stays `Running` meanwhile, with `finishedAt`.
  */
 export async function operate(engine: Engine, name: string): Promise<void> {
   const { own, namespace, signal } = engine;
@@ -71,7 +71,7 @@ async function nextWave(engine: Engine, application: Application, running: Opera
   const account = accountOf(engine, spec);
   if (account === undefined || !engine.knowsServer(spec.destination.server))
     return { kind: "failed", message: "the destination is not known" };
-  const wanted = Object.entries(engine.git.files(spec.source.path, operation?.sync?.revision));
+  const wanted = Object.entries(engine.git.files(spec.source.path, revisionOf(operation, running)));
   const surplus = engine.cache.owned(metadata.name).filter((each) => !wanted.some(([file]) => file === each.name));
   const before = (running.syncResult?.resources ?? []).map(({ name }) => name);
   const [next, ...left] = wanted.filter(([file]) => !before.includes(file));
@@ -128,8 +128,13 @@ export function accountOf(engine: Engine, { project, destination }: Application[
   return account === undefined ? undefined : `system:serviceaccount:${account}`;
 }
 
+/** `undefined`: the newest. */
+function revisionOf(operation: Application["operation"], { retryCount = 0 }: OperationState): string | undefined {
+  return retryCount > 0 && operation?.retry?.refresh === true ? undefined : operation?.sync?.revision;
+}
+
 async function finish(engine: Engine, { metadata, operation, spec }: Application, state: OperationState): Promise<void> {
-  const syncResult = { revision: operation?.sync?.revision ?? engine.git.head(spec.source.path), resources: null };
+  const syncResult = { revision: revisionOf(operation, state) ?? engine.git.head(spec.source.path), resources: null };
   await write(engine, metadata.name, { operation: null, status: { operationState: { ...state, finishedAt: now(engine), syncResult } } });
   engine.requestRefresh(metadata.name);
 }
