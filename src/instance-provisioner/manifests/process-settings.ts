@@ -1,7 +1,7 @@
 import { parseQuantity } from "../../domain/quantity.ts";
 import { CONTROLLER, PORTS, PROCESS_SETTINGS, REDIS, REPO_SERVER, SETTINGS } from "./names.ts";
 import type { ManifestParameters } from "./parameters.ts";
-import { hasMutualTls } from "./version.ts";
+import { hasMutualTls, renderingsDatabase } from "./version.ts";
 
 /** A setting a process reads from its environment when it starts: the variable, and the key of the config map it stands under. */
 export interface ProcessSetting {
@@ -58,10 +58,11 @@ export function controllerSettings({ engine, release }: ManifestParameters): rea
 /** What a rendering takes at most, in bytes: a guess on the safe side from the 10 MB a directory may hold. */
 const RENDER_BYTES = 128 * 2 ** 20;
 
-export function repoServerSettings({ resources }: ManifestParameters): readonly ProcessSetting[] {
+export function repoServerSettings({ resources, release }: ManifestParameters): readonly ProcessSetting[] {
   const rendersAtOnce = Math.max(2, Math.floor((parseQuantity(resources.repoServer.memory) ?? 0) / RENDER_BYTES));
   return [
     ...SHARED,
+    { env: "REDISDB", key: "redis.db", value: String(renderingsDatabase(release.version)) },
     { env: "ARGOCD_REPO_SERVER_PARALLELISM_LIMIT", key: "reposerver.parallelism.limit", value: String(rendersAtOnce) },
     { env: "ARGOCD_REPO_SERVER_DISABLE_TLS", key: "reposerver.disable.tls", value: "false" },
     { env: "ARGOCD_TLS_MIN_VERSION", key: "reposerver.tls.minversion", value: "1.3" },
