@@ -17,6 +17,9 @@ const wave = z.object({
   state: z.enum(["waiting", "upgrading", "baking", "done"]),
   bakeSeconds: z.number().int(),
   bakingSince: time.nullable(),
+  passedAt: time.nullable(),
+  passedBy: z.string().nullable().describe("the rule that let it through"),
+  gates: z.array(z.object({ gate: z.string(), text: z.string() })).describe("what was read at each gate when it was let through"),
   instances: z.array(instance),
 });
 export const rolloutView = z
@@ -69,6 +72,9 @@ function wavesOf({ state, waves, wave: present }: Rollout): RolloutView["waves"]
     state: index < present || state === "DONE" ? ("done" as const) : stateOf(one),
     bakeSeconds: Math.round((one.bakeMs * (one.isExtended ? 2 : 1)) / 1000),
     bakingSince: one.bakingSince === undefined ? null : rfc3339(one.bakingSince),
+    passedAt: one.passed === undefined ? null : rfc3339(one.passed.at),
+    passedBy: one.passed?.rule ?? null,
+    gates: [...(one.passed?.readings ?? [])],
     instances: one.instances.map(instanceOf),
   }));
 }

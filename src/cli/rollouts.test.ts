@@ -87,13 +87,14 @@ describe("rollouts on the command line", () => {
     if (canary === undefined) throw new Error("it has a canary");
     const at = rollout.createdAt;
     const instances = canary.instances.map((one) => ({ ...one, askedAt: at, readyAt: at, syncs: { done: 9, failed: 1 } }));
+    const passed = { at, rule: "SYNCS", readings: [{ gate: "CRASHING", text: "0 pods" }] };
     await served.store.rollouts.change(
-      { rollout: { ...rollout, waves: [{ ...canary, instances, bakingSince: at }, ...rest] }, decision: undefined },
+      { rollout: { ...rollout, waves: [{ ...canary, instances, bakingSince: at, passed }, ...rest] }, decision: undefined },
       signal,
     );
     const status = await runAs("viewer", "rollout", "status");
     expect(status.out).toMatch(
-      /canary \(baking\): 1 instance.*\n {4}standard-1: ready since \S+, 1 of 9 syncs failed\n {2}100 % \(waiting\)/,
+      /canary \(baking\): 1 instance.*\n {4}standard-1: ready since \S+, 1 of 9 syncs failed\n {4}passed at \S+ by SYNCS\n {6}CRASHING: 0 pods\n {2}100 % \(waiting\)/,
     );
     expect((await run("rollout", "abort", rollout.id)).out).toContain("is ROLLING_BACK: aborted by otto");
     expect((await run("rollout", "list")).out).toMatch(/3\.5\.7 +ROLLING_BACK +1\/2 /);

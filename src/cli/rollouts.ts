@@ -83,10 +83,12 @@ function showRollout(view: RolloutView, output: OutputFormat): string {
   return [cellText(head), ...view.waves.flatMap(waveText)].join("\n");
 }
 
-function waveText({ name, state, bakeSeconds, instances }: RolloutView["waves"][number]): readonly string[] {
+function waveText({ name, state, bakeSeconds, instances, passedAt, passedBy, gates }: RolloutView["waves"][number]): readonly string[] {
   const units = instances.reduce((total, one) => total + one.units, 0);
   const head = `  ${name} (${state}): ${count(instances.length, "instance")} with ${count(units, "unit")}, bakes ${durationText(bakeSeconds)}`;
-  return [head, ...instances.map((one) => `    ${cellText(instanceText(one))}`)];
+  const passed =
+    passedAt === null ? [] : [`    passed at ${passedAt} by ${passedBy}`, ...gates.map(({ gate, text }) => `      ${gate}: ${text}`)];
+  return [head, ...instances.map((one) => `    ${cellText(instanceText(one))}`), ...passed];
 }
 
 function instanceText({ name, from, askedAt, readyAt, syncs, failedSyncs }: RolloutView["waves"][number]["instances"][number]): string {

@@ -100,6 +100,14 @@ export interface Wave {
   readonly isApproved: boolean;
   /** A gate that does not stand by itself, and since when it is shut: it counts once it has been for a while. */
   readonly suspect?: { readonly gate: string; readonly since: Millis };
+  /** When it was let through, by which rule, and what was read at each gate then; absent: it was not, or nothing was left of it. */
+  readonly passed?: { readonly at: Millis; readonly rule: string; readonly readings: readonly GateReading[] };
+}
+
+/** What was read at a gate, for people. */
+export interface GateReading {
+  readonly gate: string;
+  readonly text: string;
 }
 
 /** A release that is given to instances step by step. */

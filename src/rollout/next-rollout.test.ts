@@ -46,7 +46,9 @@ describe("carrying a rollout on", () => {
     expect(look(1).wave).toBe(1);
     expect(look(5_000).waves[1]?.instances.map(({ askedAt }) => askedAt)).toEqual([expect.any(Number), expect.any(Number)]);
     toBake(driven);
-    expect(look(BAKE_MS)).toMatchObject({ state: "DONE", note: "all of it runs 3.5.7" });
+    const done = look(BAKE_MS);
+    expect(done).toMatchObject({ state: "DONE", note: "all of it runs 3.5.7" });
+    expect(done.waves.map(({ passed }) => [passed?.rule, passed?.readings.length])).toEqual(Array(2).fill(["SYNCS", 10]));
     expect(verdicts).toEqual(["WAVE", "BAKED", "WAVE", "DONE"]);
     expect(look(5_000).state).toBe("DONE");
   });

@@ -3,6 +3,7 @@ import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { InstanceSight, Rollout, SyncCounts, Wave, WaveInstance } from "../domain/rollout.ts";
 import { shutGate, type Upgraded } from "./judge/gates.ts";
+import { readGates } from "./judge/readings.ts";
 import { evidenceAgainst, judgeSyncs } from "./judge/sequential.ts";
 
 export interface RolloutFacts {
@@ -88,7 +89,7 @@ function goOn(facts: RolloutFacts): NextRollout {
 function advance(facts: RolloutFacts, rollout: Rollout): NextRollout {
   const wave = waveOf(rollout) as Wave;
   const present = presentOf(facts, wave);
-  if (present.length === 0) return pass(rollout, "LEFT");
+  if (present.length === 0) return pass(facts, rollout, "LEFT");
   if (present.some(({ askedAt }) => askedAt === undefined)) return ask(facts, rollout, present);
   const missing = present.filter(({ readyAt }) => readyAt === undefined).map(({ name }) => name);
   if (missing.length > 0) return still(rollout, `${wave.name}: waiting for ${missing.join(", ")} to run ${rollout.version}`);
@@ -123,35 +124,37 @@ function ask(facts: RolloutFacts, rollout: Rollout, present: readonly WaveInstan
 function bake(facts: RolloutFacts, rollout: Rollout): NextRollout {
   const wave = waveOf(rollout) as Wave;
   const endsAt = (wave.bakingSince ?? facts.now) + wave.bakeMs * (wave.isExtended ? 2 : 1);
-  if (wave.isApproved) return pass(rollout, "APPROVED");
+  if (wave.isApproved) return pass(facts, rollout, "APPROVED");
   if (facts.now < endsAt) return still(rollout, `${wave.name}: baking until ${rfc3339(millis(endsAt))}`);
   const unproven = presentOf(facts, wave).filter((one) => !hasLooked(facts, one));
   if (unproven.length > 0)
     return still(rollout, `${wave.name}: waiting for ${unproven.map(({ name }) => name).join(", ")} to look at an application`);
   const syncs = syncsOf(rollout);
-  if (judgeSyncs(syncs) === "pass") return pass(rollout, "SYNCS");
+  if (judgeSyncs(syncs) === "pass") return pass(facts, rollout, "SYNCS");
   const told = `${syncs.failed} of ${syncs.done} syncs failed, which leaves it open`;
   const speaksFor = evidenceAgainst(syncs) <= 0;
-  if (speaksFor && rollout.isEmergency) return pass(rollout, "EMERGENCY");
+  if (speaksFor && rollout.isEmergency) return pass(facts, rollout, "EMERGENCY");
   if (!wave.isExtended)
     return {
       rollout: { ...withWave(rollout, { ...wave, isExtended: true }), note: `${wave.name}: baking twice as long: ${told}` },
       verdict: "EXTENDED",
       rule: "SYNCS",
     };
-  if (speaksFor && rollout.isUnattended) return pass(rollout, "UNATTENDED");
+  if (speaksFor && rollout.isUnattended) return pass(facts, rollout, "UNATTENDED");
   if (rollout.state !== "RUNNING") return still(rollout, rollout.note);
   const note = `${wave.name}: ${told}: \`argosy rollout approve ${rollout.id}\` or abort`;
   return { rollout: { ...rollout, state: "ASKING", note }, verdict: "ASKED", rule: "SYNCS" };
 }
 
 /** The wave is good: the next begins with the next look, or it was the last. */
-function pass(rollout: Rollout, rule: string): NextRollout {
+function pass(facts: RolloutFacts, rollout: Rollout, rule: string): NextRollout {
   if (rollout.state === "PAUSED") return still(rollout, rollout.note);
   const wave = waveOf(rollout) as Wave;
+  const readings = readGates({ upgraded: upgradedOf(facts, wave), syncs: syncsOf(rollout) });
+  const passed = withWave(rollout, { ...wave, passed: { at: facts.now, rule, readings } });
   const isLast = rollout.wave === rollout.waves.length - 1;
-  if (isLast) return { rollout: { ...rollout, state: "DONE", note: `all of it runs ${rollout.version}` }, verdict: "DONE", rule };
-  return { rollout: { ...rollout, wave: rollout.wave + 1, note: `${wave.name}: passed` }, verdict: "BAKED", rule };
+  if (isLast) return { rollout: { ...passed, state: "DONE", note: `all of it runs ${rollout.version}` }, verdict: "DONE", rule };
+  return { rollout: { ...passed, wave: rollout.wave + 1, note: `${wave.name}: passed` }, verdict: "BAKED", rule };
 }
 
 function giveUp(rollout: Rollout, rule: string, reason: string): NextRollout {

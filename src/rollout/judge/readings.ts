@@ -1,0 +1,63 @@
+import type { GateReading, InstanceSight, SightCounts, SyncCounts } from "../../domain/rollout.ts";
+import { GATES, type Gate, type GateFacts, type Upgraded } from "./gates.ts";
+import { judgeSyncs } from "./sequential.ts";
+
+/** What is read at each gate, and of syncs: what a wave that was let through was let through by, for people. */
+export function readGates({ upgraded, syncs }: Pick<GateFacts, "upgraded"> & { readonly syncs: SyncCounts }): readonly GateReading[] {
+  const verdict = { pass: "as good releases' do", fail: "more than good releases' do", open: "too few to tell" }[judgeSyncs(syncs)];
+  return [
+    ...GATES.map((gate) => ({ gate, text: READERS[gate](upgraded) })),
+    { gate: "SYNCS", text: `${syncs.failed} of ${syncs.done} syncs failed: ${verdict}` },
+  ];
+}
+
+type Reader = (upgraded: readonly Upgraded[]) => string;
+
+const READERS: Readonly<Record<Gate, Reader>> = {
+  CRASHING: (all) => `${total(all, ({ crashes }) => crashes.length)} pods`,
+  OUT_OF_MEMORY: (all) => `${total(all, ({ outOfMemory }) => outOfMemory.length)} pods`,
+  NOT_READY: (all) =>
+    secondsOf(most(all, ({ askedMsAgo, readyMsAgo }) => (readyMsAgo === undefined ? undefined : askedMsAgo - readyMsAgo))),
+  CANARY_SLOW: (all) => secondsOf(most(all, ({ sight }) => sight?.canaryLatencyMs)),
+  FROZEN: (all) =>
+    secondsOf(
+      most(all, ({ sight }) => ageOf(sight)),
+      " since a look",
+    ),
+  PRUNED: (all) => `${total(all, ({ pruned }) => pruned)} applications`,
+  CANNOT_COMPARE: (all) => shares(all, ({ faulty }) => faulty),
+  STRAYED: (all) =>
+    shares(
+      all,
+      ({ strayed }) => strayed,
+      ({ resynced }) => resynced,
+    ),
+  FEWER_LOOKS: (all) => `${shares(all, ({ fresh }) => fresh)} in time`,
+};
+
+function shares(
+  all: readonly Upgraded[],
+  of: (counts: SightCounts) => number,
+  further: (sight: InstanceSight) => number = () => 0,
+): string {
+  const now = `${total(all, (sight) => of(sight) + further(sight))} of ${total(all, ({ applications }) => applications)}`;
+  const sum = (pick: (counts: SightCounts) => number): number => all.reduce((before, { baseline }) => before + pick(baseline), 0);
+  return `${now}, before ${sum(of)} of ${sum(({ applications }) => applications)}`;
+}
+
+function total(all: readonly Upgraded[], of: (sight: InstanceSight) => number): number {
+  return all.reduce((sum, { sight }) => sum + (sight === undefined ? 0 : of(sight)), 0);
+}
+
+function most(all: readonly Upgraded[], of: (one: Upgraded) => number | undefined): number | undefined {
+  const known = all.flatMap((one) => of(one) ?? []);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+function ageOf(sight: InstanceSight | undefined): number | undefined {
+  return sight?.newestReconciledAt === undefined ? undefined : sight.at - sight.newestReconciledAt;
+}
+
+function secondsOf(ms: number | undefined, what = ""): string {
+  return ms === undefined ? "not measured" : `${(ms / 1000).toFixed(1)} s${what}`;
+}
