@@ -35,6 +35,16 @@ export interface SyncCounts {
   readonly failed: number;
 }
 
+/** Syncs that were counted over many looks, each once. */
+export interface SyncTally extends SyncCounts {
+  /** When the newest of them began; absent: there was none. */
+  readonly until?: Millis;
+  /** When the newest of each application began, by its name: known only to the process that counted them. */
+  readonly lastOf?: ReadonlyMap<string, Millis>;
+  /** What began by then another process has counted. */
+  readonly countedBy?: Millis;
+}
+
 /** What one look saw of an instance. */
 export interface InstanceSight extends SightCounts {
   readonly at: Millis;
@@ -45,8 +55,8 @@ export interface InstanceSight extends SightCounts {
   readonly outOfMemory: readonly string[];
   /** When its controller looked at any application last; `undefined`: never. */
   readonly newestReconciledAt: Millis | undefined;
-  /** Last syncs that ended since the look's `since`, of applications that had been deployed before. */
-  readonly syncs: SyncCounts;
+  /** Syncs since the look's `since`, of applications that had been deployed before, with those of the looks before. */
+  readonly syncs: SyncTally;
   /** Applications that were synced since then by Argo CD itself although neither their revision nor their source had changed. */
   readonly resynced: number;
   /** Those of them of which something was deleted thereby. */
@@ -66,6 +76,8 @@ export interface SightRequest {
   readonly version: string;
   /** What Argo CD has done since; `undefined`: nothing counts as done. */
   readonly since: Millis | undefined;
+  /** Syncs that were counted before, to which it adds; `undefined`: none count yet. */
+  readonly syncs: SyncTally | undefined;
   /** How long after a look Argo CD looks at an application again at most, in ms. */
   readonly resyncMs: number;
 }
@@ -84,8 +96,8 @@ export interface WaveInstance {
   readonly baseline?: SightCounts;
   /** When all of its pods were first seen ready in the new release. */
   readonly readyAt?: Millis;
-  /** Its syncs under the new release, as seen last. */
-  readonly syncs?: SyncCounts;
+  /** Its syncs under the new release so far. */
+  readonly syncs?: Pick<SyncTally, "done" | "failed" | "until">;
 }
 
 export interface Wave {

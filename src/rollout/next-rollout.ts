@@ -224,7 +224,8 @@ function remember({ rollout, sights, now }: RolloutFacts): Rollout {
     const sight = sights.get(one.id);
     if (sight === undefined || one.askedAt === undefined) return one;
     const isReady = one.readyAt === undefined && sight.runs === rollout.version;
-    return { ...one, syncs: sight.syncs, ...(isReady ? { readyAt: now } : {}) };
+    const { lastOf: _last, countedBy: _by, ...syncs } = sight.syncs;
+    return { ...one, syncs, ...(isReady ? { readyAt: now } : {}) };
   });
   return withWave(rollout, { ...wave, instances });
 }

@@ -4,7 +4,7 @@ import { StaleError } from "../../domain/errors.ts";
 import type { CatalogueEntry, FleetSpec } from "../../domain/fleet.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
-import type { InstanceSight, Rollout } from "../../domain/rollout.ts";
+import type { InstanceSight, Rollout, WaveInstance } from "../../domain/rollout.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { assignDecision, outcomeDecision } from "../decisions.ts";
@@ -12,6 +12,7 @@ import { type NextRollout, nextRollout, presentOf, versionOf } from "../next-rol
 import type { InstanceSights } from "../port.ts";
 import { resyncOf } from "../resync.ts";
 import { canaryLatency } from "../sight/canary-latency.ts";
+import { createTallies, type Tallies } from "./tallies.ts";
 
 export interface LookDeps {
   readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "health">;
@@ -33,12 +34,13 @@ const NOBODY = { instances: [] };
 
 export function createLook(deps: LookDeps): LookAtRollout {
   const { store, freezeAt, clock } = deps;
+  const tallies = createTallies();
   return async (signal) => {
     const rollout = await store.rollouts.readLive(signal);
     if (rollout === undefined) return undefined;
     const spec = (await store.fleet.readFleet(signal))?.spec;
     const rows: Rows = new Map((await store.fleet.listInstances(signal)).map((one) => [one.id, one]));
-    const seen = await seeWave(deps, { rollout, rows, spec }, signal);
+    const seen = await seeWave({ ...deps, tallies }, { rollout, rows, spec }, signal);
     const now = clock.now();
     const freeze = freezeAt(await store.directives.listFreezes(signal), now)?.reason;
     const next = nextRollout({ now, rollout, instances: rows, ...seen, freeze });
@@ -49,7 +51,7 @@ export function createLook(deps: LookDeps): LookAtRollout {
 }
 
 async function seeWave(
-  { sights, store }: LookDeps,
+  { sights, store, tallies }: LookDeps & { readonly tallies: Tallies },
   { rollout, rows, spec }: { readonly rollout: Rollout; readonly rows: Rows; readonly spec: FleetSpec | undefined },
   signal: AbortSignal,
 ): Promise<{ readonly sights: ReadonlyMap<InstanceId, InstanceSight>; readonly resyncMs: number }> {
@@ -57,11 +59,13 @@ async function seeWave(
   const resyncMs = resyncOf(spec, [...new Set(present.flatMap(({ id }) => rows.get(id)?.pool ?? []))]);
   const releases: readonly CatalogueEntry[] = spec?.versions.catalogue ?? [];
   const found = new Map<InstanceId, InstanceSight>();
-  const see = async ({ id, readyAt, askedAt }: (typeof present)[number]): Promise<void> => {
+  const see = async (one: WaveInstance): Promise<void> => {
+    const { id, readyAt, askedAt } = one;
     const row = rows.get(id);
-    const request = { releases, version: rollout.version, since: readyAt ?? askedAt, resyncMs };
+    const request = { releases, version: rollout.version, since: readyAt ?? askedAt, syncs: tallies.before(rollout, one), resyncMs };
     const sight = row === undefined ? undefined : await sights.look(row, request, signal);
     if (sight === undefined) return;
+    tallies.keep(rollout, one, sight.syncs);
     const window = readyAt === undefined ? undefined : await store.health.readWindow(id, readyAt, signal);
     const canary = readyAt === undefined ? {} : canaryLatency(window?.samples ?? [], { now: sight.at, readyAt });
     found.set(id, { ...sight, ...canary });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis, rfc3339 } from "../../domain/clock.ts";
 import { AT } from "../../store/testing/builders.ts";
-import { countApplication, NOTHING_COUNTED } from "./count-application.ts";
+import { countApplication, decidedSync, NOTHING_COUNTED } from "./count-application.ts";
 import { judgePods } from "./judge-pods.ts";
 
 const RESYNC_MS = 180_000;
@@ -41,20 +41,11 @@ describe("what is counted of an application", () => {
       anApplication({ sync: { status: "OutOfSync", revision: "c" } }),
       { applications: 1, fresh: 1 },
     ],
-    ["a sync that went well", anApplication(aSync("Succeeded")), { applications: 1, fresh: 1, syncs: { done: 1, failed: 0 } }],
-    ["a sync that failed", anApplication(aSync("Error")), { applications: 1, fresh: 1, syncs: { done: 1, failed: 1 } }],
-    ["a sync under way", anApplication(aSync("Running", { finishedAt: undefined })), { applications: 1, fresh: 1 }],
-    ["a sync from before", anApplication(aSync("Failed", { startedAt: ago(61_000) })), { applications: 1, fresh: 1 }],
-    ["a first sync", anApplication({ ...aSync("Failed"), history: [] }), { applications: 1, fresh: 1 }],
-    [
-      "a repair by Argo CD",
-      anApplication(aSync("Succeeded", BY_ITSELF)),
-      { applications: 1, fresh: 1, syncs: { done: 1, failed: 0 }, resynced: 1 },
-    ],
+    ["a repair by Argo CD", anApplication(aSync("Succeeded", BY_ITSELF)), { applications: 1, fresh: 1, resynced: 1 }],
     [
       "a repair that deleted something",
       anApplication(aSync("Succeeded", { ...BY_ITSELF, syncResult: { resources: [{ status: "Synced" }, { status: "Pruned" }] } })),
-      { applications: 1, fresh: 1, syncs: { done: 1, failed: 0 }, resynced: 1, pruned: 1 },
+      { applications: 1, fresh: 1, resynced: 1, pruned: 1 },
     ],
   ])("is right for %s", (_what, raw, counted) => {
     expect(count(raw)).toEqual({ ...NOTHING_COUNTED, newestReconciledAt: expect.any(Number), ...counted });
@@ -79,6 +70,27 @@ describe("what is counted of an application", () => {
       anApplication({ reconciledAt: ago(9_000) }),
     );
     expect(seen).toMatchObject({ applications: 3, fresh: 3, newestReconciledAt: AT - 2_000 });
+  });
+});
+
+describe("the last sync of an application", () => {
+  it.each<readonly [string, unknown, boolean | undefined]>([
+    ["that went well", anApplication(aSync("Succeeded")), false],
+    ["that failed", anApplication(aSync("Failed")), true],
+    ["that ended with an error", anApplication(aSync("Error")), true],
+    ["that is tried again for ever", anApplication(aSync("Running", { retryCount: 1 })), true],
+    ["that went well when it was tried again", anApplication(aSync("Succeeded", { retryCount: 2 })), true],
+    ["that is under way", anApplication(aSync("Running", { finishedAt: undefined })), undefined],
+    ["from before", anApplication(aSync("Failed", { startedAt: ago(61_000) })), undefined],
+    ["that is its first", anApplication({ ...aSync("Failed"), history: [] }), undefined],
+    ["of one that is paused", anApplication(aSync("Failed"), { annotations: { "argocd.argoproj.io/skip-reconcile": "true" } }), undefined],
+    ["there is none of", anApplication(), undefined],
+    ["of nothing", undefined, undefined],
+  ])("%s", (_what, raw, isFailed) => {
+    expect(decidedSync(raw, at.since)).toEqual(
+      isFailed === undefined ? undefined : { application: "web", startedAt: AT - 30_000, isFailed },
+    );
+    expect(decidedSync(raw, undefined)).toBeUndefined();
   });
 });
 

@@ -8,7 +8,7 @@ const APPLICATIONS = { group: "argoproj.io", version: "v1alpha1", plural: "appli
 const at = { engineCluster: "local", namespace: "argosy-standard-1" };
 const COUNT = 501;
 const clock = createVirtualClock();
-const request = { releases: [], version: "3.5.7", since: undefined, resyncMs: 180_000 };
+const request = { releases: [], version: "3.5.7", since: undefined, syncs: undefined, resyncMs: 180_000 };
 
 let server: FakeApiServer;
 beforeEach(async () => {

@@ -4,8 +4,9 @@ import type { InstanceSight, SightRequest } from "../../../domain/rollout.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
 import type { InstanceSights } from "../../port.ts";
-import { type Counted, countApplication, NOTHING_COUNTED } from "../../sight/count-application.ts";
+import { type Counted, countApplication, decidedSync, NOTHING_COUNTED } from "../../sight/count-application.ts";
 import { judgePods } from "../../sight/judge-pods.ts";
+import { type DecidedSync, NO_SYNCS, tallySyncs } from "../../sight/tally-syncs.ts";
 
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 const APPLICATIONS: ResourceType = {
@@ -30,14 +31,19 @@ export function createInstanceSights({ clientOf, clock }: InstanceSightsOptions)
     const pods = await client.listPage<unknown>(PODS, { namespace, limit: MOST_PODS }, limited());
     const now = clock.now();
     let counted: Counted = NOTHING_COUNTED;
+    const decided: DecidedSync[] = [];
     let continueToken: string | undefined;
     do {
       const from = continueToken === undefined ? {} : { continueToken };
       const page = await client.listPage<unknown>(APPLICATIONS, { namespace, limit: PAGE, ...from }, limited());
-      for (const raw of page.items) counted = countApplication(counted, raw, { now, ...request });
+      for (const raw of page.items) {
+        counted = countApplication(counted, raw, { now, ...request });
+        decided.push(...[decidedSync(raw, request.since) ?? []].flat());
+      }
       continueToken = page.continueToken;
     } while (continueToken !== undefined);
-    return { at: now, ...judgePods(pods.items, request), ...counted };
+    const syncs = request.syncs === undefined ? NO_SYNCS : tallySyncs(request.syncs, decided);
+    return { at: now, ...judgePods(pods.items, request), ...counted, syncs };
   };
   return {
     async look({ engineCluster, namespace }, request, signal) {
