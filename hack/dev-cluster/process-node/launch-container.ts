@@ -123,7 +123,7 @@ async function start({
     command: built.program(launch.program),
     args: launch.args.map(named),
     env: {
-      PATH: `${built.bin}:${process.env["PATH"] ?? ""}`,
+      PATH: [...(launch.path === undefined ? [] : [launch.path]), built.bin, process.env["PATH"] ?? ""].join(":"),
       HOSTNAME: deps.pod.metadata.name,
       ...Object.fromEntries(Object.entries(launch.env).map(([name, value]) => [name, named(value)])),
     },

@@ -2,7 +2,7 @@ import type { BuiltSet } from "../../build.ts";
 import { argoCdSetName } from "../../go-sets.ts";
 import { parseImage } from "../image.ts";
 import { launchArgoCd } from "./argo-cd.ts";
-import { breakController, parseTag } from "./broken.ts";
+import { breakComponent, parseTag } from "./broken.ts";
 import type { Launch, LaunchInput } from "./launch.ts";
 import { launchRedis } from "./redis.ts";
 
@@ -29,7 +29,7 @@ export function createCatalogue(options: { readonly argoCdVersions: readonly str
       if (name !== "argocd") return { kind: "unknown" };
       const release = tag === undefined ? undefined : parseTag(tag);
       if (release === undefined || !options.argoCdVersions.includes(release.version)) return { kind: "absent" };
-      return { kind: "program", set: argoCdSetName(release.version), launch: breakController(launchArgoCd, release.brokenBy) };
+      return { kind: "program", set: argoCdSetName(release.version), launch: breakComponent(launchArgoCd, release.brokenBy) };
     },
     obtain(set, signal) {
       const found = obtained.get(set) ?? options.obtain(set, signal);

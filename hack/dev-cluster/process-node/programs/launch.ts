@@ -30,6 +30,8 @@ export interface Launch {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Folder whose programs it finds before all others. */
+  readonly path?: string;
   /** Folders below the root that have to be there, with their mode. */
   readonly folders: Readonly<Record<string, number>>;
   /** Ports of the pod's address that lead to a port of 127.0.0.1, for programs that cannot listen on one address alone. */

@@ -1,3 +1,10 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { BuiltSet } from "../../build.ts";
 import { launchArgoCd } from "./argo-cd.ts";
@@ -98,17 +105,52 @@ describe("the catalogue", () => {
     expect(catalogue.find("nginx:1")).toEqual({ kind: "unknown" });
   });
 
-  it("makes a release bad by its controller alone", () => {
+  it("makes a release bad by one component alone", () => {
     const catalogue = createCatalogue({ argoCdVersions: ["3.5.7"], obtain: () => Promise.resolve(built) });
-    const argsOf = (tag: string, component: string) => {
+    const launchOf = (tag: string, component: string) => {
       const image = catalogue.find(`argocd:${tag}`);
       const words = [`/usr/local/bin/argocd-${component}`];
-      return image.kind === "program" ? image.launch(input({ words }))?.args : undefined;
+      return image.kind === "program" ? image.launch(input({ words })) : undefined;
     };
+    const argsOf = (tag: string, component: string) => launchOf(tag, component)?.args;
     expect(argsOf("v3.5.7-stalled", "application-controller")?.slice(-2)).toEqual(["--status-processors", "0"]);
     expect(argsOf("v3.5.7-crashing", "application-controller")?.at(-1)).toBe("--no-such-option");
     expect(argsOf("v3.5.7", "application-controller")).not.toContain("--status-processors");
     expect(argsOf("v3.5.7-stalled", "repo-server")).toEqual(argsOf("v3.5.7", "repo-server"));
+    expect(launchOf("v3.5.7-failing", "application-controller")).toEqual(launchOf("v3.5.7", "application-controller"));
+    expect(launchOf("v3.5.7-failing", "repo-server")?.path).toMatch(/\/failing$/);
+  });
+
+  it("has a Git for one that fails, which spoils the manifests whose content says so, the same ones each time", () => {
+    const directory = mkdtempSync(join(tmpdir(), "argosy-failing-"));
+    const git = (path: string, ...args: readonly string[]) =>
+      execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example", ...args], {
+        cwd: directory,
+        env: { ...process.env, PATH: `${path}${process.env["PATH"] ?? ""}` },
+        encoding: "utf8",
+      });
+    const folder = fileURLToPath(new URL("failing", import.meta.url));
+    const text = (index: number) => JSON.stringify({ kind: "ConfigMap", metadata: { name: `map-${index}` } });
+    const files = Array.from({ length: 60 }, (_, index) => ({ name: `map-${index}.json`, text: text(index) }));
+    try {
+      git("", "init", "--quiet");
+      for (const file of files) writeFileSync(join(directory, file.name), file.text);
+      git("", "add", ".");
+      git("", "commit", "--quiet", "--message", "maps");
+      const isChosen = (content: string) =>
+        Number.parseInt(createHash("sha1").update(`blob ${content.length}\0${content}`).digest("hex").slice(0, 4), 16) % 20 === 0;
+      const chosen = files.filter((file) => isChosen(file.text)).map(({ name }) => name);
+      expect(chosen.length).toBeGreaterThan(0);
+      for (let times = 0; times < 2; times += 1) {
+        execFileSync("git", ["checkout", "--force", "HEAD"], {
+          ...{ cwd: directory, stdio: "ignore", env: { ...process.env, PATH: `${folder}:${process.env["PATH"] ?? ""}` } },
+        });
+        const spoilt = files.filter(({ name }) => readFileSync(join(directory, name), "utf8").includes("not a label!"));
+        expect(spoilt.map(({ name }) => name)).toEqual(chosen);
+      }
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
   });
 
   it("builds a set once, unless that failed", async () => {
