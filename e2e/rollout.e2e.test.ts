@@ -9,16 +9,37 @@ import { openPools, type PoolsWorld } from "./pools-world.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
 const POOL = "rolled";
-const OLD = "3.5.6";
+const OLD = "3.5.1";
 const NEW = "3.5.7";
-/** The same program as the new release, with a controller that is bad in one way. */
-const BAD = { crashing: "3.5.8", stalled: "3.5.9" };
+/** The same program as the new release, bad in one way. */
+const BAD = { crashing: "3.5.8", stalled: "3.5.9", failing: "3.5.10" };
 const WORKSPACES = 8;
+/** What the first rollout's waves bake for, in s. */
+const BAKE_S = 15;
+/** A judge of syncs needs syncs: so many applications more has its canary, and so many pushes come before it is called late. */
+const FURTHER = 24;
+const PUSHES = 30;
 const BUILD_MS = 25 * 60_000;
 const ROLLOUT_MS = 10 * 60_000;
 const PODS = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 
 type Pod = KubeObject & { readonly spec?: { readonly containers?: readonly { readonly image?: string }[] } };
+
+const seconds = (ms: number): number => Math.round(ms / 1000);
+
+/** What a wave came to, for people: its instances in the order in which they were told, its bake, and what was read at its gates. */
+function storyOf({ name, instances, bakingSince, passedAt, passedBy, gates }: RolloutView["waves"][number]): readonly string[] {
+  const inOrder = instances.toSorted((a, b) => ((a.askedAt ?? "") < (b.askedAt ?? "") ? -1 : 1));
+  const ms = (from: string | null, to: string | null) => Date.parse(to ?? "") - Date.parse(from ?? "");
+  const told = inOrder.map(
+    (one) => `${one.name} with ${one.units} units, ready ${seconds(ms(one.askedAt, one.readyAt))} s after it was told`,
+  );
+  return [
+    `${name}: ${told.join("; ")}`,
+    `${name}: baked for ${seconds(ms(bakingSince, passedAt))} s, passed by ${passedBy}`,
+    `${name}: ${gates.map(({ gate, text }) => `${gate} ${text}`).join("; ")}`,
+  ];
+}
 
 describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => {
   let world: World;
@@ -30,10 +51,13 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     const [release] = pools.document.versions.catalogue;
     if (release === undefined) throw new Error("the fleet declares a release");
     const of = (version: string, tag: string) => ({ ...release, version, image: release.image.replace(/:[^:]*$/, `:v${tag}`) });
-    const catalogue = [release, of(OLD, OLD), of(BAD.crashing, `${NEW}-crashing`), of(BAD.stalled, `${NEW}-stalled`)];
-    const engine = { reconciliationSeconds: 5, reconciliationJitterSeconds: 0 };
+    const catalogue = [release, of(OLD, OLD), ...Object.entries(BAD).map(([way, version]) => of(version, `${NEW}-${way}`))];
+    const engine = { reconciliationSeconds: 20, reconciliationJitterSeconds: 0 };
     const pool = { name: POOL, instances: { min: 4, max: 4 }, version: OLD, engine };
-    await pools.declare(pools.withPool(pool, { versions: { ...pools.document.versions, catalogue } }));
+    const declare = (change: object) =>
+      pools.declare(pools.withPool(pool, { versions: { ...pools.document.versions, catalogue, ...change } }));
+    await expect(declare({ floor: NEW })).rejects.toThrow(`is older than versions.floor (${NEW})`);
+    await declare({});
     await until(
       "four instances of the old release",
       ownInstances,
@@ -66,8 +90,8 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
   };
   const listOf = <T>(path: string) => patiently(() => world.rest.all<T>(path));
   const ownInstances = async () => (await listOf<InstanceView>("/v1/instances")).filter(({ pool }) => pool === POOL);
-  const create = (version: string) =>
-    world.rest.post<RolloutView>("/v1/rollouts", { version, pool: POOL, bakeSeconds: 0, unattended: true, reason: "e2e" });
+  const create = (version: string, bakeSeconds = 0) =>
+    world.rest.post<RolloutView>("/v1/rollouts", { version, pool: POOL, bakeSeconds, unattended: true, reason: "e2e" });
   const read = ({ id }: { readonly id: string }) => patiently(() => world.rest.get<RolloutView>(`/v1/rollouts/${id}`));
   const ended = (rollout: RolloutView) =>
     until(
@@ -105,7 +129,9 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     "goes through three waves, and users see nothing of it",
     async () => {
       const stop = watchUsers();
-      const done = await ended(await create(NEW));
+      const begun = performance.now();
+      const done = await ended(await create(NEW, BAKE_S));
+      const took = performance.now() - begun;
       const { looks, regressions } = await stop();
       expect(done).toMatchObject({ state: "DONE", waves: [{ name: "canary" }, { name: "50 %" }, { name: "100 %" }] });
       expect(done.waves.map(({ instances }) => instances.length)).toEqual([1, 1, 2]);
@@ -113,10 +139,15 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
       for (const { name } of await ownInstances()) expect(await imagesOf(name)).toEqual([`v${NEW}`]);
       expect(regressions).toEqual([]);
       expect(looks).toBeGreaterThan(0);
-      const begins = done.waves.flatMap(({ instances }) => instances.map(({ readyAt }) => readyAt ?? "")).filter(Boolean);
-      report(
-        `rollout: ${OLD} to ${NEW} on 4 instances in 3 waves, ready at ${begins.join(", ")}; ${looks} looks at ${WORKSPACES} users' statuses, none was worse`,
-      );
+      report(`rollout: ${OLD} to ${NEW} on 4 instances in 3 waves: ${seconds(took)} s`);
+      for (const line of done.waves.flatMap(storyOf)) report(`rollout: ${line}`);
+      report(`rollout: ${looks} looks at ${WORKSPACES} users' statuses, none was worse`);
+      const asked = done.waves.map(({ instances }) => instances.map(({ askedAt }) => askedAt ?? ""));
+      done.waves.slice(1).forEach((_, wave) => {
+        expect(asked[wave + 1]?.every((at) => at >= (done.waves[wave]?.passedAt ?? "9"))).toBe(true);
+      });
+      for (const { passedAt, bakingSince } of done.waves)
+        expect(Date.parse(passedAt ?? "") - Date.parse(bakingSince ?? "")).toBeGreaterThanOrEqual(BAKE_S * 1000);
       const revision = await world.git.commit("rolled", { "dev/config.yaml": configMapFile("rolled", { step: "two" }) });
       for (const workspace of workspaces) {
         await workspace.annotate("app", { "argosy.dev/refreshed-at": "after the rollout" });
@@ -126,35 +157,49 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     ROLLOUT_MS * 2,
   );
 
-  it.each(Object.entries(BAD))(
+  /** The namespaces of the workspaces on a rollout's canary. */
+  const onCanary = async ({ waves }: RolloutView): Promise<readonly Workspace[]> => {
+    const canary = waves[0]?.instances[0]?.name;
+    const held = (await listOf<WorkspaceView>("/v1/workspaces")).filter(({ units }) => units.some(({ instance }) => instance === canary));
+    return workspaces.filter(({ namespace }) => held.some((one) => one.namespace === namespace));
+  };
+  /** Everything that came of a rollout of a bad release, and how long it took. */
+  const failWith = async (version: string, bakeSeconds: number, meanwhile: (rollout: RolloutView) => Promise<void>) => {
+    const begun = performance.now();
+    const rollout = await create(version, bakeSeconds);
+    const busy = meanwhile(rollout);
+    const told = await until(
+      "its end in sight",
+      () => read(rollout),
+      ({ state }) => state !== "RUNNING",
+      ROLLOUT_MS,
+    );
+    const detectedMs = performance.now() - begun;
+    const failed = await ended(told);
+    const rolledBackMs = performance.now() - begun;
+    await busy;
+    expect(failed).toMatchObject({ state: "FAILED", wave: 0 });
+    const touched = (await onCanary(failed)).length;
+    expect(touched).toBeLessThan(WORKSPACES);
+    for (const { name } of await ownInstances()) expect(await imagesOf(name)).toEqual([`v${NEW}`]);
+    await until("rows as before", ownInstances, (rows) => rows.every((row) => row.version === NEW && row.desiredVersion === NEW));
+    const times = `noticed after ${seconds(detectedMs)} s, rolled back ${seconds(rolledBackMs - detectedMs)} s later`;
+    report(`rollout: ${version}: ${failed.note}: ${times}, ${touched} of ${WORKSPACES} workspaces touched`);
+    return failed;
+  };
+
+  it.each([
+    ["crashing", /ends again and again/],
+    ["stalled", /looked at no application/],
+  ] as const)(
     "P7: stops a %s release in its canary, and rolls that back",
-    async (way, version) => {
-      const units = (await listOf<WorkspaceView>("/v1/workspaces")).filter(({ namespace }) => namespace.startsWith("rolled-"));
+    async (way, note) => {
+      const version = BAD[way];
       const stop = watchUsers();
-      const begun = performance.now();
-      const rollout = await create(version);
-      const told = await until(
-        "its end in sight",
-        () => read(rollout),
-        ({ state }) => state !== "RUNNING",
-        ROLLOUT_MS,
-      );
-      const detectedMs = performance.now() - begun;
-      const failed = await ended(told);
-      const rolledBackMs = performance.now() - begun;
+      const failed = await failWith(version, 0, () => Promise.resolve());
       const { regressions } = await stop();
-      expect(failed).toMatchObject({ state: "FAILED", wave: 0 });
-      expect(failed.note).toMatch(way === "crashing" ? /ends again and again/ : /looked at no application/);
-      const [canary] = failed.waves[0]?.instances ?? [];
-      const touched = units.flatMap((one) => one.units).filter(({ instance }) => instance === canary?.name).length;
-      expect(touched).toBeLessThan(units.length);
-      for (const { name } of await ownInstances()) expect(await imagesOf(name)).toEqual([`v${NEW}`]);
-      await until("rows as before", ownInstances, (rows) => rows.every((row) => row.version === NEW && row.desiredVersion === NEW));
+      expect(failed.note).toMatch(note);
       expect(regressions).toEqual([]);
-      const seconds = (ms: number) => Math.round(ms / 1000);
-      report(
-        `rollout: ${way} release noticed after ${seconds(detectedMs)} s, rolled back after ${seconds(rolledBackMs)} s, ${touched} of ${units.length} workspaces touched`,
-      );
 
       await expect(create(version)).rejects.toThrow(/is frozen: it failed/);
       const { items } = await patiently(() => world.rest.get<{ readonly items: readonly VersionView[] }>("/v1/versions"));
@@ -168,6 +213,59 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     },
     ROLLOUT_MS * 2,
   );
+
+  it(
+    "P7: stops a release that fails one sync of twenty in its canary, by its syncs alone, and rolls that back",
+    async () => {
+      let pushes = 0;
+      let last = "";
+      let busy: readonly Workspace[] = [];
+      let names: readonly string[] = [];
+      const filesOf = (workspace: Workspace) =>
+        names.map((name) => [
+          `${workspace.namespace}/${name}/config.yaml`,
+          configMapFile(name, { of: workspace.namespace, push: String(pushes) }),
+        ]);
+      const commit = () => {
+        pushes += 1;
+        return world.git.commit("pushed", Object.fromEntries(busy.flatMap(filesOf)));
+      };
+      const push = async () => {
+        const revision = await commit();
+        const files = busy.flatMap((workspace) => names.map((name) => ({ workspace, name })));
+        await Promise.all(files.map(({ workspace, name }) => workspace.annotate(name, { "argosy.dev/refreshed-at": revision })));
+        return revision;
+      };
+      const failed = await failWith(BAD.failing, ROLLOUT_MS / 1000, async (rollout) => {
+        busy = await onCanary(rollout);
+        names = Array.from({ length: Math.ceil(FURTHER / busy.length) }, (_, index) => `more-${index}`);
+        last = await commit();
+        for (const workspace of busy)
+          for (const name of names) await workspace.apply(name, { repository: "pushed", path: `${workspace.namespace}/${name}` });
+        while ((await read(rollout)).state === "RUNNING" && pushes < PUSHES) {
+          last = await push();
+          await until(
+            "what was pushed deployed, where it can be",
+            () => lagging(busy, names, last),
+            (late) => late <= FURTHER / 4,
+          );
+        }
+      });
+      expect(failed.note).toMatch(/\d+ of \d+ syncs failed/);
+      // What it has spoilt is rendered anew by the release before, and nobody has to push for it.
+      for (const workspace of busy) for (const name of names) await workspace.settled(name, last);
+      for (const workspace of workspaces) await workspace.settled("app");
+      report(`rollout: ${pushes} pushes to ${busy.length * names.length} applications, all of which are as their users want them`);
+      for (const workspace of busy) for (const name of names) await workspace.remove(name);
+    },
+    ROLLOUT_MS * 2,
+  );
+
+  /** How many of the applications do not show this revision deployed. */
+  const lagging = async (some: readonly Workspace[], names: readonly string[], revision: string): Promise<number> => {
+    const all = some.flatMap((workspace) => names.map((name) => patiently(() => workspace.read(name))));
+    return (await Promise.all(all)).filter((one) => one?.status?.sync?.status !== "Synced" || one.status.sync.revision !== revision).length;
+  };
 
   /** The catalogue with one more release, that a fleet could declare as its default. */
   const cataloguedWith = async (version: string) => {
