@@ -13,20 +13,19 @@ import { createMover } from "./controller.ts";
 const FORWARD: readonly MovePhase[] = ["PREPARE", "FENCE", "QUIESCE", "REVOKE", "COMMIT"];
 const never = new AbortController().signal;
 
-it("lets news of a move that goes on wake that move, and neither another one nor the search for those that wait", async () => {
+/** A mover whose moves wait for nothing once they have begun, and may begin one at a time; with what it asks of the store. */
+function startMover() {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
   const { seat, addInstance } = createWorld(store);
-  const begun = async (namespace: string): Promise<MoveId> => {
+  const requested = async (namespace: string): Promise<MoveId> => {
     const { unitId, epoch } = await seat({ namespace });
     const id = `move-of-${unitId}` as MoveId;
     const how = { kind: "voluntary", reason: "FORCED", plan: undefined, reverses: undefined, isFailOver: false, actor: "otto" } as const;
     const { id: to } = await addInstance();
     await store.moves.request({ ...how, id, unitId, to, epoch, ceiling: WIDE, decision: aDecision() }, never);
-    expect(await store.moves.begin(id, never)).toBe("begun");
     return id;
   };
-  const [told, other] = [await begun("one"), await begun("two")];
   const looks: MoveId[] = [];
   const readRows: typeof store.moves.readRows = (id, signal) => {
     looks.push(id);
@@ -35,20 +34,37 @@ it("lets news of a move that goes on wake that move, and neither another one nor
   const list = vi.fn(store.moves.list);
   const nobody = { list: async () => [], read: async () => undefined } as never;
   const ending = new AbortController();
+  const one = { instance: 1, cluster: 1, fleet: 1 };
   const mover = createMover({
     ...{ clock, rng: createSeededRng("mover"), log: silentLog, metrics: noMetrics },
     store: { ...store, moves: { ...store.moves, readRows, list } },
     ...{ sights: { of: async () => nobody }, managed: nobody, grounds: nobody, registers: nobody, isSingleServer: true },
     ...{ destination: { server: "https://api.example", caData: "" }, namespaces: { accounts: "argosy" } },
     partition: { isMine: () => true, onChange: () => () => undefined },
+    budgets: { voluntary: one, drain: one, evacuation: one },
     decide: () => ({ kind: "wait", why: "for nothing" }),
   });
-  mover.start(ending.signal);
+  return {
+    ...{ clock, store, requested, looks, searches: () => list.mock.calls.length },
+    async begun(namespace: string): Promise<MoveId> {
+      const id = await requested(namespace);
+      expect(await store.moves.begin(id, never)).toBe("begun");
+      return id;
+    },
+    start: () => mover.start(ending.signal),
+    stop: () => ending.abort(),
+  };
+}
+
+it("lets news of a move that goes on wake that move, and neither another one nor the search for those that wait", async () => {
+  const { clock, store, begun, looks, searches, start, stop } = startMover();
+  const [told, other] = [await begun("one"), await begun("two")];
+  start();
   // What waits for long is looked at once a second.
   await clock.advance(20_000);
   expect(new Set(looks)).toEqual(new Set([told, other]));
   looks.length = 0;
-  const searches = list.mock.calls.length;
+  const before = searches();
   for (const [index, from] of FORWARD.slice(0, -1).entries()) {
     await store.moves.advance(told, { from, to: FORWARD[index + 1] as MovePhase, message: "" }, never);
     await clock.advance(150);
@@ -57,6 +73,25 @@ it("lets news of a move that goes on wake that move, and neither another one nor
   expect(times(told)).toBeGreaterThanOrEqual(FORWARD.length - 1);
   expect(times(other)).toBeLessThanOrEqual(2);
   // The sweep may fall into that time.
-  expect(list.mock.calls.length - searches).toBeLessThanOrEqual(1);
-  ending.abort();
+  expect(searches() - before).toBeLessThanOrEqual(1);
+  stop();
+});
+
+it("searches once for a move that has come and has to wait, and begins it when another one is over", async () => {
+  const { clock, store, begun, requested, searches, start, stop } = startMover();
+  const first = await begun("one");
+  start();
+  // Between two sweeps, which come every five seconds or up to a tenth sooner or later.
+  await clock.advance(6_000);
+  const before = searches();
+  const next = await requested("two");
+  await clock.advance(1_500);
+  expect(searches() - before).toBe(1);
+  expect(await store.moves.read(next, never)).toMatchObject({ phase: "WAITING" });
+  expect(await store.moves.abort(first, { message: "", decision: aDecision() }, never)).toBe(true);
+  await store.moves.advance(first, { from: "ABORT", to: "ABORTED", message: "" }, never);
+  await clock.advance(500);
+  expect(searches() - before).toBe(2);
+  expect(await store.moves.read(next, never)).toMatchObject({ phase: "PREPARE" });
+  stop();
 });

@@ -9,3 +9,9 @@ export interface RunMemory {
   /** What came of visits to environments, and in which phase. */
   visits?: { readonly phase: MovePhase; readonly ends: readonly Visited[] };
 }
+
+/** What a run comes to: when to look again; without that nothing is to be done for the move, now or, where it is over, at all. */
+export interface Carried {
+  readonly requeueAfterMs?: number;
+  readonly isOver?: boolean;
+}

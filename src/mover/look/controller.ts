@@ -49,9 +49,12 @@ export interface LookDeps {
   readonly clock: Clock;
 }
 
+/** There is nothing to do for a move: its turn has not come, or it has ended, or is gone with its unit. */
+export type Idle = "waits" | "over";
+
 export interface Look {
-  /** `undefined`: it, or its unit, is gone, or there is nothing to do for it. Throws `UnavailableError` where one of its ends cannot be reached. */
-  at(id: MoveId, signal: AbortSignal): Promise<View | undefined>;
+  /** Throws `UnavailableError` where one of its ends cannot be reached. */
+  at(id: MoveId, signal: AbortSignal): Promise<View | Idle>;
 }
 
 export function createLook({ store, sights, managed, destination, namespaces, registers, clock }: LookDeps): Look {
@@ -74,7 +77,8 @@ export function createLook({ store, sights, managed, destination, namespaces, re
   return {
     async at(id, signal) {
       const known = await store.moves.readRows(id, signal);
-      if (known === undefined || known.move.endedAt !== undefined || known.move.phase === "WAITING") return undefined;
+      if (known === undefined || known.move.endedAt !== undefined) return "over";
+      if (known.move.phase === "WAITING") return "waits";
       const { move, unit: row } = known;
       const { source, target } = await ends.find(known);
       const { workspace, environments, applications: rows } = row;

@@ -3,7 +3,6 @@ import { StaleError } from "../../domain/errors.ts";
 import type { MoveId } from "../../domain/ids.ts";
 import type { Move, MovePhase } from "../../domain/move.ts";
 import type { Grounds } from "../../reconciler/port.ts";
-import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { commitDecision, givingUp, isSaid, lastWords } from "../decisions.ts";
@@ -15,7 +14,7 @@ import { nextStep, type Step } from "../next-step.ts";
 import type { Outside } from "../outside/controller.ts";
 import type { ManagedCluster } from "../port.ts";
 import type { Probe } from "../probe/controller.ts";
-import type { RunMemory } from "../run-memory.ts";
+import type { Carried, RunMemory } from "../run-memory.ts";
 import { createWrites } from "../writes/controller.ts";
 
 export interface StepsDeps {
@@ -33,14 +32,14 @@ export interface StepsDeps {
 
 /** Carries one move on, as far as it goes now. */
 export interface Steps {
-  carryOn(id: MoveId, signal: AbortSignal): Promise<WorkResult | void>;
+  carryOn(id: MoveId, signal: AbortSignal): Promise<Carried>;
 }
 
 /** More steps in one run than a move has: whoever contests an object all the time is met again after a pause. */
 const STEP_LIMIT = 60;
 
-/** What a step comes to: look again at once, or after a while. */
-type Onward = "again" | { readonly requeueAfterMs: number };
+/** What a step comes to: look again at once, or what the run comes to. */
+type Onward = "again" | Carried;
 
 export function createSteps(deps: StepsDeps): Steps {
   const { store, look, probe, meter, managed, outside, clock, log, decide = nextStep } = deps;
@@ -48,7 +47,7 @@ export function createSteps(deps: StepsDeps): Steps {
   const groundwork = createGroundwork(deps.grounds);
   const putAll = createWrites({ moves, managed, probe, grounds: deps.grounds, log });
 
-  const waitFor = async ({ move, world }: View, why: string, signal: AbortSignal): Promise<Exclude<Onward, string>> => {
+  const waitFor = async ({ move, world }: View, why: string, signal: AbortSignal): Promise<Carried> => {
     if (why !== move.message && !isSaid(move)) await moves.note(move.id, move.phase, why, signal);
     return { requeueAfterMs: lookAgainMs(move.phase, world.now - move.phaseSince) };
   };
@@ -89,10 +88,12 @@ export function createSteps(deps: StepsDeps): Steps {
     }
   };
 
-  /** `undefined`: there is nothing to do for the move. */
-  const takeStep = async (id: MoveId, run: RunMemory, signal: AbortSignal): Promise<Onward | undefined> => {
+  const takeStep = async (id: MoveId, run: RunMemory, signal: AbortSignal): Promise<Onward> => {
     const seen = await look.at(id, signal);
-    if (seen === undefined) return void probe.forget(id);
+    if (typeof seen === "string") {
+      probe.forget(id);
+      return { isOver: seen === "over" };
+    }
     const visits = run.visits?.phase === seen.move.phase ? run.visits.ends : seen.visits;
     const view: View = { ...seen, visits };
     const { groundWaits, enteredFreely } = run;

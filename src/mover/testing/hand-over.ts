@@ -44,7 +44,7 @@ export interface HandOver {
   /** From now on each phase began this much longer ago, in ms. */
   late(ms: number): void;
   /** Works, and lets both Argo CDs look, until the move has ended; what a run throws is met again by the next. */
-  workUntilEnd(id: MoveId, worker: () => Steps): Promise<void>;
+  workUntilEnd(id: MoveId, worker: () => { carryOn(id: MoveId, signal: AbortSignal): Promise<unknown> }): Promise<void>;
   sights(instance: Instance): Promise<readonly Sight[]>;
   /** Names of whom the register lets write. */
   holders(): Promise<readonly string[]>;

@@ -55,10 +55,10 @@ export function createTurns(deps: TurnsDeps): Turns {
   const beginAndCarryOn = async (signal: AbortSignal): Promise<void> => {
     for (const { id, phase } of await begin(signal)) if (phase !== "WAITING") moves.add(id);
   };
-  /** A move that is over makes room for one that waits. */
-  const carryOn = async (id: MoveId, signal: AbortSignal): Promise<WorkResult | void> => {
+  /** A move that is over makes room for one that waits; one that waits itself makes none. */
+  const carryOn = async (id: MoveId, signal: AbortSignal): Promise<WorkResult> => {
     const onward = await steps.carryOn(id, signal);
-    if (onward === undefined) starts.add(STARTS);
+    if (onward.isOver === true) starts.add(STARTS);
     return onward;
   };
 
