@@ -22,16 +22,23 @@ interface Shape {
   readonly isRequested?: boolean;
   readonly isManual?: boolean;
   readonly isRefreshing?: boolean;
+  readonly sync?: { readonly status: string; readonly revision: string };
 }
 
-function rawOf({ phase, finishedAt, comparedAt, isRequested = false, isManual = false, isRefreshing = false }: Shape): Stored {
+const COMPARED = { isManual: true, finishedAt: 90, comparedAt: 92 } as const;
+const SYNCED = { syncResult: { revision: "synced" } };
+const OUT = { status: "OutOfSync", revision: "synced" };
+
+function rawOf({ phase, finishedAt, comparedAt, isRequested = false, isManual = false, isRefreshing = false, sync }: Shape): Stored {
   const raw = stored(DESIRED) as Stored & Record<string, unknown>;
   raw["spec"] = { ...(raw["spec"] as object), syncPolicy: isManual ? {} : { automated: { prune: true } } };
   if (isRequested) raw["operation"] = { sync: {} };
   if (isRefreshing) raw.metadata["annotations"] = { ...(raw.metadata["annotations"] as object), [REFRESH]: "normal" };
   raw["status"] = {
-    ...(comparedAt === undefined ? {} : { reconciledAt: at(comparedAt), sync: { status: "Synced" } }),
-    ...(phase === undefined ? {} : { operationState: { phase, ...(finishedAt === undefined ? {} : { finishedAt: at(finishedAt) }) } }),
+    ...(comparedAt === undefined ? {} : { reconciledAt: at(comparedAt), sync: sync ?? { status: "Synced" } }),
+    ...(phase === undefined
+      ? {}
+      : { operationState: { phase, ...SYNCED, ...(finishedAt === undefined ? {} : { finishedAt: at(finishedAt) }) } }),
   };
   return raw;
 }
@@ -49,6 +56,9 @@ describe("an Application is at rest", () => {
     ["when it was looked at and had nothing to sync", { isManual: true, comparedAt: 99 }],
     ["when nobody looks at it but for being asked", { isManual: true }],
     ["when a sync is said to be under way that nobody goes on with", { isManual: true, phase: "Running" }],
+    ["when a sync failed, and Argo CD has seen that something is missing", { ...COMPARED, phase: "Failed", sync: OUT }],
+    ["when Git has something newer than what was synced", { ...COMPARED, phase: "Succeeded", sync: { ...OUT, revision: "next" } }],
+    ["when what a sync made has not been seen for long", { ...COMPARED, phase: "Succeeded", sync: OUT, finishedAt: 69 }],
     ["when a sync ended at no time that anybody knows", { isManual: true, phase: "Error" }],
   ])("%s", (_, shape) => expect(restlessnessOf(observed(shape), NOW)).toBeUndefined());
 });
@@ -70,6 +80,7 @@ describe("an Application is restless", () => {
       { isManual: true, phase: "Succeeded", finishedAt: 90, comparedAt: 91 },
     ],
     ["unsettled", "nothing was compared since", { isManual: true, phase: "Failed", finishedAt: 70 }],
+    ["unseen", "what was compared since shows nothing of what the sync made", { ...COMPARED, phase: "Succeeded", sync: OUT }],
   ])("%s: %s", (restlessness, _, shape) => expect(restlessnessOf(observed(shape), NOW)).toBe(restlessness));
 });
 
@@ -80,6 +91,7 @@ test("calming stops what is under way and what would begin, and has Argo CD look
   const refresh = "/metadata/annotations/argocd.argoproj.io~1refresh";
   expect(paths({}, "automated")).toEqual(["/spec/syncPolicy/automated", refresh]);
   expect(paths({ isManual: true, phase: "Succeeded", finishedAt: 99 }, "unsettled")).toEqual([refresh]);
+  expect(paths({ ...COMPARED, phase: "Succeeded", sync: OUT }, "unseen")).toEqual([]);
   expect(paths({ isManual: true, isRefreshing: true, phase: "Succeeded", finishedAt: 99 }, "unsettled")).toEqual([]);
 });
 

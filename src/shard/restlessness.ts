@@ -1,15 +1,18 @@
 import type { Millis } from "../domain/clock.ts";
+import type { EngineStatus } from "../domain/status.ts";
 import type { PatchOperation } from "./diff-object.ts";
 import { escapePointer } from "./diff-object.ts";
 import { ANNOTATION_REFRESH } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
+import type { SyncState } from "./parse-sync.ts";
 
 /**
  * Why an Application cannot be deleted yet with what it deployed. `requested`: a sync is asked for and not begun; `syncing`, `ending`:
  * one is under way, or being stopped; `automated`: a sync may begin by itself; `looking`: a look that began when it still might is
- * perhaps not over; `unsettled`: a sync has just ended, and Argo CD may not have seen yet what it made.
+ * perhaps not over; `unsettled`: a sync has just ended, and Argo CD may not have seen yet what it made; `unseen`: it has compared since, and
+ * does not see it.
  */
-export type Restlessness = "requested" | "syncing" | "ending" | "automated" | "looking" | "unsettled";
+export type Restlessness = "requested" | "syncing" | "ending" | "automated" | "looking" | "unsettled" | "unseen";
 
 /**
  * How much later than the end of a sync Argo CD must have compared, in ms. Times have whole seconds, so it is one second at the least;
@@ -31,13 +34,20 @@ export function restlessnessOf(observed: ObservedApplication, now: Millis): Rest
   if (observed.isAutomated) return "automated";
   if (observed.isRefreshing) return "looking";
   // Said to be under way although nothing is asked for: nobody goes on with it.
-  return isUnderWay ? undefined : restlessnessOfSynced(observed, state?.finishedAt, now);
+  return isUnderWay || state === undefined ? undefined : restlessnessOfSynced(observed, state, now);
 }
 
-function restlessnessOfSynced({ report }: ObservedApplication, finishedAt: Millis | undefined, now: Millis): Restlessness | undefined {
+function restlessnessOfSynced({ report }: ObservedApplication, state: SyncState, now: Millis): Restlessness | undefined {
+  const { finishedAt } = state;
   if (finishedAt === undefined || now - finishedAt > LONG_AGO_MS) return undefined;
   const comparedAt = report?.reconciledAt;
-  return comparedAt !== undefined && comparedAt - finishedAt >= SETTLED_AFTER_MS ? undefined : "unsettled";
+  const isCompared = comparedAt !== undefined && comparedAt - finishedAt >= SETTLED_AFTER_MS;
+  return isCompared ? restlessnessOfCompared(report?.status.sync, state) : "unsettled";
+}
+
+/** Out of step with the very revision that a sync has just brought about: the watch that tells Argo CD of the cluster has broken off. */
+function restlessnessOfCompared(compared: EngineStatus["sync"] | undefined, { phase, revision }: SyncState): "unseen" | undefined {
+  return phase === "Succeeded" && compared?.status === "OutOfSync" && compared.revision === revision ? "unseen" : undefined;
 }
 
 /**
@@ -54,4 +64,5 @@ export function calm(observed: ObservedApplication, restlessness: Restlessness):
   ];
 }
 
+/** What is unseen is compared as soon as the cluster is heard again, without being asked for. */
 const LOOKS: ReadonlySet<Restlessness> = new Set(["automated", "unsettled"]);
