@@ -7,13 +7,14 @@ import type { Scenario } from "../scenarios/schema.ts";
 const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
   burst: [142],
   "database-fail-over": [124],
+  "instance-loss": [141],
   "lost-answers": [1, 4, 21, 153, 173, 213, 243],
   "lost-calls": [117, 173],
   "move-crashes": [106],
   "move-fail-over": [107],
   "move-redirect": [8, 27, 48, 72],
   "tenant-chaos": [24],
-  "worker-crashes": [5],
+  "worker-crashes": [5, 167],
 };
 
 /** Share of all seeds for one of several workers: those whose remainder is its. */

@@ -31,11 +31,28 @@ export function createParty(world: World, name: string, life = 0): Party {
   let frozenUntil = 0;
   let isAlive = true;
 
+  /** What reached it while it stood still, in that order: lines of a stream wait in one socket, and none overtakes another. */
+  const held: { readonly what: string; readonly run: () => void }[] = [];
+  let isThawing = false;
+
+  const leftMs = (): number => frozenUntil - world.elapsedMs();
+  const thaw = (): void => {
+    isThawing = false;
+    if (!isAlive) return;
+    if (leftMs() < SHORTEST_MS) held.shift()?.run();
+    awaitThaw();
+  };
+  const awaitThaw = (): void => {
+    const [next] = held;
+    if (isThawing || next === undefined) return;
+    isThawing = true;
+    world.schedule(leftMs(), `${name} thaws: ${next.what}`, thaw);
+  };
   const reach = (what: string, run: () => void): void => {
     if (!isAlive) return;
-    const leftMs = frozenUntil - world.elapsedMs();
-    if (leftMs >= SHORTEST_MS) world.schedule(leftMs, `${name} thaws: ${what}`, () => reach(what, run));
-    else run();
+    if (held.length === 0 && leftMs() < SHORTEST_MS) return run();
+    held.push({ what, run });
+    awaitThaw();
   };
 
   return {

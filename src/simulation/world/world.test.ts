@@ -82,6 +82,17 @@ describe("a party", () => {
     await world.run(10_000);
     expect(wokeAt).toBe(5_000);
   });
+
+  it("hears what reached it while it stood still in that order, and what comes then behind it", async () => {
+    const { world, ada } = aWorld();
+    const heard: number[] = [];
+    const tell = (index: number): void => ada.reach("a line", () => void heard.push(index));
+    ada.freeze(21_046.094_7);
+    for (let index = 0; index < 200; index += 1) world.schedule(100.333_3 * (index + 1) + index / 7, "a line is sent", () => tell(index));
+    world.schedule(21_046.094_7, "one more", () => tell(200));
+    await world.run(30_000);
+    expect(heard).toEqual(Array.from({ length: 201 }, (_, index) => index));
+  });
 });
 
 describe("a failpoint", () => {
