@@ -193,7 +193,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "ending-copy-loosed",
     about: "a copy that somebody deleted with a cascade is let loose all the same",
-    ...{ property: "I2", scenario: "move-chaos", seed: 2 },
+    ...{ property: "I2", scenario: "move-chaos", seed: 3 },
     breaker: seeing((world) => mapTarget(world, (sight) => ({ ...sight, isDeleting: false }))),
   },
   {
@@ -208,7 +208,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "preconditions-dropped",
     about: "deletions go to whatever has the name",
-    ...{ property: "I2", scenario: "move-stale-workers", seed: 6 },
+    ...{ property: "I2", scenario: "move-stale-workers", seed: 7 },
     breaker: ofSights(({ delete: remove }) => ({
       delete: (at, _preconditions, signal) => remove(at, {} as typeof _preconditions, signal),
     })),
