@@ -1,5 +1,5 @@
 import type { Partition } from "../../domain/partition.ts";
-import type { ObservedObject } from "../../shard/managed-object.ts";
+import type { ObjectChange, ObservedObject } from "../../shard/managed-object.ts";
 import { differsInContent, holderOf } from "../../shard/parse-application.ts";
 import type { ObservedToken } from "../../shard/parse-rights.ts";
 import type { ApiCluster, EngineShard, ManagedObjects } from "../port.ts";
@@ -21,6 +21,11 @@ export interface EventsDeps {
 }
 
 export function createEvents({ requests, partition }: EventsDeps): Events {
+  /** What belongs to no instance is everybody's. */
+  const isMine = (change: ObjectChange<ObservedObject>): boolean => {
+    const holder = holderOf(change.kind === "delete" ? change.before : change.now);
+    return holder === undefined || partition.isMine(holder);
+  };
   /** Until everything is listed each object is news, and the sweep that follows the listing covers them at less cost. */
   const follow = <T extends ObservedObject>(
     objects: ManagedObjects<T>,
@@ -28,7 +33,7 @@ export function createEvents({ requests, partition }: EventsDeps): Events {
     isNews: (before: T | undefined, now: T) => boolean = differsInContent,
   ): (() => void) =>
     objects.subscribe((change) => {
-      if (!isSynced() || (change.kind === "upsert" && !isNews(change.before, change.now))) return;
+      if (!isMine(change) || !isSynced() || (change.kind === "upsert" && !isNews(change.before, change.now))) return;
       const route = routeObject(change);
       route.units.forEach(requests.requestUnit);
       route.instances.forEach(requests.requestInstance);
@@ -36,8 +41,7 @@ export function createEvents({ requests, partition }: EventsDeps): Events {
 
   const followApplications = (engine: EngineShard): (() => void) =>
     engine.applications.subscribe((change) => {
-      const holder = holderOf(change.kind === "delete" ? change.before : change.now);
-      if (holder !== undefined && !partition.isMine(holder)) return;
+      if (!isMine(change)) return;
       const route = routeApplication(change);
       if (engine.isSynced()) route.applications.forEach(({ id, unit }) => requests.requestApplication(id, unit));
       route.syncs.forEach(({ id, unit }) => requests.requestSync(id, unit));
