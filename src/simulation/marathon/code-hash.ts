@@ -1,20 +1,20 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { contentHash, sha256 } from "../../domain/hash.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const ENTRY = join(ROOT, "simulation/main.ts");
+const ENTRY = join(ROOT, "simulation/marathon/marathon.ts");
 const SCENARIOS = join(ROOT, "simulation/scenarios/data");
 /** An import or re-export of one of our own files that is there at run time. */
 const IMPORT = /(?:^|\n)(?:import|export)\s+(?!type\b)[^;]*?"(\.{1,2}\/[^"]+)"/g;
 
 /**
- * Of every file below `src` that runs in the simulation, as it stands, committed or not, and of the scenarios: what ran on other code says
- * nothing of this one, and what never runs here says nothing of either.
+ * Of every file below `src` that runs in a long run, as it stands, committed or not, and of its scenario: what ran on other code says nothing
+ * of this one, and what never runs here says nothing of either.
  */
-export function codeHash(): string {
-  const files = [...withImports(ENTRY), ...readdirSync(SCENARIOS).map((name) => join(SCENARIOS, name))].sort();
+export function codeHash(scenario: string): string {
+  const files = [...withImports(ENTRY), join(SCENARIOS, `${scenario}.json`)].sort();
   return contentHash(files.map((file) => [relative(ROOT, file), sha256(readFileSync(file, "utf8"))]));
 }
 

@@ -21,7 +21,7 @@ export async function runMarathon(options: MarathonOptions, signal: AbortSignal)
   const hash = createHash("sha256");
   const startedAt = process.cpuUsage();
   let part: Part = {
-    ...{ code: codeHash(), scenario, seed, runs: 0, ends: {}, faults: {}, events: 0, simulatedMs: 0, cpuMs: 0 },
+    ...{ code: codeHash(scenario), scenario, seed, runs: 0, ends: {}, faults: {}, events: 0, simulatedMs: 0, cpuMs: 0 },
     ...{ trace: "", failed: [] },
   };
   while (movesOf(part) < wanted && !signal.aborted) {

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const seconds = z.number().min(0).max(3_600);
 const share = z.number().min(0).max(0.5);
-const times = z.int().min(0).max(1_000);
+const times = z.int().min(0).max(5_000);
 
 const faults = z.strictObject({
   before: share.describe("part of all calls that never arrive"),
