@@ -194,6 +194,7 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
         return client === undefined ? undefined : createSights(client);
       },
     },
+    watch: engines,
     managed: createManagedCluster(clusters.api),
     grounds: reconciler.grounds,
     registers: createEnvironmentRegisters({

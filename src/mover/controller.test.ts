@@ -1,6 +1,7 @@
 import { expect, it, vi } from "vitest";
 import type { MoveId } from "../domain/ids.ts";
-import type { MovePhase } from "../domain/move.ts";
+import type { Move } from "../domain/move.ts";
+import { LABEL_UNIT } from "../domain/names.ts";
 import { createSeededRng } from "../runtime/rng.ts";
 import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
@@ -9,8 +10,9 @@ import { createWorld } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { createMover } from "./controller.ts";
+import type { ApplicationWatch } from "./port.ts";
 
-const FORWARD: readonly MovePhase[] = ["PREPARE", "FENCE", "QUIESCE", "REVOKE", "COMMIT"];
+const AT = { namespace: "shard", name: "web" };
 const never = new AbortController().signal;
 
 /** A mover whose moves wait for nothing once they have begun, and may begin one at a time; with what it asks of the store. */
@@ -33,11 +35,19 @@ function startMover() {
   };
   const list = vi.fn(store.moves.list);
   const nobody = { list: async () => [], read: async () => undefined } as never;
+  const listeners: Parameters<ApplicationWatch["onApplication"]>[0][] = [];
   const ending = new AbortController();
   const one = { instance: 1, cluster: 1, fleet: 1 };
   const mover = createMover({
     ...{ clock, rng: createSeededRng("mover"), log: silentLog, metrics: noMetrics },
     store: { ...store, moves: { ...store.moves, readRows, list } },
+    watch: {
+      isHeard: () => true,
+      onApplication(listener) {
+        listeners.push(listener);
+        return () => void listeners.splice(0);
+      },
+    },
     ...{ sights: { of: async () => nobody }, managed: nobody, grounds: nobody, registers: nobody, isSingleServer: true },
     ...{ destination: { server: "https://api.example", caData: "" }, namespaces: { accounts: "argosy" } },
     partition: { isMine: () => true, onChange: () => () => undefined },
@@ -51,13 +61,14 @@ function startMover() {
       expect(await store.moves.begin(id, never)).toBe("begun");
       return id;
     },
+    tell: (change: Parameters<(typeof listeners)[number]>[0]) => listeners.forEach((listener) => listener(change)),
     start: () => mover.start(ending.signal),
     stop: () => ending.abort(),
   };
 }
 
 it("lets news of a move that goes on wake that move, and neither another one nor the search for those that wait", async () => {
-  const { clock, store, begun, looks, searches, start, stop } = startMover();
+  const { clock, store, begun, looks, searches, tell, start, stop } = startMover();
   const [told, other] = [await begun("one"), await begun("two")];
   start();
   // What waits for long is looked at once a second.
@@ -65,13 +76,14 @@ it("lets news of a move that goes on wake that move, and neither another one nor
   expect(new Set(looks)).toEqual(new Set([told, other]));
   looks.length = 0;
   const before = searches();
-  for (const [index, from] of FORWARD.slice(0, -1).entries()) {
-    await store.moves.advance(told, { from, to: FORWARD[index + 1] as MovePhase, message: "" }, never);
-    await clock.advance(150);
+  const { unitId } = (await store.moves.read(told, never)) as Move;
+  for (const resourceVersion of ["1", "2", "3"]) {
+    tell({ kind: "upsert", at: AT, now: { at: AT, resourceVersion, labels: { [LABEL_UNIT]: unitId } } as never, before: undefined });
+    await clock.advance(100);
   }
   const times = (id: MoveId): number => looks.filter((each) => each === id).length;
-  expect(times(told)).toBeGreaterThanOrEqual(FORWARD.length - 1);
-  expect(times(other)).toBeLessThanOrEqual(2);
+  expect(times(told)).toBeGreaterThanOrEqual(3);
+  expect(times(other)).toBeLessThanOrEqual(1);
   // The sweep may fall into that time.
   expect(searches() - before).toBeLessThanOrEqual(1);
   stop();

@@ -10,18 +10,21 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { EnvironmentRegisters } from "../workspace/environment/port.ts";
 import { createLook } from "./look/controller.ts";
 import { createMoveMeter } from "./meter/controller.ts";
+import { createNews } from "./news/controller.ts";
 import { type Budgets, DEFAULT_BUDGETS } from "./next-starts.ts";
 import type { nextStep } from "./next-step.ts";
 import { createOutside } from "./outside/controller.ts";
-import type { ManagedCluster, SightSource } from "./port.ts";
+import type { ApplicationWatch, ManagedCluster, SightSource } from "./port.ts";
 import { createProbe } from "./probe/controller.ts";
 import { fenceTimeMs } from "./proof.ts";
 import { createSteps } from "./steps/controller.ts";
 import { createTurns } from "./turns/controller.ts";
+import { createWaits } from "./waits/controller.ts";
 
 export interface MoverDeps {
   readonly store: Pick<Store, "moves" | "shards" | "intents" | "changes">;
   readonly sights: SightSource;
+  readonly watch: ApplicationWatch;
   readonly managed: ManagedCluster;
   readonly grounds: Grounds;
   readonly registers: EnvironmentRegisters;
@@ -56,7 +59,8 @@ export function createMover(deps: MoverDeps): Mover {
   const outside = createOutside(deps.registers);
   const probe = createProbe({ ...deps, outside, fenceMs: fenceTimeMs(deps.isSingleServer) });
   const meter = createMoveMeter(deps);
-  const steps = createSteps({ ...deps, probe, outside, meter, look: createLook(deps) });
+  const news = createNews({ wake: (id) => turns.wake(id) });
+  const steps = createSteps({ ...deps, probe, outside, meter, waits: createWaits({ ...deps, news }), look: createLook(deps) });
   const turns = createTurns({ ...deps, budgets, steps, meter });
   const ended: (() => void)[] = [];
 
@@ -75,6 +79,7 @@ export function createMover(deps: MoverDeps): Mover {
           for (const { kind, id } of hints) if (kind === "move") turns.hint(id);
         }),
         partition.onChange(turns.sweep),
+        deps.watch.onApplication(news.heard),
       );
       every({ clock, rng, log, ms: SWEEP_MS, jitter: 0.1, run: turns.sweep }, ending.signal);
       turns.start();

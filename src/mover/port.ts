@@ -4,7 +4,7 @@ import type { LoadVector } from "../domain/load.ts";
 import type { MoveKind } from "../domain/move.ts";
 import type { MoveReason } from "../domain/plan.ts";
 import type { PatchOperation, Preconditions } from "../shard/diff-object.ts";
-import type { Manifest, ObjectAt } from "../shard/managed-object.ts";
+import type { Manifest, ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-object.ts";
 import type { RegisterSight, Sight } from "../shard/parse-sight.ts";
 
 /** Conditional writes. A test that does not hold, and a name that is taken, is a `StaleError`. */
@@ -31,6 +31,14 @@ export interface ManagedCluster extends Writes {
 /** Where the Applications of an engine cluster are reached; `undefined` for one that is not declared or cannot be reached yet. */
 export interface SightSource {
   of(engineCluster: string): Promise<Sights | undefined>;
+}
+
+/** What watches tell of Applications of ours on engine clusters: what others change, late, twice or never. */
+export interface ApplicationWatch {
+  /** Whether changes on that cluster are told. */
+  isHeard(engineCluster: string): boolean;
+  /** Returned: the end of it. */
+  onApplication(listener: (change: ObjectChange<ObservedObject>) => void): () => void;
 }
 
 /** A step of a plan that takes a live move. */

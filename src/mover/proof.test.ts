@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Answer, isProven, judgeAnswer, NO_PROOF, nextProof, summary, type TrialAnswer } from "./proof.ts";
+import { type Answer, askAgainMs, isProven, judgeAnswer, NO_PROOF, nextProof, summary, type TrialAnswer } from "./proof.ts";
 
 const FENCE_MS = 2_000;
 const BOTH = [
@@ -89,4 +89,16 @@ it.each([
   ["source", [], "silent", undefined],
 ] as const)("says of the %s what stands in its way, and where: %j", (whom, answers, answer, askedAt) => {
   expect(summary(whom, answers.flat())).toEqual({ answer, askedAt });
+});
+
+it("asks again some times within the fence time and when it is over, and soon where nobody refuses yet", () => {
+  const placed = (environment?: string) => BOTH.map((each) => ({ ...each, answer: "refused" as const, environment }));
+  const refused = after([1_000, "refused", "refused"]);
+  const ask = (nowMs: number, proof = refused, sinceMs = 100) => askAgainMs(proof, placed(), { nowMs, sinceMs });
+  expect(ask(1_000)).toBeCloseTo(FENCE_MS / 3);
+  expect(ask(2_500)).toBe(500);
+  expect(ask(9_000)).toBe(ask(1_000, NO_PROOF));
+  expect(ask(1_000, after([1_000, "refused", "silent"]))).toBeLessThan(ask(1_000, NO_PROOF, 5_000));
+  expect(askAgainMs(refused, [], { nowMs: 0, sinceMs: 0 })).toBe(ask(1_000, NO_PROOF));
+  expect(askAgainMs(refused, placed("prod"), { nowMs: 1_000, sinceMs: 0 })).toBeGreaterThan(ask(1_000));
 });

@@ -54,6 +54,33 @@ export function isProven(proof: Proof, endpoints: readonly Pick<PlacedAnswer, "e
   );
 }
 
+/** How soon one is asked again that is not yet answered as is hoped for, in ms: an authoriser learns of a register within milliseconds. */
+const SOON_MS = 50;
+const LATER_MS = 250;
+const SOON_FOR_MS = 1_000;
+/** Abroad each question takes a connection of its own, and is to be answered for longer. In ms. */
+const ABROAD_MS = 750;
+
+/**
+ * When asking again tells something more, in ms from now: of one that is refused some times within the fence time, and when that is over.
+ * `sinceMs`: how long ago the phase began.
+ */
+export function askAgainMs(
+  proof: Proof,
+  endpoints: readonly PlacedAnswer[],
+  { nowMs, sinceMs }: { nowMs: number; sinceMs: number },
+): number {
+  const isAbroad = endpoints.some(({ environment }) => environment !== undefined);
+  const waits = endpoints.flatMap(({ endpoint, fenceMs }) => {
+    const streak = proof.get(endpoint);
+    return streak === undefined ? [] : [Math.min(fenceMs / REFUSALS, fenceMs - (nowMs - streak.firstMs))];
+  });
+  const isRefused = endpoints.length > 0 && waits.length === endpoints.length;
+  if (isAbroad) return ABROAD_MS;
+  if (!isRefused) return sinceMs < SOON_FOR_MS ? SOON_MS : LATER_MS;
+  return Math.max(SOON_MS, ...waits);
+}
+
 /**
  * What all endpoints say, and where the one is that says something else than is hoped for: of the old owner that it is refused, of the new
  * one that it is allowed. One cluster's endpoints that differ say nothing.

@@ -3,6 +3,7 @@ import type { Visited } from "./visits.ts";
 
 /** What one run of a move remembers from step to step: it looks for the target's objects, and goes to environments, once in each phase. */
 export interface RunMemory {
+  /** As `MoveWorld` has it. */
   groundWaits: readonly string[] | undefined;
   /** An environment that the source of a fail-over may enter with what nobody can take from it. */
   enteredFreely?: string | undefined;

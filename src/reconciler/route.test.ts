@@ -4,8 +4,8 @@ import type { ObservedApplication } from "../shard/parse-application.ts";
 import { parseApplication } from "../shard/parse-application.ts";
 import { renderApplication } from "../shard/render-application.ts";
 import { anApplication, aSeat, stored, TARGET } from "../shard/testing/builders.ts";
+import { isNewerVersion } from "../shard/version.ts";
 import { routeApplication, routeObject } from "./route.ts";
-import { isNewerVersion } from "./version.ts";
 
 function observed(id: string, status?: object): ObservedApplication {
   const parsed = parseApplication({

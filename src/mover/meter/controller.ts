@@ -44,6 +44,17 @@ export function createMoveMeter({ metrics, clock }: { readonly metrics: Metrics;
   };
 }
 
+/** Waits for a move to go into another phase. Of several workers the one whose write it was measures, and does what follows. */
+export const measuredBy =
+  (meter: Pick<MoveMeter, "entered">) =>
+  async (move: Move, to: MovePhase, isEntered: Promise<boolean>, then?: () => void): Promise<"again"> => {
+    if (await isEntered) {
+      meter.entered(move, to);
+      then?.();
+    }
+    return "again";
+  };
+
 function samplesOf(present: readonly Pick<Move, "kind" | "phase">[]) {
   const groups = Map.groupBy(present, ({ kind, phase }) => `${kind} ${PHASES[phase].isUnderWay ? "under-way" : "waiting"}`);
   return [...groups].map(([group, moves]) => {

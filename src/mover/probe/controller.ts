@@ -5,7 +5,7 @@ import type { OwnNamespaces } from "../../shard/seat.ts";
 import type { View } from "../look/controller.ts";
 import type { Outside } from "../outside/controller.ts";
 import type { ManagedCluster } from "../port.ts";
-import { type Answer, isProven, judgeAnswer, NO_PROOF, nextProof, type PlacedAnswer, type Proof, summary } from "../proof.ts";
+import { type Answer, askAgainMs, isProven, judgeAnswer, NO_PROOF, nextProof, type PlacedAnswer, type Proof, summary } from "../proof.ts";
 
 export interface ProbeDeps {
   readonly managed: Pick<ManagedCluster, "ask">;
@@ -27,6 +27,8 @@ interface Known {
 export interface Probe {
   ask(view: View, whom: Whom, signal: AbortSignal): Promise<void>;
   known(id: MoveId): Known;
+  /** How soon to ask again, in ms. */
+  askAgainMs(view: View): number;
   /** The register was written, or another account is asked: what was answered before says nothing any more. */
   forget(id: MoveId): void;
 }
@@ -54,6 +56,10 @@ export function createProbe({ managed, outside, namespaces, fenceMs, clock }: Pr
       const round = rounds.get(id);
       if (round === undefined) return { isRefusalProven: false, answer: undefined, askedAt: undefined };
       return { isRefusalProven: isProven(round.proof, round.answers), ...summary(round.whom, round.answers) };
+    },
+    askAgainMs({ move, world }) {
+      const { proof, answers } = rounds.get(move.id) ?? { proof: NO_PROOF, answers: [] };
+      return askAgainMs(proof, answers, { nowMs: clock.monotonicMs(), sinceMs: world.now - move.phaseSince });
     },
     forget: (id) => void rounds.delete(id),
   };

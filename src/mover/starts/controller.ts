@@ -1,4 +1,4 @@
-import type { UnitId } from "../../domain/ids.ts";
+import type { MoveId, UnitId } from "../../domain/ids.ts";
 import type { Move } from "../../domain/move.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -14,23 +14,25 @@ const LIVE_LIMIT = 10_000;
 const NO_CLUSTERS: ReadonlyMap<UnitId, readonly string[]> = new Map();
 const unitsOf = (moves: readonly Move[]): readonly UnitId[] => moves.map(({ unitId }) => unitId).sort();
 
-export function createStarts({
-  store,
-  budgets,
-  log,
-}: {
+export interface StartsDeps {
   readonly store: Pick<Store, "moves">;
   readonly budgets: Budgets;
+  /** A move has been begun here. */
+  readonly onBegun: (id: MoveId) => void;
   readonly log: Log;
-}): Starts {
+}
+
+export function createStarts({ store, budgets, onBegun, log }: StartsDeps): Starts {
   return {
     async begin(signal) {
       const live = await store.moves.list({ isLive: true }, LIVE_LIMIT, signal);
-      const isWaited = live.some(({ phase }) => phase === "WAITING");
-      const clusters = isWaited ? await store.moves.listClusters(unitsOf(live), signal) : NO_CLUSTERS;
-      for (const { id } of nextStarts(live, { budgets, clusters })) {
+      const startsBeside = (clusters: ReadonlyMap<UnitId, readonly string[]>) => nextStarts(live, { budgets, clusters });
+      // Which clusters units deploy to only keeps moves from beginning.
+      if (startsBeside(NO_CLUSTERS).length === 0) return live;
+      for (const { id } of startsBeside(await store.moves.listClusters(unitsOf(live), signal))) {
         const outcome = await store.moves.begin(id, signal);
         log.info({ move: id, outcome }, "Beginning a move whose turn it is");
+        if (outcome === "begun") onBegun(id);
       }
       return live;
     },

@@ -23,11 +23,13 @@ import { createTargetClusters, type TargetClusters } from "../../workspace/envir
 import { createManagedCluster } from "../adapters/kubernetes/managed-cluster.ts";
 import { createSights } from "../adapters/kubernetes/sights.ts";
 import { createLook } from "../look/controller.ts";
+import { createNews } from "../news/controller.ts";
 import { nextStep } from "../next-step.ts";
 import { createOutside } from "../outside/controller.ts";
 import type { ManagedCluster } from "../port.ts";
 import { createProbe } from "../probe/controller.ts";
 import { createSteps, type Steps } from "../steps/controller.ts";
+import { createWaits } from "../waits/controller.ts";
 
 /** A unit of two applications that stands on one of two instances, in a world with a running reconciler. */
 export interface HandOver {
@@ -187,6 +189,7 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
           grounds: wrap<Grounds>(reconciler.grounds),
           probe: createProbe({ ...own, outside, fenceMs: 2_000 }),
           outside,
+          waits: createWaits({ store, news: createNews({ wake() {} }), watch: { isHeard: () => false } }),
           decide: (move, seen) => nextStep(move, { ...seen, now: millis(seen.now + lateMs) }),
         },
         look: createLook({ ...own, store, registers, sights: { of: async () => sights } }),

@@ -93,7 +93,15 @@ export function startArgosy({ party, store, api, engines: engineClients, isSingl
   });
   reconciler.start(signal);
   createMover({
-    ...{ ...deps("reconciler"), ...place, rng: rng.fork("mover"), sights: ports.sights, managed: ports.managed, decide: ports.decide },
+    ...{
+      ...deps("reconciler"),
+      ...place,
+      rng: rng.fork("mover"),
+      watch: engines,
+      sights: ports.sights,
+      managed: ports.managed,
+      decide: ports.decide,
+    },
     ...{ grounds: reconciler.grounds, registers: noEnvironments, isSingleServer },
   }).start(signal);
 }

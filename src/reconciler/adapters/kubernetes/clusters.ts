@@ -2,7 +2,8 @@ import type { Clock } from "../../../domain/clock.ts";
 import { LABEL_MANAGED_BY, MANAGED_BY } from "../../../domain/names.ts";
 import type { Rng } from "../../../domain/rng.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
-import { parseApplication } from "../../../shard/parse-application.ts";
+import type { ObjectChange } from "../../../shard/managed-object.ts";
+import { type ObservedApplication, parseApplication } from "../../../shard/parse-application.ts";
 import { parseObject } from "../../../shard/parse-object.ts";
 import { parseBinding, parseRole, parseToken } from "../../../shard/parse-rights.ts";
 import type { OwnNamespaces } from "../../../shard/seat.ts";
@@ -83,14 +84,26 @@ interface EnginesOptions extends Omit<ClusterOptions, "client"> {
   readonly signal: AbortSignal;
 }
 
+/** What is told of Applications, beside the clusters themselves. */
+export interface WatchedEngines extends Engines {
+  /** Whether that cluster is watched, and was listed completely. */
+  isHeard(cluster: string): boolean;
+  /** Calls `listener` with what others change of Applications on every cluster that is watched. Returned: the end of it. */
+  onApplication(listener: (change: ObjectChange<ObservedApplication>) => void): () => void;
+}
+
 /** Watches each engine cluster from the first time it is asked for. */
-export function createEngines(options: EnginesOptions): Engines {
+export function createEngines(options: EnginesOptions): WatchedEngines {
   const known = new Map<string, Promise<EngineShard | undefined>>();
+  const watched = new Map<string, EngineShard>();
+  const listeners = new Set<(change: ObjectChange<ObservedApplication>) => void>();
   const open = async (cluster: string): Promise<EngineShard | undefined> => {
     const client = await options.clientOf(cluster);
     if (client === undefined) return undefined;
     const engine = createEngineShard({ ...options, client, rng: options.rng.fork(cluster) });
     engine.start(options.signal);
+    engine.applications.subscribe((change) => listeners.forEach((listener) => listener(change)));
+    watched.set(cluster, engine);
     return engine;
   };
   return {
@@ -105,6 +118,11 @@ export function createEngines(options: EnginesOptions): Engines {
         known.delete(cluster);
         throw error;
       }
+    },
+    isHeard: (cluster) => watched.get(cluster)?.isSynced() === true,
+    onApplication(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
   };
 }
