@@ -90,7 +90,12 @@ export function startEngine(options: EngineOptions): void {
     if (known?.operation !== undefined) await operate(engine, name);
     if (known?.metadata.deletionTimestamp !== undefined) await finalize(engine, name);
   });
-  for (const each of [refreshes, operations]) each.start();
+  // Nothing is worked on before applications, projects and clusters are listed: a cluster that is not known yet is not one that is gone.
+  const informers = [applications, projects, entries];
+  // Rejects only when it is stopped, which it never is.
+  void Promise.all(informers.map((each) => each.synced(ending.signal))).then(() => {
+    for (const each of [refreshes, operations]) each.start();
+  });
   if (options.hasWebhook !== true) return;
   const onPush = (path: string): void => {
     for (const each of applications.list())
