@@ -44,7 +44,7 @@ describe("an exchange", () => {
 });
 
 describe("the other half of an exchange", () => {
-  const LEFT: readonly MovePhase[] = ["GRANT", "ACTIVATE", "VERIFY", "CLEANUP", "DONE"];
+  const LEFT: readonly MovePhase[] = ["GRANT", "ACTIVATE", "VERIFY", "CLEANUP", "DONE", "REDIRECTED"];
 
   it.each(MOVE_PHASES)("is to follow a move of the first in %s only where that has changed its owner", (phase) => {
     const follow = followersOf(PLAN, { steps: [], moves: [live(OUT.unit, phase)] });
