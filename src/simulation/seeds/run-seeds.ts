@@ -7,7 +7,7 @@ import type { Scenario } from "../scenarios/schema.ts";
 const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
   burst: [142],
   "database-fail-over": [124],
-  "instance-loss": [141],
+  "instance-loss": [139, 141],
   "lost-answers": [1, 4, 21, 153, 173, 213, 243],
   "lost-calls": [117, 173],
   "move-crashes": [106],
