@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { apps, NOON, ROOMY } from "../testing/snapshots.ts";
-import { isOverloaded, nextOverloaded, withVerdicts } from "./next-overloaded.ts";
+import { isOverloaded, nextOverloaded, unrelieved, withVerdicts } from "./next-overloaded.ts";
 
 const SINCE = millis(NOON - 60_000);
 
@@ -27,4 +27,26 @@ test("an overload that the health of an instance tells of is believed at once, a
   const told = withVerdicts({ b: SINCE, c: millis(5) }, [verdict("a", "overloaded"), verdict("b", "stalled"), verdict("c", "overloaded")]);
   expect(told).toEqual({ a: NOON - 240_000, b: SINCE, c: 5 });
   expect(isOverloaded(told["a"], NOON)).toBe(true);
+});
+
+test("an instance that something leaves, or has left a moment ago, is not relieved once more before it could show that this was enough", () => {
+  const [a, b, c, d, other] = ["a", "b", "c", "d", "other"] as unknown as readonly [
+    InstanceId,
+    InstanceId,
+    InstanceId,
+    InstanceId,
+    InstanceId,
+  ];
+  const left = (from: InstanceId, reason: "HOT" | "SHED", forMs: number) => ({ from, reason, at: millis(NOON - forMs) });
+  const seen = {
+    instances: [a, b, c, d].map((id) => ({ id })),
+    units: [
+      { unit: { owner: a }, movingTo: d },
+      { unit: { owner: d }, movingTo: undefined },
+      { unit: {}, movingTo: undefined },
+    ],
+    moves: [left(b, "HOT", 149_999), left(c, "HOT", 150_000), left(d, "SHED", 1)],
+  };
+  const verdicts = [a, b, c, d, other].map((instanceId) => ({ instanceId }));
+  expect(unrelieved(verdicts, seen, NOON).map(({ instanceId }) => instanceId)).toEqual([c, d]);
 });

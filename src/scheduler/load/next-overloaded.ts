@@ -2,6 +2,7 @@ import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
+import type { MoveReason } from "../../domain/plan.ts";
 import { dominantShare } from "../utilisation.ts";
 
 /** What an instance's units take now, and since when it has been thought to be overloaded. */
@@ -40,6 +41,35 @@ export function withVerdicts(
   const told = verdicts.filter(({ state }) => state === "overloaded");
   const begun = told.map(({ instanceId, since: at }) => [instanceId, millis(Math.min(since[instanceId] ?? at, at - OVERLOAD.persistMs))]);
   return { ...since, ...Object.fromEntries(begun) };
+}
+
+/**
+ * Whoever took over has to look first, and a verdict stands a minute longer than its reason: one of a real instance ended 106 s after COMMIT of the move
+ * that relieved it. So long after a move nobody knows what it has helped. In ms.
+ */
+const SETTLE_MS = 150_000;
+
+/** What moves of a class tell of relief that is under way, or has been given a moment ago. */
+export interface Relieving {
+  readonly instances: readonly { readonly id: InstanceId }[];
+  readonly units: readonly { readonly unit: { readonly owner?: InstanceId | undefined }; readonly movingTo: InstanceId | undefined }[];
+  readonly moves: readonly { readonly from: InstanceId; readonly reason: MoveReason; readonly at: Millis }[];
+}
+
+/**
+ * The verdicts of these instances that speak of them as they are. While something leaves an overloaded one, and until it could have shown that this was
+ * enough, it would be relieved twice for one overload.
+ */
+export function unrelieved<Verdict extends Pick<InstanceVerdict, "instanceId">>(
+  verdicts: readonly Verdict[],
+  { instances, units, moves }: Relieving,
+  at: Millis,
+): readonly Verdict[] {
+  const leaving = units.filter(({ movingTo }) => movingTo !== undefined).map(({ unit }) => unit.owner);
+  const left = moves.filter((move) => move.reason === "HOT" && at - move.at < SETTLE_MS).map(({ from }) => from);
+  const relieved = new Set([...leaving, ...left]);
+  const meant = new Set(instances.map(({ id }) => id));
+  return verdicts.filter(({ instanceId }) => meant.has(instanceId) && !relieved.has(instanceId));
 }
 
 /** Instances whose health says that they are overloaded and that a plan relieves for that. */

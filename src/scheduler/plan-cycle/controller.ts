@@ -9,7 +9,7 @@ import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { DrainingDesk } from "../draining/controller.ts";
-import { relievedBy, withVerdicts } from "../load/next-overloaded.ts";
+import { relievedBy, unrelieved, withVerdicts } from "../load/next-overloaded.ts";
 import { assembleSnapshot } from "../plan/assemble.ts";
 import { makePlan } from "../plan/make-plan.ts";
 import { nextClassState } from "../plan/next-class-state.ts";
@@ -66,8 +66,7 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
     // What is on its way by now is not proposed once more.
     const seen = leaving.length === 0 ? before : await read();
     const next = nextClassState(seen, assembleSnapshot(seen, at));
-    const own = new Set<string>(seen.instances.map(({ id }) => id));
-    const verdicts = (await store.health.listVerdicts(signal)).filter(({ instanceId }) => own.has(instanceId));
+    const verdicts = unrelieved(await store.health.listVerdicts(signal), seen, at);
     const state = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
     await store.loads.recordState(name, state as typeof seen.state, signal);
     await splitLarge(deps, seen, at, signal);

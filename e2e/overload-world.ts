@@ -1,0 +1,145 @@
+import { setCpuShare } from "../hack/dev-cluster/process-node/control.ts";
+import type { MoveView } from "../src/api/routes/moves.ts";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { again } from "./again.ts";
+import { restartFirst } from "./control-plane.ts";
+import { openPools } from "./pools-world.ts";
+import { configMapFile, openWorkspace, TYPES, until, type Workspace, type World } from "./world.ts";
+
+export const [BUSY, ROOMY] = ["hot-1", "hot-2"] as const;
+const NOISY = "hot-noisy";
+/** What the noisy workspace deploys; each is compared by itself every five minutes. */
+const NOISY_APPLICATIONS = 100;
+const ENGINE = { reconciliationSeconds: 300, reconciliationJitterSeconds: 10 };
+/** Of a core, all the time: what the smaller instance's controller has. */
+const SMALL_SHARE = 0.02;
+/** What it deploys is edited as often, some of it at once, and Argo CD compares what was edited; a change is pushed now and then. */
+const NOISE_EVERY_MS = 1_000;
+const EDITED_AT_ONCE = 10;
+const PUSHED_EACH = 10;
+const PROBE_EVERY_MS = 6_000;
+/** Longest that a push may take before a story calls it lost. */
+const LOST_MS = 10 * 60_000;
+const CANARY = "hot-canary";
+
+/** How long it took from a push until what it says stood in the namespace. */
+export interface Probe {
+  readonly workspace: string;
+  readonly atMs: number;
+  readonly tookMs: number;
+}
+
+/** Workspaces whose users push a small change now and then, and the instance each begins on. */
+export const WATCHED = [
+  { name: "hot-near-1", instance: BUSY },
+  { name: "hot-near-2", instance: BUSY },
+  { name: "hot-apart-1", instance: ROOMY },
+  /** On an instance of another class, which nothing is moved to. */
+  { name: "hot-away-1", instance: undefined },
+] as const;
+
+/** A small instance, a roomy one, a noisy workspace on the small one, and others that are watched. */
+export interface OverloadWorld {
+  settle(health: object): Promise<void>;
+  /** The noise begins; what is returned ends it. */
+  noise(): { end(): Promise<void> };
+  /** Pushes to each that is watched, one after the other, until it is ended. */
+  watch(probes: Probe[]): { end(): Promise<void> };
+  /** Live moves off the small instance, oldest first. */
+  moves(): Promise<readonly MoveView[]>;
+  /** Uids of all that the noisy workspace deploys, by name. */
+  uids(): Promise<ReadonlyMap<string, string | undefined>>;
+  close(): Promise<void>;
+}
+
+export function openOverload(world: World): OverloadWorld {
+  const { rest, kube, git, signal } = world;
+  const pools = openPools(world);
+  const applications = Array.from({ length: NOISY_APPLICATIONS }, (_, index) => `noise-${index}`);
+  let noisy: Workspace;
+  const watched = new Map<string, Workspace>();
+  const cordon = (name: string, cordoned: boolean) =>
+    rest.put(`/v1/instances/${name}/cordon`, { cordoned, reason: "where the story wants it" });
+  const deploy = async (namespace: string, names: readonly string[]): Promise<Workspace> => {
+    await git.commit(namespace, Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, { push: "first" })])));
+    const workspace = await openWorkspace(world, namespace);
+    for (const name of names) await workspace.apply(name, { repository: namespace, path: name });
+    for (const name of names) await workspace.settled(name);
+    return workspace;
+  };
+  return {
+    async settle(health) {
+      await git.commit(CANARY, { "canary.yaml": configMapFile("canary", {}) });
+      for (const { name, instance } of WATCHED) if (instance === undefined) watched.set(name, await deploy(name, ["config"]));
+      await pools.declare(pools.withPool({ name: "hot", instances: { min: 2, max: 2 }, engine: ENGINE }));
+      for (const name of [BUSY, ROOMY]) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
+      await cordon(ROOMY, true);
+      noisy = await deploy(NOISY, applications);
+      for (const { name, instance } of WATCHED) {
+        if (instance === undefined) continue;
+        await cordon(BUSY, instance !== BUSY);
+        await cordon(ROOMY, instance !== ROOMY);
+        watched.set(name, await deploy(name, ["config"]));
+      }
+      for (const name of [BUSY, ROOMY]) await cordon(name, false);
+      const controller = { namespace: `argosy-${BUSY}`, name: "argocd-application-controller-0" };
+      await setCpuShare(kube, controller, SMALL_SHARE, signal);
+      await restartFirst(world, { roles: ["all"], health: { ...health, canary: { repository: git.url(CANARY), revision: "main" } } });
+    },
+    noise: () => makeNoise(world, noisy, applications),
+    watch: (probes) => watchAll(world, watched, probes),
+    async moves() {
+      const { items } = await rest.get<{ readonly items: readonly MoveView[] }>("/v1/moves");
+      return items.filter(({ from }) => from === BUSY).toReversed();
+    },
+    async uids() {
+      const { items } = await kube.listPage<KubeObject>(TYPES.configMap, { namespace: NOISY }, signal);
+      return new Map(applications.map((name) => [name, items.find(({ metadata }) => metadata.name === name)?.metadata.uid]));
+    },
+    async close() {
+      for (const name of applications) await kube.delete(TYPES.deployment, { namespace: NOISY, name }, {}, signal);
+      for (const { name } of [{ name: NOISY }, ...WATCHED]) await kube.delete(TYPES.namespace, { namespace: "", name }, {}, signal);
+      const names: readonly string[] = [BUSY, ROOMY];
+      await until("both empty", pools.instances, (rows) => rows.every(({ name, units }) => !names.includes(name) || units === 0), LOST_MS);
+      await pools.restore();
+      await restartFirst(world, {});
+    },
+  };
+}
+
+async function push({ git }: World, workspace: Workspace, [name, text]: readonly [name: string, text: string]): Promise<void> {
+  await git.commit(workspace.namespace, { [`${name}/config.yaml`]: configMapFile(name, { push: text }) });
+  await workspace.annotate(name, { "argosy.dev/refreshed-at": text });
+}
+
+function makeNoise(world: World, noisy: Workspace, applications: readonly string[]): { end(): Promise<void> } {
+  let round = 0;
+  const { namespace } = noisy;
+  return again(NOISE_EVERY_MS, async () => {
+    round += 1;
+    const at = (index: number): string => applications[(EDITED_AT_ONCE * round + index) % applications.length] ?? "";
+    const edit = { metadata: { annotations: { "of-the-user/edited": String(round) } } };
+    const edited = Array.from({ length: EDITED_AT_ONCE }, (_, index) => ({ namespace, name: at(index) }));
+    await Promise.all(edited.map((name) => world.kube.mergePatch(TYPES.configMap, name, edit, world.signal)));
+    if (round % PUSHED_EACH === 0) await push(world, noisy, [at(0), String(round)]);
+  });
+}
+
+function watchAll(world: World, watched: ReadonlyMap<string, Workspace>, probes: Probe[]): { end(): Promise<void> } {
+  let [round, isOver] = [0, false];
+  const probe = async (name: string, workspace: Workspace): Promise<void> => {
+    round += 1;
+    const [text, atMs] = [`probe ${round}`, performance.now()];
+    await push(world, workspace, ["config", text]);
+    const isThere = (found: Awaited<ReturnType<Workspace["configMap"]>>): boolean => isOver || found?.data?.["push"] === text;
+    await until(`${name} at ${text}`, () => workspace.configMap("config"), isThere, LOST_MS);
+    if (!isOver) probes.push({ workspace: name, atMs, tookMs: performance.now() - atMs });
+  };
+  const watching = [...watched].map(([name, workspace]) => again(PROBE_EVERY_MS, () => probe(name, workspace)));
+  return {
+    async end() {
+      isOver = true;
+      for (const each of watching) await each.end();
+    },
+  };
+}

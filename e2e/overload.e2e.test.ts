@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { HealthReportView } from "../src/api/routes/health.ts";
+import type { DecisionView, InstanceView } from "../src/api/schema.ts";
+import { again } from "./again.ts";
+import { BUSY, type OverloadWorld, openOverload, type Probe, ROOMY, WATCHED } from "./overload-world.ts";
+import { IS_LONG, openWorld, report, until, type World } from "./world.ts";
+
+const OVERLOAD_MS = 60_000;
+const HEALTH = { periodMs: 5_000, graceMs: 5_000, overloadMs: OVERLOAD_MS };
+/** On a machine of its own the story takes a quarter of an hour; a shared one may take twice as long. */
+const DEADLINE_MS = 45 * 60_000;
+const PATIENCE_MS = 15 * 60_000;
+/** By then neighbours are to be as quick as they were. */
+const BACK_MS = 5 * 60_000;
+/** Of each workspace, before and after. */
+const ENOUGH = 10;
+
+interface Said {
+  readonly atMs: number;
+  readonly words: string;
+}
+
+describe.runIf(IS_LONG)("an instance that one workspace overloads", () => {
+  let world: World;
+  let overload: OverloadWorld;
+  beforeAll(async () => {
+    world = openWorld(DEADLINE_MS + 2 * PATIENCE_MS);
+    overload = openOverload(world);
+    await overload.settle(HEALTH);
+  }, PATIENCE_MS);
+  afterAll(() => overload.close(), PATIENCE_MS);
+
+  const healthOf = (name: string) => world.rest.get<HealthReportView>(`/v1/health/${name}`);
+  const judged = (name: string, isReached: (found: HealthReportView) => boolean) =>
+    until(`a verdict on ${name}`, () => healthOf(name), isReached, PATIENCE_MS);
+  const journalOf = async (name: string): Promise<readonly DecisionView[]> => {
+    const instance = (await world.rest.all<InstanceView>("/v1/instances")).find((each) => each.name === name);
+    const asked = { kind: "health", subject: instance?.id ?? "" };
+    return (await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", asked)).items;
+  };
+
+  it(
+    "is told of, and relieved by live moves without a person, while others notice little of it",
+    async () => {
+      for (const name of [BUSY, ROOMY]) await judged(name, ({ state, cause }) => state === "healthy" && cause === "none");
+      const uids = await overload.uids();
+      expect([...uids.values()]).not.toContain(undefined);
+      const [probes, said]: [Probe[], Said[]] = [[], []];
+      const began = performance.now();
+      const since = (from: number): number => Math.round((performance.now() - from) / 1_000);
+      const watching = [
+        overload.watch(probes),
+        again(1_000, async () => {
+          const { state, cause } = await healthOf(BUSY);
+          const words = `${state} ${cause}`;
+          if (said.at(-1)?.words === words) return;
+          said.push({ atMs: performance.now(), words });
+          report(`overload: ${since(began)} s: ${BUSY} is ${words}`);
+        }),
+      ];
+      const enough = (from: number) =>
+        until(
+          `${ENOUGH} pushes of each`,
+          async () => WATCHED.map(({ name }) => probes.filter((each) => each.workspace === name && each.atMs >= from).length),
+          (counts) => counts.every((count) => count >= ENOUGH),
+          PATIENCE_MS,
+        );
+      await enough(began);
+      const noisyAt = performance.now();
+      report(`overload: ${since(began)} s: the noise begins`);
+      const noise = overload.noise();
+      try {
+        const told = await judged(BUSY, ({ state }) => state === "overloaded");
+        const toldAt = performance.now();
+        report(
+          `overload: told ${since(noisyAt)} s after the noise began, ${OVERLOAD_MS / 1_000} s of them to be believed: ` +
+            told.evidence.map(({ signal, value }) => `${signal} ${value?.toFixed(2) ?? "-"}`).join(", "),
+        );
+        expect(told.cause).toBe("queue");
+        expect(told.evidence.filter(({ value }) => value !== null).length).toBeGreaterThan(0);
+        const ended = await judged(BUSY, ({ state }) => state !== "overloaded");
+        report(`overload: ${ended.state} ${ended.cause} ${since(toldAt)} s after it was told of`);
+        await judged(BUSY, ({ state }) => state === "healthy");
+        report(`overload: healthy ${since(toldAt)} s after it was told of`);
+        for (const { workspace, to, actor, reason, phase, tookMs, gapMs, createdAt } of await overload.moves())
+          report(`overload: ${workspace} to ${to} by ${actor} for ${reason} at ${createdAt}: ${phase}, ${tookMs} ms, gap ${gapMs} ms`);
+        const made = (await overload.moves()).filter(({ phase, reason }) => phase === "DONE" && reason === "HOT");
+        expect(made.length).toBeGreaterThan(0);
+        expect(made.every(({ to, actor }) => to === ROOMY && actor === "scheduler")).toBe(true);
+        const backAt = Math.max(performance.now(), toldAt + BACK_MS);
+        await enough(backAt);
+        for (const { name } of WATCHED)
+          for (const [when, from, to] of [
+            ["quiet", began, noisyAt],
+            ["from the noise to the verdict", noisyAt, toldAt],
+            ["from the verdict to five minutes later", toldAt, toldAt + BACK_MS],
+            ["later", toldAt + BACK_MS, Number.POSITIVE_INFINITY],
+          ] as const)
+            report(`overload: ${name} ${when}: ${latencies(probes, name, [from, to], noisyAt)}`);
+      } finally {
+        await noise.end();
+        for (const each of watching) await each.end();
+      }
+      expect(await overload.uids()).toEqual(uids);
+      const journal = (await journalOf(BUSY)).map(({ verdict, rule }) => `${verdict} ${rule}`);
+      expect(journal).toEqual(expect.arrayContaining(["OVERLOADED QUEUE", "SHED QUEUE"]));
+      expect(journal.filter((each) => /^(RESTART|DRAIN|STALLED|FAILED)/.test(each))).toEqual([]);
+      expect((await journalOf(ROOMY)).filter(({ verdict }) => verdict === "OVERLOADED")).toEqual([]);
+    },
+    DEADLINE_MS,
+  );
+});
+
+/** Middle, slowest, and how many took more than twice as long as its slowest of the quiet time. */
+function latencies(probes: readonly Probe[], workspace: string, [from, to]: readonly [number, number], quietUntil: number): string {
+  const own = probes.filter((each) => each.workspace === workspace);
+  const timesOf = (of: readonly Probe[]) => of.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
+  const quiet = timesOf(own.filter(({ atMs }) => atMs < quietUntil)).at(-1) ?? 0;
+  const times = timesOf(own.filter(({ atMs }) => atMs >= from && atMs < to));
+  const seconds = (ms: number | undefined): string => (ms === undefined ? "-" : (ms / 1_000).toFixed(1));
+  const late = times.filter((ms) => ms > 2 * quiet).length;
+  return `${times.length} pushes, middle ${seconds(times[Math.floor(times.length / 2)])} s, slowest ${seconds(times.at(-1))} s, ${late} later than twice its slowest quiet one`;
+}
