@@ -73,6 +73,24 @@ describe("emptying an instance", () => {
     expect(await store.plans.list({}, 100, never)).toHaveLength(1);
   });
 
+  it("hands over to instances that run a release and to no others, and the instance stays as it is", async () => {
+    const { roomy } = fleet;
+    const { id, revision, state, reason, attempt } = roomy;
+    const release = "3.5.99";
+    await desk().handOver(await row(), release, "rollout 1", never);
+    expect(await store.moves.list({}, 100, never)).toEqual([]);
+    expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(18);
+    await store.fleet.changeInstance(
+      { id, revision, state, reason, attempt, version: release, desiredVersion: release, decision: undefined },
+      never,
+    );
+    for (let count = 0; count < 2; count += 1) await desk().handOver(await row(), release, "rollout 1", never);
+    const moves = await store.moves.list({}, 100, never);
+    expect(moves.map(({ to, kind }) => [to, kind])).toEqual(Array(DEPLOYED).fill([id, "drain"]));
+    expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(DEPLOYED);
+    expect((await row()).state).toBe("ACTIVE");
+  });
+
   it.each(FAULT_MODES)("comes to the same when any call %s, and somebody asks again", async (mode) => {
     const broke = new Set<string>();
     for (let index = 0; ; index += 1) {

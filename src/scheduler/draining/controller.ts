@@ -37,6 +37,8 @@ export interface DrainingDesk {
   begin(instance: Instance, said: DrainOrder, signal: AbortSignal): Promise<void>;
   /** Ends what was interrupted, plans anew what has not left a DRAINING instance yet and is not about to, and carries that out. */
   carryOn(instance: Instance, actor: string, signal: AbortSignal): Promise<void>;
+  /** Hands over what an instance that stays holds, and is not about to leave, to instances that run this release. */
+  handOver(instance: Instance, release: string, actor: string, signal: AbortSignal): Promise<void>;
 }
 
 const PLANS_LOOKED_AT = 50;
@@ -65,22 +67,31 @@ export function createDrainingDesk({ store: { plans, fleet }, planning, moving, 
     log.warn({ instance: instance.name, units }, "Stopping an instance whose last units nothing else can fence");
   };
 
-  const carryOn: DrainingDesk["carryOn"] = async (instance, actor, signal) => {
+  /** Returns the plan that it is carried on by; `undefined`: nothing is left to be planned. */
+  const carryOut = async (instance: Instance, actor: string, signal: AbortSignal, release?: string): Promise<StoredPlan | undefined> => {
     const known = await plans.list({ class: instance.class }, PLANS_LOOKED_AT, signal);
     for (const { id } of interruptedOf(known, instance, clock.now())) await planning.apply(id, { actor, only: instance.id }, signal);
-    const fresh = await draft(instance, actor, signal);
-    if (left(fresh, instance.id).length === 0) return;
+    const goal = { kind: "drain", instance, release, subject: instance.name, actor } as const;
+    const fresh = await planning.draft(instance.class, goal, signal);
+    if (left(fresh, instance.id).length === 0) return undefined;
     const standing = standingOf(known, fresh);
     if (standing === undefined) await plans.record(fresh, proposalOf(fresh), signal);
     const { id } = standing ?? fresh;
     const steps = await planning.apply(id, { actor, only: instance.id }, signal);
     log.info({ instance: instance.name, plan: id, steps: steps.length }, "Carrying on with emptying an instance");
-    await haltIfHeld(instance, fresh, actor, signal);
+    return fresh;
+  };
+  const carryOn: DrainingDesk["carryOn"] = async (instance, actor, signal) => {
+    const plan = await carryOut(instance, actor, signal);
+    if (plan !== undefined) await haltIfHeld(instance, plan, actor, signal);
   };
 
   return {
     draft,
     carryOn,
+    async handOver(instance, release, actor, signal) {
+      await carryOut(instance, actor, signal, release);
+    },
     async begin(instance, { actor, reason, isFailOver = false }, signal) {
       const { id, revision, attempt } = instance;
       const why = whyNotDrain(instance);

@@ -14,6 +14,8 @@ export interface Goal {
   readonly kind: PlanGoal;
   /** The instance to drain or remove, or one like that which is to be added. */
   readonly instance?: Instance | undefined;
+  /** Only instances that run this release take what is drained. */
+  readonly release?: string | undefined;
 }
 
 /** A plan's report with what a person needs to read it long after. */
@@ -42,7 +44,7 @@ const UNHURRIED: PlannerPolicy = {
 
 /** Makes the plan a goal asks for from rows as they were at one moment. */
 export function makePlan(facts: PlanningFacts, goal: Goal, options: { readonly at: Millis; readonly ringOf?: RingSource }): MadePlan {
-  const snapshot = snapshotFor(assembleSnapshot(facts, options.at), goal);
+  const snapshot = snapshotFor(withHosts(assembleSnapshot(facts, options.at), facts, goal), goal);
   const policy = goal.kind === "add" ? UNHURRIED : DEFAULT_PLANNER_POLICY;
   const plan = planMoves(snapshot, options.ringOf === undefined ? { policy } : { policy, ringOf: options.ringOf });
   const moved = new Set(plan.moves.map(({ unit }) => unit));
@@ -65,6 +67,16 @@ export function makePlan(facts: PlanningFacts, goal: Goal, options: { readonly a
 
 function nameOf(bucket: number, namespace: string): string {
   return bucket === 0 ? namespace : `${namespace} (part ${bucket})`;
+}
+
+/** Instances that run another release than what is drained is to go to, or are on their way to one, take nothing. */
+function withHosts(snapshot: PlanSnapshot, { instances }: PlanningFacts, { release }: Goal): PlanSnapshot {
+  if (release === undefined) return snapshot;
+  const hosts = new Set(instances.filter((one) => one.version === release && one.desiredVersion === release).map(({ id }) => id));
+  const seats = snapshot.seats.map((seat) =>
+    hosts.has(seat.id) || seat.state !== "ACTIVE" ? seat : { ...seat, state: "CORDONED" as const },
+  );
+  return { ...snapshot, seats };
 }
 
 /** The fleet as the goal supposes it to be. */
