@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { rfc3339 } from "../domain/clock.ts";
-import { ROLLOUT_STATES, type Rollout, type Wave, type WaveInstance } from "../domain/rollout.ts";
+import { ROLLOUT_MODES, ROLLOUT_STATES, type Rollout, type Wave, type WaveInstance } from "../domain/rollout.ts";
 
 const time = z.iso.datetime();
 const instance = z.object({
   name: z.string(),
   from: z.string().describe("the release it had before"),
   units: z.number().int().describe("it held when the rollout was planned"),
+  emptyingSince: time.nullable().describe("since when what it holds is handed over"),
   askedAt: time.nullable().describe("when it was told to run the release"),
   readyAt: time.nullable().describe("when all of its pods were first seen ready in it"),
   syncs: z.number().int().describe("that have ended under it"),
@@ -27,6 +28,7 @@ export const rolloutView = z
     id: z.string(),
     version: z.string(),
     pool: z.string().nullable(),
+    mode: z.enum(ROLLOUT_MODES),
     state: z.enum(ROLLOUT_STATES),
     note: z.string().describe("what it does or waits for, or how it ended"),
     emergency: z.boolean(),
@@ -49,9 +51,21 @@ export type RolloutView = z.infer<typeof rolloutView>;
 export type RolloutDraftView = z.infer<typeof rolloutDraftView>;
 
 export function viewOfRollout(rollout: Rollout): RolloutView {
-  const { id, version, pool = null, state, note, isEmergency, isUnattended, actor, reason, createdAt } = rollout;
+  const { id, version, pool = null, mode, state, note, isEmergency, isUnattended, actor, reason, createdAt } = rollout;
   return {
-    ...{ id, version, pool, state, note, emergency: isEmergency, unattended: isUnattended, actor, reason, createdAt: rfc3339(createdAt) },
+    ...{
+      id,
+      version,
+      pool,
+      mode,
+      state,
+      note,
+      emergency: isEmergency,
+      unattended: isUnattended,
+      actor,
+      reason,
+      createdAt: rfc3339(createdAt),
+    },
     ...{ wave: rollout.wave, waves: wavesOf(rollout) },
   };
 }
@@ -81,12 +95,21 @@ function wavesOf({ state, waves, wave: present }: Rollout): RolloutView["waves"]
 
 function stateOf({ bakingSince, instances }: Wave): RolloutView["waves"][number]["state"] {
   if (bakingSince !== undefined) return "baking";
-  return instances.some(({ askedAt }) => askedAt !== undefined) ? "upgrading" : "waiting";
+  return instances.some(({ askedAt, emptyingSince }) => (askedAt ?? emptyingSince) !== undefined) ? "upgrading" : "waiting";
 }
 
-function instanceOf({ name, from, units, askedAt, readyAt, syncs }: WaveInstance): RolloutView["waves"][number]["instances"][number] {
+function instanceOf({
+  name,
+  from,
+  units,
+  emptyingSince,
+  askedAt,
+  readyAt,
+  syncs,
+}: WaveInstance): RolloutView["waves"][number]["instances"][number] {
   return {
     ...{ name, from, units, syncs: syncs?.done ?? 0, failedSyncs: syncs?.failed ?? 0 },
+    emptyingSince: emptyingSince === undefined ? null : rfc3339(emptyingSince),
     askedAt: askedAt === undefined ? null : rfc3339(askedAt),
     readyAt: readyAt === undefined ? null : rfc3339(readyAt),
   };

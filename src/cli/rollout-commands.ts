@@ -1,6 +1,7 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { RolloutView } from "../api/rollout-views.ts";
 import type { VersionView } from "../api/version-views.ts";
+import { ROLLOUT_MODES } from "../domain/rollout.ts";
 import { render } from "./output.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import { type CreateOptions, commandRollout, createRollout, rollouts, versions } from "./rollouts.ts";
@@ -62,6 +63,11 @@ function addCreate(rollout: Command, terminal: Terminal): void {
     .description("begin to give a release to instances: canaries, then 5, 20, 50 and 100 % of the capacity")
     .requiredOption("--version <version>", "the release, as in fleet.yaml's catalogue")
     .option("--pool <pool>", "only to instances of this pool")
+    .addOption(
+      new Option("--mode <mode>", "upgrade under what instances hold, or hand that over to upgraded ones first")
+        .choices(ROLLOUT_MODES)
+        .default("in-place"),
+    )
     .option("--bake <time>", "how long each wave bakes (default: 1h for canaries, 30m for the rest)")
     .option("--emergency", "short bakes, and freezes do not hold it up; for an approver")
     .option("--unattended", "go on where syncs are too few to tell and do not speak against it, instead of asking")

@@ -109,5 +109,7 @@ describe("rollouts on the command line", () => {
     expect((await run("rollout", "create", "--version", "3.5.7")).err).toContain("3.5.7 is frozen: it failed (it crashes)");
     expect(await runAs("approver", "rollout", "unfreeze", "3.5.7")).toMatchObject({ code: 0, err: "3.5.7 may be rolled out again" });
     expect((await run("rollout", "create", "--version", "3.5.7", "--dry-run")).code).toBe(0);
+    expect((await run("rollout", "create", "--version", "3.5.7", "--mode", "drain", "--dry-run")).out).toContain("spare (waiting)");
+    expect((await run("rollout", "create", "--version", "3.5.7", "--mode", "fast")).code).toBe(2);
   });
 });

@@ -8,6 +8,7 @@ import type { RestClient } from "./rest-client.ts";
 export interface CreateOptions {
   readonly version: string;
   readonly pool?: string;
+  readonly mode?: string;
   readonly bake?: string;
   readonly emergency?: boolean;
   readonly unattended?: boolean;
@@ -18,9 +19,9 @@ export interface CreateOptions {
 
 /** `argosy rollout create`: begins to give a release to instances, or says which waves that would have. */
 export async function createRollout(client: RestClient, options: CreateOptions): Promise<string> {
-  const { version, pool, bake, emergency = false, unattended = false, dryRun, reason, output } = options;
+  const { version, pool, mode = "in-place", bake, emergency = false, unattended = false, dryRun, reason, output } = options;
   const bakeSeconds = bake === undefined ? null : secondsOf(bake, "--bake");
-  const body = { version, pool: pool ?? null, emergency, unattended, bakeSeconds, ...(reason === undefined ? {} : { reason }) };
+  const body = { version, pool: pool ?? null, mode, emergency, unattended, bakeSeconds, ...(reason === undefined ? {} : { reason }) };
   if (dryRun !== true) return showRollout(await client.post<RolloutView>("/v1/rollouts", body), output);
   const draft = await client.post<RolloutDraftView>("/v1/rollouts/dry-run", body);
   if (output === "json" || output === "yaml") return renderOne(draft, output);
@@ -91,11 +92,20 @@ function waveText({ name, state, bakeSeconds, instances, passedAt, passedBy, gat
   return [head, ...instances.map((one) => `    ${cellText(instanceText(one))}`), ...passed];
 }
 
-function instanceText({ name, from, askedAt, readyAt, syncs, failedSyncs }: RolloutView["waves"][number]["instances"][number]): string {
+function instanceText({
+  name,
+  from,
+  emptyingSince,
+  askedAt,
+  readyAt,
+  syncs,
+  failedSyncs,
+}: RolloutView["waves"][number]["instances"][number]): string {
+  const before = emptyingSince === null ? `runs ${from}` : `runs ${from}, is emptied since ${emptyingSince}`;
   const how =
     readyAt === null
       ? askedAt === null
-        ? `runs ${from}`
+        ? before
         : `told at ${askedAt}`
       : `ready since ${readyAt}, ${failedSyncs} of ${syncs} syncs failed`;
   return `${name}: ${how}`;

@@ -11,6 +11,13 @@ export const ROLLOUT_STATES = ["RUNNING", "PAUSED", "ASKING", "ROLLING_BACK", "D
 export type RolloutState = (typeof ROLLOUT_STATES)[number];
 const ENDS: readonly RolloutState[] = ["DONE", "FAILED", "ABORTED"];
 
+/**
+ * How instances get a release. in-place: under what they hold. drain: what they hold is handed over to instances that have the release already,
+ * each unit once, and they get it empty.
+ */
+export const ROLLOUT_MODES = ["in-place", "drain"] as const;
+export type RolloutMode = (typeof ROLLOUT_MODES)[number];
+
 /** States in which nothing of a class is moved that need not be, or its measurements would be of something else. */
 const STILL_STATES: readonly RolloutState[] = ["RUNNING", "ASKING", "ROLLING_BACK"];
 
@@ -91,7 +98,9 @@ export interface WaveInstance {
   readonly from: string;
   /** Units it held when the rollout was planned. */
   readonly units: number;
-  /** When it was told to run the new release, and how it was then. */
+  /** Since when what it holds is handed over to instances that have the release. */
+  readonly emptyingSince?: Millis;
+  /** When it was told to run the new release, and how it was then, or before it was emptied. */
   readonly askedAt?: Millis;
   readonly baseline?: SightCounts;
   /** When all of its pods were first seen ready in the new release. */
@@ -128,6 +137,7 @@ export interface Rollout {
   readonly version: string;
   /** Only instances of this pool; `undefined`: of all. */
   readonly pool: string | undefined;
+  readonly mode: RolloutMode;
   readonly state: RolloutState;
   /** What it ends as once it is rolled back, and why; `undefined` while it is not. */
   readonly ending: { readonly as: "FAILED" | "ABORTED"; readonly reason: string } | undefined;
@@ -152,6 +162,7 @@ export interface RolloutOrder {
   readonly version: string;
   /** Only instances of this pool; `undefined`: of all. */
   readonly pool: string | undefined;
+  readonly mode: RolloutMode;
   readonly isEmergency: boolean;
   readonly isUnattended: boolean;
   /** How long each wave bakes, in ms, instead of the usual time. */

@@ -212,9 +212,14 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
 
 function makeProvisioner({ context, store, clusters, membership }: RoleParts): Running {
   const partition = membership.partition("provisioner");
+  const { moving, draining } = createDesks({ ...context, store });
   const rollouts = createRollouts({
     ...{ ...context, store, partition, freezeAt },
     sights: createInstanceSights({ ...context, clientOf: clusters.engine }),
+    emptying: {
+      carryOn: draining.handOver,
+      giveUp: async ({ id }, actor, signal) => void (await moving.giveUp(id, "that wait to drain it", actor, signal)),
+    },
   });
   const provisioner = createProvisioner({
     ...context,

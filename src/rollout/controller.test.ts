@@ -38,6 +38,7 @@ describe("carrying the live rollout on", () => {
       ...{ store, clock, log: silentLog, metrics: noMetrics, rng: createSeededRng("rollouts") },
       partition: { isMine: () => true, onChange: () => () => undefined },
       freezeAt: () => (isFrozen ? { reason: "weekend" } : undefined),
+      emptying: { carryOn: async () => undefined, giveUp: async () => undefined },
       sights: {
         async look({ namespace }) {
           const row = (await store.fleet.listInstances(soon())).find((one) => one.namespace === namespace);

@@ -38,6 +38,16 @@ export function unfreezeDecision(version: string, actor: string, at: Millis): De
   return { at, subject: `version/${version}`, kind: "rollout", verdict: "UNFROZEN", rule: "COMMAND", details: { actor, version } };
 }
 
+/** The journal's entry of an instance that a rollout keeps new units away from, or lets have them again. */
+export function holdDecision(
+  { id, name, pool }: Instance,
+  { verdict, reason }: { readonly verdict: "CORDONED" | "ACTIVE"; readonly reason: string },
+  rollout: Rollout,
+  at: Millis,
+): Decision {
+  return { at, subject: id, kind: "instance", verdict, rule: "ROLLOUT", details: { name, pool, rollout: rollout.id, reason } };
+}
+
 /** The journal's entry of an instance that a rollout tells which release to run. */
 export function assignDecision(instance: Instance, version: string, rollout: Rollout, at: Millis): Decision {
   const { id, name, pool, version: from } = instance;

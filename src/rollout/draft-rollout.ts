@@ -39,7 +39,7 @@ export function draftRollout(
   const { spec, instances, frozen } = facts;
   if (spec === undefined)
     return { kind: "refused", path: "fleet", message: "no fleet is declared", remedy: "Declare one with argosy apply -f" };
-  const { version, pool, isEmergency, isUnattended, actor, reason } = order;
+  const { version, pool, mode, isEmergency, isUnattended, actor, reason } = order;
   const pools = spec.pools.map(({ name }) => name);
   if (pool !== undefined && !pools.includes(pool))
     return { kind: "refused", path: "pool", message: `${pool} is no pool of this fleet`, remedy: `Use one of ${pools.join(", ")}` };
@@ -51,13 +51,30 @@ export function draftRollout(
     const why = whyNotUpgrade(spec.versions, one, version);
     return why === undefined ? [] : [{ instance: one.name, reason: why, id: one.id }];
   });
-  const candidates = others.filter((one) => !refused.some((each) => each.id === one.id)).map((one) => candidateOf(one, facts));
-  const options = { isEmergency, bakeMs: order.bakeMs, resyncMs: resyncOf(spec, [...new Set(meant.map((one) => one.pool))]) };
+  const allowed = others.filter((one) => !refused.some((each) => each.id === one.id)).map((one) => candidateOf(one, facts));
+  const stuck = mode === "drain" ? withoutHost(allowed, meant, version) : [];
+  refused.push(...stuck);
+  const candidates = allowed.filter(({ instance }) => !stuck.some(({ id: each }) => each === instance.id));
+  const options = { mode, isEmergency, bakeMs: order.bakeMs, resyncMs: resyncOf(spec, [...new Set(meant.map((one) => one.pool))]) };
   const rollout: Rollout = {
-    ...{ id, version, pool, state: "RUNNING", ending: undefined, isEmergency, isUnattended, actor, reason, createdAt: now },
+    ...{ id, version, pool, mode, state: "RUNNING", ending: undefined, isEmergency, isUnattended, actor, reason, createdAt: now },
     ...{ waves: planWaves(candidates, options), wave: 0, note: "planned", revision: 1 },
   };
   return { kind: "drafted", rollout, refused: refused.map(({ instance, reason: why }) => ({ instance, reason: why })) };
+}
+
+/** Instances that cannot be emptied, because none of their class has the release, or is empty and could be given it first. */
+function withoutHost(candidates: readonly Candidate[], meant: readonly Instance[], version: string) {
+  const classOf = ({ instance }: Candidate): string | undefined => meant.find(({ id }) => id === instance.id)?.class;
+  const hosts = new Set<string | undefined>([
+    ...meant.filter((one) => one.version === version && one.state === "ACTIVE").map((one) => one.class),
+    ...candidates.filter(({ units }) => units === 0).map(classOf),
+  ]);
+  return candidates.flatMap((one) => {
+    const { id, name } = one.instance;
+    const reason = `no instance of its class runs ${version} or holds nothing: \`argosy instance create\` makes one`;
+    return hosts.has(classOf(one)) ? [] : [{ instance: name, reason, id }];
+  });
 }
 
 function candidateOf(instance: Instance, { held }: DraftFacts): Candidate {

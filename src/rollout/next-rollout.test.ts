@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { type Millis, millis } from "../domain/clock.ts";
 import type { InstanceSight, Rollout } from "../domain/rollout.ts";
 import { AT } from "../store/testing/builders.ts";
-import { nextRollout, type RolloutFacts, versionOf } from "./next-rollout.ts";
+import { nextRollout } from "./next-rollout.ts";
 import { A, aPlannedRollout, aSight, B, someFacts } from "./testing/facts.ts";
+import { type RolloutFacts, versionOf } from "./waves.ts";
 
 const MINUTE = 60_000;
 const BAKE_MS = 600_000;
@@ -17,9 +18,9 @@ function drive(over: { readonly rollout?: Rollout; readonly sight?: (now: Millis
   const look = (afterMs: number, facts: Partial<RolloutFacts> = {}): Rollout => {
     now = millis(now + afterMs);
     const sights = new Map(
-      rollout.waves.flatMap(({ instances }, wave) =>
+      rollout.waves.flatMap(({ instances }) =>
         instances.map((one) => {
-          const runs = versionOf(rollout, one, wave) ?? one.from;
+          const runs = versionOf(rollout, one) ?? one.from;
           return [one.id, aSight(now, { runs, syncs: GOOD, ...over.sight?.(now, rollout) })] as const;
         }),
       ),
@@ -81,7 +82,7 @@ describe("carrying a rollout on", () => {
 
   it("upgrades nothing that cannot be seen before, and nothing that has left", () => {
     expect(nextRollout(someFacts({ sights: new Map() })).rollout.note).toContain("waiting for instances to be seen");
-    const gone = new Map([[A, { state: "RETIRED" }] as const, [B, { state: "ACTIVE" }] as const]);
+    const gone = new Map([[A, { state: "RETIRED", reason: "" }] as const, [B, { state: "ACTIVE", reason: "" }] as const]);
     const driven = drive();
     expect(driven.look(0, { instances: gone })).toMatchObject({ wave: 1, note: "canary: passed" });
   });
@@ -95,7 +96,7 @@ describe("carrying a rollout on", () => {
       ending: { as: "FAILED", reason: "one: pod ends again and again (2 times)" },
     });
     const [canary] = rolledBack.waves[0]?.instances ?? [];
-    expect(canary && versionOf(rolledBack, canary, 0)).toBe("3.5.6");
+    expect(canary && versionOf(rolledBack, canary)).toBe("3.5.6");
     expect(driven.look(1_000, { sights: new Map([[A, aSight(driven.now(), { runs: "3.5.7" })]]) }).state).toBe("ROLLING_BACK");
     expect(driven.look(1_000, { sights: new Map() }).state).toBe("ROLLING_BACK");
     expect(driven.look(5_000)).toMatchObject({ state: "FAILED" });
@@ -110,7 +111,7 @@ describe("carrying a rollout on", () => {
     driven.look(5_000);
     const rollout = driven.look(5_000);
     expect(rollout.state).toBe("ROLLING_BACK");
-    const versions = rollout.waves.flatMap(({ instances }, wave) => instances.map((one) => versionOf(rollout, one, wave)));
+    const versions = rollout.waves.flatMap(({ instances }) => instances.map((one) => versionOf(rollout, one)));
     expect(versions).toEqual(["3.5.7", "3.5.6", "3.5.6"]);
   });
 

@@ -1,22 +1,9 @@
-import { type Millis, millis, rfc3339 } from "../domain/clock.ts";
-import type { InstanceId } from "../domain/ids.ts";
-import type { Instance } from "../domain/instance.ts";
-import type { InstanceSight, Rollout, SyncCounts, Wave, WaveInstance } from "../domain/rollout.ts";
-import { shutGate, type Upgraded } from "./judge/gates.ts";
+import { millis, rfc3339 } from "../domain/clock.ts";
+import type { InstanceSight, Rollout, Wave, WaveInstance } from "../domain/rollout.ts";
+import { failureOf, hasLooked, remember, syncsOf, upgradedOf } from "./evidence.ts";
 import { readGates } from "./judge/readings.ts";
 import { evidenceAgainst, judgeSyncs } from "./judge/sequential.ts";
-
-export interface RolloutFacts {
-  readonly now: Millis;
-  readonly rollout: Rollout;
-  /** Rows of the fleet. */
-  readonly instances: ReadonlyMap<InstanceId, Pick<Instance, "state">>;
-  /** Of instances of the present wave; absent: their cluster gave no answer. */
-  readonly sights: ReadonlyMap<InstanceId, InstanceSight>;
-  /** Why a freeze holds; `undefined`: none does. */
-  readonly freeze: string | undefined;
-  readonly resyncMs: number;
-}
+import { isHeldBy, presentOf, type RolloutFacts, watchedOf, waveOf, withWave } from "./waves.ts";
 
 /** What a rollout comes to. */
 export interface NextRollout {
@@ -34,24 +21,13 @@ const AT_ONCE_EMERGENCY = 5;
 
 /**
  * Decides what becomes of a rollout from its row, what was seen of its wave, and what time it is. What its instances should run follows from
- * the outcome by {@link versionOf}, so that a look that comes to nothing half-way is made good by the next.
+ * the outcome by `versionOf`, so that a look that comes to nothing half-way is made good by the next.
  */
 export function nextRollout(facts: RolloutFacts): NextRollout {
   const seen = { ...facts, rollout: remember(facts) };
   const next = decide(seen);
   const isSame = JSON.stringify(next.rollout) === JSON.stringify(facts.rollout);
   return isSame ? { rollout: facts.rollout, verdict: undefined, rule: "" } : next;
-}
-
-/** The release an instance of a rollout should have now; `undefined`: the rollout has nothing to say about it. */
-export function versionOf(rollout: Rollout, { askedAt, from }: WaveInstance, wave: number): string | undefined {
-  if (askedAt === undefined || wave > rollout.wave) return undefined;
-  return rollout.ending !== undefined && wave === rollout.wave ? from : rollout.version;
-}
-
-/** Instances that have left the fleet since it was planned hold nothing up. */
-export function presentOf({ instances }: Pick<RolloutFacts, "instances">, wave: Pick<Wave, "instances">): readonly WaveInstance[] {
-  return wave.instances.filter(({ id }) => ["ACTIVE", "CORDONED"].includes(instances.get(id)?.state ?? ""));
 }
 
 function decide(facts: RolloutFacts): NextRollout {
@@ -97,36 +73,72 @@ function advance(facts: RolloutFacts, rollout: Rollout): NextRollout {
   return bake(facts, rollout);
 }
 
-/** Tells as many instances as may start at once, each with what it was like before. */
+/** Tells as many instances as may start at once, each with what it was like before; those that have to be empty before are emptied first. */
 function ask(facts: RolloutFacts, rollout: Rollout, present: readonly WaveInstance[]): NextRollout {
   const wave = waveOf(rollout) as Wave;
   if (rollout.state !== "RUNNING") return still(rollout, rollout.note);
   if (facts.freeze !== undefined && !rollout.isEmergency) return still(rollout, `${wave.name}: a freeze holds: ${facts.freeze}`);
-  const underWay = new Map<string, number>();
-  for (const { askedAt, readyAt, engineCluster } of present)
-    if (askedAt !== undefined && readyAt === undefined) underWay.set(engineCluster, (underWay.get(engineCluster) ?? 0) + 1);
-  const most = rollout.isEmergency ? AT_ONCE_EMERGENCY : AT_ONCE;
-  const told = new Map<InstanceId, WaveInstance>();
-  for (const one of present) {
-    const sight = facts.sights.get(one.id);
-    const busy = underWay.get(one.engineCluster) ?? 0;
-    if (one.askedAt !== undefined || sight === undefined || busy >= most) continue;
-    underWay.set(one.engineCluster, busy + 1);
-    const { applications, faulty, strayed, fresh } = sight;
-    told.set(one.id, { ...one, askedAt: facts.now, baseline: { applications, faulty, strayed, fresh } });
-  }
-  if (told.size === 0) return still(rollout, `${wave.name}: waiting for instances to be seen, or for those before them`);
-  const note = `${wave.name}: upgrading ${[...told.values()].map(({ name }) => name).join(", ")}`;
+  const told = new Map(toldNow(facts, present).map((one) => [one.id, one]));
+  if (told.size === 0) return still(rollout, `${wave.name}: ${waitsFor(present)}`);
   const instances = wave.instances.map((one) => told.get(one.id) ?? one);
-  return { rollout: { ...withWave(rollout, { ...wave, instances }), note }, verdict: "WAVE", rule: "BUDGET" };
+  return {
+    rollout: { ...withWave(rollout, { ...wave, instances }), note: `${wave.name}: ${whatIsTold([...told.values()])}` },
+    verdict: "WAVE",
+    rule: "BUDGET",
+  };
+}
+
+/** Those that are told something now, as they are then. */
+function toldNow(facts: RolloutFacts, present: readonly WaveInstance[]): readonly WaveInstance[] {
+  const underWay = new Map<string, number>();
+  const begin = ({ engineCluster }: WaveInstance): void => void underWay.set(engineCluster, (underWay.get(engineCluster) ?? 0) + 1);
+  for (const one of present) if (isBegun(one) && one.readyAt === undefined) begin(one);
+  const most = facts.rollout.isEmergency ? AT_ONCE_EMERGENCY : AT_ONCE;
+  return present.flatMap((one) => {
+    const sight = facts.sights.get(one.id);
+    const mayBegin = isBegun(one) || (underWay.get(one.engineCluster) ?? 0) < most;
+    if (one.askedAt !== undefined || sight === undefined || !mayBegin) return [];
+    const next = nextOf(one, facts, sight);
+    if (!isBegun(one)) begin(one);
+    return next === one ? [] : [next];
+  });
+}
+
+function whatIsTold(told: readonly WaveInstance[]): string {
+  const [upgraded, emptied] = [told.filter(({ askedAt }) => askedAt !== undefined), told.filter(({ askedAt }) => askedAt === undefined)];
+  const named = (what: string, some: readonly WaveInstance[]): readonly string[] =>
+    some.length === 0 ? [] : [`${what} ${some.map(({ name }) => name).join(", ")}`];
+  return [...named("emptying", emptied), ...named("upgrading", upgraded)].join(", ");
+}
+
+const isBegun = ({ askedAt, emptyingSince }: WaveInstance): boolean => askedAt !== undefined || emptyingSince !== undefined;
+
+/** An instance as it is told what to do next; the same object where it is not. */
+function nextOf(
+  one: WaveInstance,
+  { now, units, rollout }: RolloutFacts,
+  { applications, faulty, strayed, fresh }: InstanceSight,
+): WaveInstance {
+  const baseline = one.baseline ?? { applications, faulty, strayed, fresh };
+  const isEmpty = rollout.mode === "in-place" || (units.get(one.id) ?? 0) === 0;
+  if (isEmpty) return { ...one, askedAt: now, baseline };
+  return one.emptyingSince === undefined ? { ...one, emptyingSince: now, baseline } : one;
+}
+
+function waitsFor(present: readonly WaveInstance[]): string {
+  const emptying = present.filter(({ askedAt, emptyingSince }) => askedAt === undefined && emptyingSince !== undefined);
+  if (emptying.length === 0) return "waiting for instances to be seen, or for those before them";
+  return `waiting until ${emptying.map(({ name }) => name).join(", ")} holds nothing`;
 }
 
 function bake(facts: RolloutFacts, rollout: Rollout): NextRollout {
   const wave = waveOf(rollout) as Wave;
   const endsAt = (wave.bakingSince ?? facts.now) + wave.bakeMs * (wave.isExtended ? 2 : 1);
   if (wave.isApproved) return pass(facts, rollout, "APPROVED");
+  // What is upgraded so that others can be emptied onto it shows nothing as long as it is empty.
+  if (rollout.mode === "drain" && wave.instances.every(({ units }) => units === 0)) return pass(facts, rollout, "EMPTY");
   if (facts.now < endsAt) return still(rollout, `${wave.name}: baking until ${rfc3339(millis(endsAt))}`);
-  const unproven = presentOf(facts, wave).filter((one) => !hasLooked(facts, one));
+  const unproven = presentOf(facts, { instances: watchedOf(rollout) }).filter((one) => !hasLooked(facts, one));
   if (unproven.length > 0)
     return still(rollout, `${wave.name}: waiting for ${unproven.map(({ name }) => name).join(", ")} to look at an application`);
   const syncs = syncsOf(rollout);
@@ -149,8 +161,10 @@ function bake(facts: RolloutFacts, rollout: Rollout): NextRollout {
 /** The wave is good: the next begins with the next look, or it was the last. */
 function pass(facts: RolloutFacts, rollout: Rollout, rule: string): NextRollout {
   if (rollout.state === "PAUSED") return still(rollout, rollout.note);
+  const held = watchedOf(rollout).filter(({ id }) => isHeldBy(rollout, facts.instances.get(id)));
+  if (held.length > 0) return still(rollout, `waiting until ${held.map(({ name }) => name).join(", ")} takes units again`);
   const wave = waveOf(rollout) as Wave;
-  const readings = readGates({ upgraded: upgradedOf(facts, wave), syncs: syncsOf(rollout) });
+  const readings = readGates({ upgraded: upgradedOf(facts), syncs: syncsOf(rollout) });
   const passed = withWave(rollout, { ...wave, passed: { at: facts.now, rule, readings } });
   const isLast = rollout.wave === rollout.waves.length - 1;
   if (isLast) return { rollout: { ...passed, state: "DONE", note: `all of it runs ${rollout.version}` }, verdict: "DONE", rule };
@@ -162,82 +176,20 @@ function giveUp(rollout: Rollout, rule: string, reason: string): NextRollout {
   return { rollout: { ...rollout, state: "ROLLING_BACK", ending: { as: "FAILED", reason }, note }, verdict: "ROLLING_BACK", rule };
 }
 
-/** Ends once each instance of the wave runs again what it ran before. One that gives no answer is waited for: its row says what it should run. */
+/** Ends once each instance runs again what it ran before, and takes units. One that gives no answer is waited for: its row says what it should run. */
 function rollBack(facts: RolloutFacts): NextRollout {
   const { rollout } = facts;
   const wave = waveOf(rollout);
   const as = rollout.ending?.as ?? "ABORTED";
-  const asked = wave === undefined ? [] : presentOf(facts, wave).filter(({ askedAt }) => askedAt !== undefined);
-  const missing = asked.filter(({ id, from }) => facts.sights.get(id)?.runs !== from);
+  const present = presentOf(facts, { instances: watchedOf(rollout) });
+  const missing = present.filter(
+    ({ id, from, askedAt }) => isHeldBy(rollout, facts.instances.get(id)) || (askedAt !== undefined && facts.sights.get(id)?.runs !== from),
+  );
   if (missing.length > 0)
     return still(rollout, `${wave?.name}: waiting for ${missing.map(({ name, from }) => `${name} to run ${from}`).join(", ")}`);
   return { rollout: { ...rollout, state: as, note: rollout.ending?.reason ?? "" }, verdict: as, rule: "ROLLED_BACK" };
 }
 
-interface Failure {
-  readonly gate: string;
-  readonly text: string;
-  readonly since: Millis;
-  /** Whether it stands by itself, or has for as long as it has to. */
-  readonly isCertain: boolean;
-}
-
-function failureOf(facts: RolloutFacts, wave: Wave): Failure | undefined {
-  const { now, rollout, resyncMs } = facts;
-  const shut = shutGate({ version: rollout.version, upgraded: upgradedOf(facts, wave), resyncMs });
-  if (shut !== undefined) {
-    const since = wave.suspect?.gate === shut.gate ? wave.suspect.since : now;
-    return { gate: shut.gate, text: shut.text, since, isCertain: now - since >= shut.persistenceMs };
-  }
-  const syncs = syncsOf(rollout);
-  if (judgeSyncs(syncs) !== "fail") return undefined;
-  return { gate: "SYNCS", text: `${syncs.failed} of ${syncs.done} syncs failed`, since: now, isCertain: true };
-}
-
-function upgradedOf(facts: RolloutFacts, wave: Wave): readonly Upgraded[] {
-  const { now, sights } = facts;
-  return presentOf(facts, wave).flatMap(({ id, name, askedAt, readyAt, baseline }) => {
-    if (askedAt === undefined || baseline === undefined) return [];
-    const readyMsAgo = readyAt === undefined ? undefined : now - readyAt;
-    return [{ name, askedMsAgo: now - askedAt, readyMsAgo, baseline, sight: sights.get(id) }];
-  });
-}
-
-/** Whether its controller has looked at anything in the new release. One without applications has nothing to look at. */
-function hasLooked({ sights }: RolloutFacts, { id, readyAt }: WaveInstance): boolean {
-  const sight = sights.get(id);
-  if (sight === undefined || readyAt === undefined) return false;
-  return sight.applications === 0 || (sight.newestReconciledAt !== undefined && sight.newestReconciledAt > readyAt);
-}
-
-/** Syncs of all instances that were given the release, as seen last. */
-function syncsOf({ waves }: Pick<Rollout, "waves">): SyncCounts {
-  const all = waves.flatMap(({ instances }) => instances.flatMap(({ syncs }) => syncs ?? []));
-  return { done: all.reduce((total, { done }) => total + done, 0), failed: all.reduce((total, { failed }) => total + failed, 0) };
-}
-
-/** Takes over what was seen: since when instances are ready, and how their syncs went. */
-function remember({ rollout, sights, now }: RolloutFacts): Rollout {
-  const wave = waveOf(rollout);
-  if (wave === undefined || rollout.ending !== undefined) return rollout;
-  const instances = wave.instances.map((one) => {
-    const sight = sights.get(one.id);
-    if (sight === undefined || one.askedAt === undefined) return one;
-    const isReady = one.readyAt === undefined && sight.runs === rollout.version;
-    const { lastOf: _last, countedBy: _by, ...syncs } = sight.syncs;
-    return { ...one, syncs, ...(isReady ? { readyAt: now } : {}) };
-  });
-  return withWave(rollout, { ...wave, instances });
-}
-
 function still(rollout: Rollout, note: string): NextRollout {
   return { rollout: { ...rollout, note }, verdict: undefined, rule: "" };
-}
-
-function waveOf({ waves, wave }: Rollout): Wave | undefined {
-  return waves[wave];
-}
-
-function withWave(rollout: Rollout, wave: Wave): Rollout {
-  return { ...rollout, waves: rollout.waves.map((one, index) => (index === rollout.wave ? wave : one)) };
 }

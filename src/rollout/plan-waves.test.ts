@@ -16,7 +16,7 @@ const aCandidate = (index: number, over: Partial<Omit<Candidate, "instance">> = 
 };
 const fleet = (size: number, over: Partial<Omit<Candidate, "instance">> = {}) =>
   Array.from({ length: size }, (_, index) => aCandidate(index, over));
-const usual = { isEmergency: false, resyncMs: RESYNC_MS };
+const usual = { mode: "in-place" as const, isEmergency: false, resyncMs: RESYNC_MS };
 const shapeOf = (candidates: readonly Candidate[], options = usual) =>
   planWaves(candidates, options).map(({ name, instances }) => `${name}: ${instances.length}`);
 
@@ -41,6 +41,14 @@ describe("planning waves", () => {
     expect(canariesOf(() => 10)).toEqual(["i-001", "i-005", "i-009"]);
     expect(canariesOf((index) => (index === 3 ? 40 : 1))).toEqual(["i-003", "i-005", "i-009"]);
     expect(canariesOf((index) => index)).toEqual(["i-003", "i-007", "i-011"]);
+  });
+
+  it("puts what holds nothing in front where instances are emptied, and only there", () => {
+    const all = [...fleet(4), aCandidate(8, { units: 0 }), aCandidate(9, { units: 0 })];
+    const [spare, ...rest] = planWaves(all, { ...usual, mode: "drain" });
+    expect([spare?.name, spare?.instances.length]).toEqual(["spare", 2]);
+    expect(rest.map(({ name }) => name)).toEqual(planWaves(fleet(4), usual).map(({ name }) => name));
+    expect(planWaves(all, usual)[0]?.name).toBe("canary");
   });
 
   it("measures shares in capacity, not in instances", () => {

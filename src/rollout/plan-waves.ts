@@ -1,5 +1,5 @@
 import type { Instance } from "../domain/instance.ts";
-import type { Wave, WaveInstance } from "../domain/rollout.ts";
+import type { RolloutMode, Wave, WaveInstance } from "../domain/rollout.ts";
 
 /** An instance that a rollout may upgrade. */
 export interface Candidate {
@@ -24,6 +24,7 @@ const HOUR_MS = 3_600_000;
 const BAKES_MS = { canary: HOUR_MS, wave: HOUR_MS / 2 };
 
 export interface WaveOptions {
+  readonly mode: RolloutMode;
   readonly isEmergency: boolean;
   /** How long each wave bakes, in ms, instead of the usual time. */
   readonly bakeMs?: number | undefined;
@@ -34,9 +35,18 @@ export interface WaveOptions {
 /**
  * Plans in which order instances get a release: up to three canaries, one of each third by load, so that idle and busy ones are among them,
  * and with 30 units between them where these can be had; then waves up to 5, 20, 50 and 100 % of the capacity, emptiest instances first.
- * An emergency has a canary, half, and the rest.
+ * An emergency has a canary, half, and the rest. Where instances are emptied, those that hold nothing come before all others, as hosts.
  */
 export function planWaves(candidates: readonly Candidate[], options: WaveOptions): readonly Wave[] {
+  const spare = options.mode === "drain" ? candidates.filter(({ units }) => units === 0) : [];
+  const rest = planShares(
+    candidates.filter((one) => !spare.includes(one)),
+    options,
+  );
+  return spare.length === 0 ? rest : [waveOf("spare", spare, options), ...rest];
+}
+
+function planShares(candidates: readonly Candidate[], options: WaveOptions): readonly Wave[] {
   const inOrder = candidates.toSorted((a, b) => a.utilisation - b.utilisation || (a.instance.id < b.instance.id ? -1 : 1));
   if (inOrder.length === 0) return [];
   const canaries = chooseCanaries(inOrder);

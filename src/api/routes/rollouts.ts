@@ -3,6 +3,7 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { GoneError } from "../../domain/errors.ts";
 import type { RolloutId } from "../../domain/ids.ts";
+import { ROLLOUT_MODES } from "../../domain/rollout.ts";
 import { includesRole } from "../auth.ts";
 import type { ApiDeps } from "../port.ts";
 import { problem, sendProblem } from "../problem.ts";
@@ -21,6 +22,10 @@ const release = z.object({ version: z.string().max(253) });
 const order = z.strictObject({
   version: z.string().max(253),
   pool: z.string().max(253).nullish().describe("only instances of this pool"),
+  mode: z
+    .enum(ROLLOUT_MODES)
+    .default("in-place")
+    .describe("drain: what instances hold is handed over, once, to those that have the release, and they get it empty"),
   emergency: z.boolean().default(false).describe("short bakes, freezes do not hold it up; needs approver"),
   unattended: z.boolean().default(false).describe("goes on by itself where syncs are too few to tell and do not speak against the release"),
   bakeSeconds: z
@@ -159,7 +164,7 @@ function needsApprover(what: string, { actor, role }: { readonly actor: string; 
   return problem({ status: 403, code: "api.role", detail: `${what}: token ${actor} has role ${role}, this needs approver` });
 }
 
-function orderOf({ version, pool, emergency, unattended, bakeSeconds, reason: why }: z.infer<typeof order>, actor: string) {
+function orderOf({ version, pool, mode, emergency, unattended, bakeSeconds, reason: why }: z.infer<typeof order>, actor: string) {
   const bakeMs = bakeSeconds == null ? undefined : bakeSeconds * 1000;
-  return { version, pool: pool ?? undefined, isEmergency: emergency, isUnattended: unattended, bakeMs, actor, reason: why };
+  return { version, pool: pool ?? undefined, mode, isEmergency: emergency, isUnattended: unattended, bakeMs, actor, reason: why };
 }

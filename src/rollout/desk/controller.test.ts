@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { GoneError, InputError, RefusedError } from "../../domain/errors.ts";
 import type { RolloutId } from "../../domain/ids.ts";
 import type { RolloutOrder } from "../../domain/rollout.ts";
@@ -11,7 +11,16 @@ import { createRolloutDesk, type RolloutDesk } from "./controller.ts";
 
 const entry = (version: string) => ({ version, image: `argocd:v${version}`, redisImage: "redis:8", crds: "/crds" });
 const anOrder = (over: Partial<RolloutOrder> = {}): RolloutOrder => ({
-  ...{ version: "3.5.7", pool: undefined, isEmergency: false, isUnattended: false, bakeMs: undefined, actor: "ada", reason: "new" },
+  ...{
+    version: "3.5.7",
+    pool: undefined,
+    mode: "in-place",
+    isEmergency: false,
+    isUnattended: false,
+    bakeMs: undefined,
+    actor: "ada",
+    reason: "new",
+  },
   ...over,
 });
 
@@ -40,6 +49,30 @@ describe("the desk for rollouts", () => {
     expect(refused).toEqual([{ instance: expect.any(String), reason: expect.stringContaining("leaves out minors") }]);
     expect(sizeOf((await desk.draft(anOrder({ pool: "standard" }), soon())).rollout)).toBe(2);
     expect(await store.rollouts.list(10, soon())).toEqual([]);
+  });
+
+  it("empties instances where that is ordered, those first that hold nothing, and refuses those that nobody could take in", async () => {
+    const { rollout, refused } = await desk.draft(anOrder({ mode: "drain" }), soon());
+    expect(rollout).toMatchObject({ mode: "drain", waves: [{ name: "spare" }] });
+    expect(sizeOf(rollout)).toBe(3);
+    expect(refused).toHaveLength(1);
+    const classes = new Map((await store.fleet.listInstances(soon())).map((one) => [one.id, one]));
+    const held = vi.spyOn(store.placements, "readFleet").mockImplementation(
+      async (name) =>
+        ({
+          class: name,
+          units: [],
+          instances: [...classes.values()]
+            .filter((one) => one.class === name)
+            .map((instance) => ({ instance, load: instance.capacity, units: 4 })),
+        }) as never,
+    );
+    const busy = await desk.draft(anOrder({ mode: "drain", pool: "standard" }), soon());
+    held.mockRestore();
+    expect(busy.rollout.waves).toEqual([]);
+    expect(busy.refused.map(({ reason }) => reason)).toEqual(
+      Array(2).fill(expect.stringMatching(/no instance of its class runs 3\.5\.7 or holds nothing/)),
+    );
   });
 
   it.each([

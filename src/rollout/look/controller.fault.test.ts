@@ -44,7 +44,14 @@ function lookOf({ clock, store, over }: Begun, points?: FaultPoints): LookAtRoll
   };
   const { rollouts, fleet, directives, health } = store;
   const wrapped = { rollouts: wrap(rollouts), fleet: wrap(fleet), directives: wrap(directives), health: wrap(health) };
-  return createLook({ store: wrapped, sights: wrap(sights), freezeAt: () => undefined, clock, log: silentLog });
+  return createLook({
+    store: wrapped,
+    sights: wrap(sights),
+    emptying: { carryOn: async () => undefined, giveUp: async () => undefined },
+    freezeAt: () => undefined,
+    clock,
+    log: silentLog,
+  });
 }
 
 /** Looks until it has ended; a look that fails is followed by that of another process. */

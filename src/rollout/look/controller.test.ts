@@ -25,7 +25,14 @@ async function begin(canaryS: number) {
   const sights = {
     look: async () => aSight(clock.now(), { runs: await read(), newestReconciledAt: millis(clock.now()) }),
   };
-  const look = createLook({ store, sights, freezeAt: () => undefined, clock, log: silentLog });
+  const look = createLook({
+    store,
+    sights,
+    emptying: { carryOn: async () => undefined, giveUp: async () => undefined },
+    freezeAt: () => undefined,
+    clock,
+    log: silentLog,
+  });
   const pass = async (minutes: number): Promise<void> => {
     for (let count = 0; count < (minutes * 60_000) / LOOK_MS; count += 1) {
       await clock.advance(LOOK_MS);

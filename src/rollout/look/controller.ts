@@ -7,16 +7,20 @@ import type { Instance } from "../../domain/instance.ts";
 import type { InstanceSight, Rollout, WaveInstance } from "../../domain/rollout.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { assignDecision, outcomeDecision } from "../decisions.ts";
-import { type NextRollout, nextRollout, presentOf, versionOf } from "../next-rollout.ts";
-import type { InstanceSights } from "../port.ts";
+import { outcomeDecision } from "../decisions.ts";
+import { createEmptyInstances } from "../emptying/controller.ts";
+import { type NextRollout, nextRollout } from "../next-rollout.ts";
+import { changeOf } from "../order-instance.ts";
+import type { Emptying, InstanceSights } from "../port.ts";
 import { resyncOf } from "../resync.ts";
 import { canaryLatency } from "../sight/canary-latency.ts";
+import { presentOf, watchedOf } from "../waves.ts";
 import { createTallies, type Tallies } from "./tallies.ts";
 
 export interface LookDeps {
   readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "health">;
   readonly sights: InstanceSights;
+  readonly emptying: Emptying;
   /** Why a freeze holds now; `undefined`: none does. */
   readonly freezeAt: (freezes: readonly Freeze[], now: Millis) => { readonly reason: string } | undefined;
   readonly clock: Clock;
@@ -30,11 +34,11 @@ type Rows = ReadonlyMap<InstanceId, Instance>;
 
 /** Instances asked at once. */
 const AT_ONCE = 10;
-const NOBODY = { instances: [] };
 
 export function createLook(deps: LookDeps): LookAtRollout {
   const { store, freezeAt, clock } = deps;
   const tallies = createTallies();
+  const empty = createEmptyInstances(deps.emptying);
   return async (signal) => {
     const rollout = await store.rollouts.readLive(signal);
     if (rollout === undefined) return undefined;
@@ -43,9 +47,11 @@ export function createLook(deps: LookDeps): LookAtRollout {
     const seen = await seeWave({ ...deps, tallies }, { rollout, rows, spec }, signal);
     const now = clock.now();
     const freeze = freezeAt(await store.directives.listFreezes(signal), now)?.reason;
-    const next = nextRollout({ now, rollout, instances: rows, ...seen, freeze });
+    const units = await store.fleet.countUnits(signal);
+    const next = nextRollout({ now, rollout, instances: rows, ...seen, units, freeze });
     if (next.rollout !== rollout) await record(deps, next, signal);
     await assign(deps, { rollout: next.rollout, rows }, signal);
+    await empty({ rollout: next.rollout, rows, now }, signal);
     return next;
   };
 }
@@ -55,7 +61,7 @@ async function seeWave(
   { rollout, rows, spec }: { readonly rollout: Rollout; readonly rows: Rows; readonly spec: FleetSpec | undefined },
   signal: AbortSignal,
 ): Promise<{ readonly sights: ReadonlyMap<InstanceId, InstanceSight>; readonly resyncMs: number }> {
-  const present = presentOf({ instances: rows }, rollout.waves[rollout.wave] ?? NOBODY);
+  const present = presentOf({ instances: rows }, { instances: watchedOf(rollout) });
   const resyncMs = resyncOf(spec, [...new Set(present.flatMap(({ id }) => rows.get(id)?.pool ?? []))]);
   const releases: readonly CatalogueEntry[] = spec?.versions.catalogue ?? [];
   const found = new Map<InstanceId, InstanceSight>();
@@ -89,15 +95,12 @@ async function assign(
   { rollout, rows }: { readonly rollout: Rollout; readonly rows: Rows },
   signal: AbortSignal,
 ): Promise<void> {
-  for (const one of presentOf({ instances: rows }, rollout.waves[rollout.wave] ?? NOBODY)) {
+  for (const one of presentOf({ instances: rows }, { instances: watchedOf(rollout) })) {
     const instance = rows.get(one.id);
-    const version = versionOf(rollout, one, rollout.wave);
-    if (instance === undefined || version === undefined || version === instance.desiredVersion) continue;
-    const { id, revision, state, reason, attempt, name } = instance;
-    const decision = assignDecision(instance, version, rollout, clock.now());
-    log.info({ instance: name, from: instance.version, version, rollout: rollout.id }, "Telling an instance which release to run");
-    const change = { id, revision, state, reason, attempt, desiredVersion: version, decision };
-    await store.fleet.changeInstance(change, signal).catch((error: unknown) => {
+    const change = instance && changeOf(rollout, one, instance, clock.now());
+    if (change === undefined) continue;
+    log.info({ instance: one.name, rollout: rollout.id, ...change.told }, "Telling an instance what a rollout has it do");
+    await store.fleet.changeInstance(change.row, signal).catch((error: unknown) => {
       if (!(error instanceof StaleError)) throw error;
     });
   }

@@ -2,7 +2,7 @@ import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { InstanceSight, Rollout, SightCounts } from "../../domain/rollout.ts";
 import { AT, aRollout, aWaveInstance } from "../../store/testing/builders.ts";
-import type { RolloutFacts } from "../next-rollout.ts";
+import type { RolloutFacts } from "../waves.ts";
 
 export const RESYNC_MS = 180_000;
 const IDS = ["i-a", "i-b", "i-c"] as unknown as [InstanceId, InstanceId, InstanceId];
@@ -37,9 +37,9 @@ export function aPlannedRollout(over: Partial<Rollout> = {}): Rollout {
 
 export function someFacts(over: Partial<RolloutFacts> = {}): RolloutFacts {
   const now = over.now ?? AT;
-  const serving = { state: "ACTIVE" } as const;
+  const serving = { state: "ACTIVE", reason: "" } as const;
   return {
-    ...{ now, rollout: aPlannedRollout(), freeze: undefined, resyncMs: RESYNC_MS },
+    ...{ now, rollout: aPlannedRollout(), freeze: undefined, resyncMs: RESYNC_MS, units: new Map() },
     instances: new Map([A, B, C].map((id) => [id, serving] as const)),
     sights: new Map([A, B, C].map((id) => [id, aSight(now, { runs: "3.5.6" })] as const)),
     ...over,

@@ -170,7 +170,7 @@ export function aFleet(over: Partial<FleetSpec> = {}): FleetSpec {
 export function aRollout(over: Partial<Rollout> & { readonly instances?: readonly WaveInstance[] } = {}): Rollout {
   const { instances = [aWaveInstance()], ...rest } = over;
   return {
-    ...{ id: next<RolloutId>("rollout"), version: "3.5.7", pool: undefined, state: "RUNNING", ending: undefined },
+    ...{ id: next<RolloutId>("rollout"), version: "3.5.7", pool: undefined, mode: "in-place", state: "RUNNING", ending: undefined },
     ...{ isEmergency: false, isUnattended: false, actor: "ada", reason: "because", createdAt: AT },
     waves: [{ name: "canary", instances, bakeMs: 60_000, isExtended: false, isApproved: false }],
     ...{ wave: 0, note: "", revision: 1 },

@@ -11,7 +11,7 @@ export interface RolloutRow {
   readonly revision: number;
 }
 
-/** The row's revision is the one that counts: the document's was written before it was raised. What JSON leaves out is absent. */
+/** The row's revision is the one that counts: the document's was written before it was raised. What JSON leaves out is absent, and older ones say no mode. */
 export function rolloutOf({ document, revision }: RolloutRow): Rollout {
-  return { ...document, pool: document.pool, ending: document.ending, revision };
+  return { ...document, pool: document.pool, mode: document.mode ?? "in-place", ending: document.ending, revision };
 }

@@ -1,0 +1,63 @@
+import type { Millis } from "../domain/clock.ts";
+import type { Rollout, SyncCounts, Wave, WaveInstance } from "../domain/rollout.ts";
+import { shutGate, type Upgraded } from "./judge/gates.ts";
+import { judgeSyncs } from "./judge/sequential.ts";
+import { presentOf, type RolloutFacts, watchedOf } from "./waves.ts";
+
+export interface Failure {
+  readonly gate: string;
+  readonly text: string;
+  readonly since: Millis;
+  /** Whether it stands by itself, or has for as long as it has to. */
+  readonly isCertain: boolean;
+}
+
+/** What speaks against the present wave; `undefined`: nothing. */
+export function failureOf(facts: RolloutFacts, wave: Wave): Failure | undefined {
+  const { now, rollout, resyncMs } = facts;
+  const shut = shutGate({ version: rollout.version, upgraded: upgradedOf(facts), resyncMs });
+  if (shut !== undefined) {
+    const since = wave.suspect?.gate === shut.gate ? wave.suspect.since : now;
+    return { gate: shut.gate, text: shut.text, since, isCertain: now - since >= shut.persistenceMs };
+  }
+  const syncs = syncsOf(rollout);
+  if (judgeSyncs(syncs) !== "fail") return undefined;
+  return { gate: "SYNCS", text: `${syncs.failed} of ${syncs.done} syncs failed`, since: now, isCertain: true };
+}
+
+/** Those that are emptied count with what they still hold, so that what was theirs is compared with all that became of it. */
+export function upgradedOf(facts: RolloutFacts): readonly Upgraded[] {
+  const { now, sights, rollout } = facts;
+  return presentOf(facts, { instances: watchedOf(rollout) }).flatMap(({ id, name, askedAt, readyAt, baseline }) => {
+    if (baseline === undefined) return [];
+    const readyMsAgo = readyAt === undefined ? undefined : now - readyAt;
+    return [{ name, askedMsAgo: now - (askedAt ?? now), readyMsAgo, baseline, sight: sights.get(id) }];
+  });
+}
+
+/** Whether its controller has looked at anything in the new release. One without applications has nothing to look at. */
+export function hasLooked({ sights }: RolloutFacts, { id, readyAt }: WaveInstance): boolean {
+  const sight = sights.get(id);
+  if (sight === undefined || readyAt === undefined) return false;
+  return sight.applications === 0 || (sight.newestReconciledAt !== undefined && sight.newestReconciledAt > readyAt);
+}
+
+/** Syncs of all instances that were given the release, as seen last. */
+export function syncsOf({ waves }: Pick<Rollout, "waves">): SyncCounts {
+  const all = waves.flatMap(({ instances }) => instances.flatMap(({ syncs }) => syncs ?? []));
+  return { done: all.reduce((total, { done }) => total + done, 0), failed: all.reduce((total, { failed }) => total + failed, 0) };
+}
+
+/** Takes over what was seen: since when instances are ready, and how their syncs went. */
+export function remember({ rollout, sights, now }: RolloutFacts): Rollout {
+  if (rollout.ending !== undefined) return rollout;
+  const watched = new Set(watchedOf(rollout).map(({ id }) => id));
+  const remembered = (one: WaveInstance): WaveInstance => {
+    const sight = sights.get(one.id);
+    if (!watched.has(one.id) || sight === undefined || one.askedAt === undefined) return one;
+    const isReady = one.readyAt === undefined && sight.runs === rollout.version;
+    const { lastOf: _last, countedBy: _by, ...syncs } = sight.syncs;
+    return { ...one, syncs, ...(isReady ? { readyAt: now } : {}) };
+  };
+  return { ...rollout, waves: rollout.waves.map((wave) => ({ ...wave, instances: wave.instances.map(remembered) })) };
+}

@@ -1,0 +1,68 @@
+import type { Millis } from "../domain/clock.ts";
+import { isCordonedByHand } from "../domain/cordon.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { InstanceSight, Rollout, Wave, WaveInstance } from "../domain/rollout.ts";
+
+export interface RolloutFacts {
+  readonly now: Millis;
+  readonly rollout: Rollout;
+  /** Rows of the fleet. */
+  readonly instances: ReadonlyMap<InstanceId, Pick<Instance, "state" | "reason">>;
+  /** Of instances that are watched; absent: their cluster gave no answer. */
+  readonly sights: ReadonlyMap<InstanceId, InstanceSight>;
+  /** Of how many units each instance has something, those that live moves bring or take away included; absent: of none. */
+  readonly units: ReadonlyMap<InstanceId, number>;
+  /** Why a freeze holds; `undefined`: none does. */
+  readonly freeze: string | undefined;
+  readonly resyncMs: number;
+}
+
+export function waveOf({ waves, wave }: Pick<Rollout, "waves" | "wave">): Wave | undefined {
+  return waves[wave];
+}
+
+export function withWave(rollout: Rollout, wave: Wave): Rollout {
+  return { ...rollout, waves: rollout.waves.map((one, index) => (index === rollout.wave ? wave : one)) };
+}
+
+/** Instances that have left the fleet since it was planned hold nothing up. */
+export function presentOf(
+  { instances }: { readonly instances: ReadonlyMap<InstanceId, Pick<Instance, "state">> },
+  wave: Pick<Wave, "instances">,
+): readonly WaveInstance[] {
+  return wave.instances.filter(({ id }) => ["ACTIVE", "CORDONED"].includes(instances.get(id)?.state ?? ""));
+}
+
+/**
+ * Instances that tell how the present wave is: its own, and where waves are emptied, all before it too, for what the wave's units are served by
+ * is there.
+ */
+export function watchedOf({ waves, wave, mode }: Pick<Rollout, "waves" | "wave" | "mode">): readonly WaveInstance[] {
+  return waves.flatMap(({ instances }, index) => (index === wave || (mode === "drain" && index < wave) ? instances : []));
+}
+
+/** The release an instance of a rollout should have now; `undefined`: the rollout has nothing to say about it. What is watched goes back together. */
+export function versionOf(rollout: Rollout, one: WaveInstance): string | undefined {
+  const isWatched = watchedOf(rollout).some(({ id }) => id === one.id);
+  if (one.askedAt === undefined) return undefined;
+  if (isWatched) return rollout.ending === undefined ? rollout.version : one.from;
+  return rollout.waves.slice(0, rollout.wave).some(({ instances }) => instances.some(({ id }) => id === one.id))
+    ? rollout.version
+    : undefined;
+}
+
+/** Who a rollout gives orders as. */
+export function actorOf({ id }: Pick<Rollout, "id">): string {
+  return `rollout ${id}`;
+}
+
+/** Whether a rollout keeps new units away from an instance now: from when it is emptied until it runs the release, or need not any more. */
+export function isEmptied({ ending }: Pick<Rollout, "ending">, { emptyingSince, readyAt }: WaveInstance): boolean {
+  return emptyingSince !== undefined && readyAt === undefined && ending === undefined;
+}
+
+/** Whether an instance still is as a rollout made it that kept new units away. */
+export function isHeldBy(rollout: Pick<Rollout, "id">, instance: Pick<Instance, "state" | "reason"> | undefined): boolean {
+  return instance !== undefined && isCordonedByHand(instance) && instance.reason.includes(`${actorOf(rollout)}:`);
+}
