@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RolloutView } from "../src/api/rollout-views.ts";
-import type { InstanceView, WorkspaceView } from "../src/api/schema.ts";
+import type { WorkspaceView } from "../src/api/schema.ts";
 import type { VersionView } from "../src/api/version-views.ts";
-import { UnavailableError } from "../src/domain/errors.ts";
-import type { KubeObject } from "../src/runtime/kube/resource.ts";
-import { again } from "./again.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
+import { openRollouts, ROLLOUT_MS, type RolloutWorld, seconds, storyOf } from "./rollout-world.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
 const POOL = "rolled";
@@ -20,34 +18,16 @@ const BAKE_S = 15;
 const FURTHER = 24;
 const PUSHES = 30;
 const BUILD_MS = 25 * 60_000;
-const ROLLOUT_MS = 10 * 60_000;
-const PODS = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
-
-type Pod = KubeObject & { readonly spec?: { readonly containers?: readonly { readonly image?: string }[] } };
-
-const seconds = (ms: number): number => Math.round(ms / 1000);
-
-/** What a wave came to, for people: its instances in the order in which they were told, its bake, and what was read at its gates. */
-function storyOf({ name, instances, bakingSince, passedAt, passedBy, gates }: RolloutView["waves"][number]): readonly string[] {
-  const inOrder = instances.toSorted((a, b) => ((a.askedAt ?? "") < (b.askedAt ?? "") ? -1 : 1));
-  const ms = (from: string | null, to: string | null) => Date.parse(to ?? "") - Date.parse(from ?? "");
-  const told = inOrder.map(
-    (one) => `${one.name} with ${one.units} units, ready ${seconds(ms(one.askedAt, one.readyAt))} s after it was told`,
-  );
-  return [
-    `${name}: ${told.join("; ")}`,
-    `${name}: baked for ${seconds(ms(bakingSince, passedAt))} s, passed by ${passedBy}`,
-    `${name}: ${gates.map(({ gate, text }) => `${gate} ${text}`).join("; ")}`,
-  ];
-}
 
 describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => {
   let world: World;
   let pools: PoolsWorld;
+  let rollouts: RolloutWorld;
   let workspaces: readonly Workspace[];
   beforeAll(async () => {
     world = openWorld(90 * 60_000);
     pools = openPools(world);
+    rollouts = openRollouts(world, POOL);
     const [release] = pools.document.versions.catalogue;
     if (release === undefined) throw new Error("the fleet declares a release");
     const of = (version: string, tag: string) => ({ ...release, version, image: release.image.replace(/:[^:]*$/, `:v${tag}`) });
@@ -60,7 +40,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     await declare({});
     await until(
       "four instances of the old release",
-      ownInstances,
+      rollouts.ownInstances,
       (rows) => rows.filter(({ state }) => state === "ACTIVE").length === 4,
       BUILD_MS,
     );
@@ -77,66 +57,22 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     await pools.restore();
   }, ROLLOUT_MS);
 
-  /** A server of a machine that is busy and does not answer in time has said nothing. */
-  const patiently = async <T>(ask: () => Promise<T>): Promise<T> => {
-    for (;;) {
-      world.signal.throwIfAborted();
-      const answer = await ask().then(
-        (value) => ({ value }),
-        (error: unknown) => (error instanceof UnavailableError ? undefined : Promise.reject(error)),
-      );
-      if (answer !== undefined) return answer.value;
-    }
-  };
-  const listOf = <T>(path: string) => patiently(() => world.rest.all<T>(path));
-  const ownInstances = async () => (await listOf<InstanceView>("/v1/instances")).filter(({ pool }) => pool === POOL);
   const create = (version: string, bakeSeconds = 0) =>
     world.rest.post<RolloutView>("/v1/rollouts", { version, pool: POOL, bakeSeconds, unattended: true, reason: "e2e" });
-  const read = ({ id }: { readonly id: string }) => patiently(() => world.rest.get<RolloutView>(`/v1/rollouts/${id}`));
-  const ended = (rollout: RolloutView) =>
-    until(
-      `the end of the rollout of ${rollout.version}`,
-      () => read(rollout),
-      ({ state }) => ["DONE", "FAILED", "ABORTED"].includes(state),
-      ROLLOUT_MS,
-    );
-  const imagesOf = async (name: string): Promise<readonly string[]> => {
-    const { items } = await world.kube.listPage<Pod>(PODS, { namespace: `argosy-${name}` }, world.signal);
-    const argo = items.filter(
-      ({ metadata }) => metadata.deletionTimestamp === undefined && metadata.labels?.["app.kubernetes.io/component"] !== "redis",
-    );
-    return [...new Set(argo.map(({ spec }) => spec?.containers?.[0]?.image?.split(":").at(-1) ?? ""))].sort();
-  };
-  /** What users see, again and again until it is told to stop; returns every state that was worse than before. */
-  const watchUsers = () => {
-    const regressions: string[] = [];
-    let looks = 0;
-    const watching = again(50, async () => {
-      for (const workspace of workspaces) {
-        const { sync, health } = (await patiently(() => workspace.read("app")))?.status ?? {};
-        if (sync?.status !== "Synced" || health?.status !== "Healthy")
-          regressions.push(`${workspace.namespace}: ${sync?.status} ${health?.status}`);
-      }
-      looks += 1;
-    });
-    return async () => {
-      await watching.end();
-      return { looks, regressions };
-    };
-  };
-
   it(
     "goes through three waves, and users see nothing of it",
     async () => {
-      const stop = watchUsers();
+      const stop = rollouts.watchUsers(workspaces);
       const begun = performance.now();
-      const done = await ended(await create(NEW, BAKE_S));
+      const done = await rollouts.ended(await create(NEW, BAKE_S));
       const took = performance.now() - begun;
       const { looks, regressions } = await stop();
       expect(done).toMatchObject({ state: "DONE", waves: [{ name: "canary" }, { name: "50 %" }, { name: "100 %" }] });
       expect(done.waves.map(({ instances }) => instances.length)).toEqual([1, 1, 2]);
-      expect((await ownInstances()).map(({ version, desiredVersion }) => [version, desiredVersion])).toEqual(Array(4).fill([NEW, NEW]));
-      for (const { name } of await ownInstances()) expect(await imagesOf(name)).toEqual([`v${NEW}`]);
+      expect((await rollouts.ownInstances()).map(({ version, desiredVersion }) => [version, desiredVersion])).toEqual(
+        Array(4).fill([NEW, NEW]),
+      );
+      for (const { name } of await rollouts.ownInstances()) expect(await rollouts.imagesOf(name)).toEqual([`v${NEW}`]);
       expect(regressions).toEqual([]);
       expect(looks).toBeGreaterThan(0);
       report(`rollout: ${OLD} to ${NEW} on 4 instances in 3 waves: ${seconds(took)} s`);
@@ -160,7 +96,9 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
   /** The namespaces of the workspaces on a rollout's canary. */
   const onCanary = async ({ waves }: RolloutView): Promise<readonly Workspace[]> => {
     const canary = waves[0]?.instances[0]?.name;
-    const held = (await listOf<WorkspaceView>("/v1/workspaces")).filter(({ units }) => units.some(({ instance }) => instance === canary));
+    const held = (await rollouts.listOf<WorkspaceView>("/v1/workspaces")).filter(({ units }) =>
+      units.some(({ instance }) => instance === canary),
+    );
     return workspaces.filter(({ namespace }) => held.some((one) => one.namespace === namespace));
   };
   /** Everything that came of a rollout of a bad release, and how long it took. */
@@ -170,19 +108,19 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     const busy = meanwhile(rollout);
     const told = await until(
       "its end in sight",
-      () => read(rollout),
+      () => rollouts.read(rollout),
       ({ state }) => state !== "RUNNING",
       ROLLOUT_MS,
     );
     const detectedMs = performance.now() - begun;
-    const failed = await ended(told);
+    const failed = await rollouts.ended(told);
     const rolledBackMs = performance.now() - begun;
     await busy;
     expect(failed).toMatchObject({ state: "FAILED", wave: 0 });
     const touched = (await onCanary(failed)).length;
     expect(touched).toBeLessThan(WORKSPACES);
-    for (const { name } of await ownInstances()) expect(await imagesOf(name)).toEqual([`v${NEW}`]);
-    await until("rows as before", ownInstances, (rows) => rows.every((row) => row.version === NEW && row.desiredVersion === NEW));
+    for (const { name } of await rollouts.ownInstances()) expect(await rollouts.imagesOf(name)).toEqual([`v${NEW}`]);
+    await until("rows as before", rollouts.ownInstances, (rows) => rows.every((row) => row.version === NEW && row.desiredVersion === NEW));
     const times = `noticed after ${seconds(detectedMs)} s, rolled back ${seconds(rolledBackMs - detectedMs)} s later`;
     report(`rollout: ${version}: ${failed.note}: ${times}, ${touched} of ${WORKSPACES} workspaces touched`);
     return failed;
@@ -195,14 +133,14 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     "P7: stops a %s release in its canary, and rolls that back",
     async (way, note) => {
       const version = BAD[way];
-      const stop = watchUsers();
+      const stop = rollouts.watchUsers(workspaces);
       const failed = await failWith(version, 0, () => Promise.resolve());
       const { regressions } = await stop();
       expect(failed.note).toMatch(note);
       expect(regressions).toEqual([]);
 
       await expect(create(version)).rejects.toThrow(/is frozen: it failed/);
-      const { items } = await patiently(() => world.rest.get<{ readonly items: readonly VersionView[] }>("/v1/versions"));
+      const { items } = await rollouts.patiently(() => world.rest.get<{ readonly items: readonly VersionView[] }>("/v1/versions"));
       expect(items.find((one) => one.version === version)).toMatchObject({ state: "frozen", instances: [] });
       const gated = {
         ...pools.document,
@@ -242,7 +180,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
         last = await commit();
         for (const workspace of busy)
           for (const name of names) await workspace.apply(name, { repository: "pushed", path: `${workspace.namespace}/${name}` });
-        while ((await read(rollout)).state === "RUNNING" && pushes < PUSHES) {
+        while ((await rollouts.read(rollout)).state === "RUNNING" && pushes < PUSHES) {
           last = await push();
           await until(
             "what was pushed deployed, where it can be",
@@ -263,7 +201,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
 
   /** How many of the applications do not show this revision deployed. */
   const lagging = async (some: readonly Workspace[], names: readonly string[], revision: string): Promise<number> => {
-    const all = some.flatMap((workspace) => names.map((name) => patiently(() => workspace.read(name))));
+    const all = some.flatMap((workspace) => names.map((name) => rollouts.patiently(() => workspace.read(name))));
     return (await Promise.all(all)).filter((one) => one?.status?.sync?.status !== "Synced" || one.status.sync.revision !== revision).length;
   };
 

@@ -1,0 +1,92 @@
+import type { RolloutView } from "../src/api/rollout-views.ts";
+import type { InstanceView } from "../src/api/schema.ts";
+import { UnavailableError } from "../src/domain/errors.ts";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { again } from "./again.ts";
+import { until, type Workspace, type World } from "./world.ts";
+
+/** Longest a rollout of a story takes, on a machine that has other things to do. */
+export const ROLLOUT_MS = 10 * 60_000;
+const PODS = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
+
+type Pod = KubeObject & { readonly spec?: { readonly containers?: readonly { readonly image?: string }[] } };
+
+/** A rollout in one pool, and what can be seen of it. */
+export interface RolloutWorld {
+  listOf<T>(path: string): Promise<readonly T[]>;
+  /** Instances of the pool. */
+  ownInstances(): Promise<readonly InstanceView[]>;
+  patiently<T>(ask: () => Promise<T>): Promise<T>;
+  read(rollout: Pick<RolloutView, "id">): Promise<RolloutView>;
+  ended(rollout: Pick<RolloutView, "id" | "version">): Promise<RolloutView>;
+  /** Tags of the images of Argo CD that an instance's pods are to run. */
+  imagesOf(instance: string): Promise<readonly string[]>;
+  /** What users see, again and again until it is told to stop; returns every state that was worse than before. */
+  watchUsers(workspaces: readonly Workspace[]): () => Promise<{ readonly looks: number; readonly regressions: readonly string[] }>;
+}
+
+export function openRollouts(world: World, pool: string): RolloutWorld {
+  /** A server of a machine that is busy and does not answer in time has said nothing. */
+  const patiently: RolloutWorld["patiently"] = async (ask) => {
+    for (;;) {
+      world.signal.throwIfAborted();
+      const answer = await ask().then(
+        (value) => ({ value }),
+        (error: unknown) => (error instanceof UnavailableError ? undefined : Promise.reject(error)),
+      );
+      if (answer !== undefined) return answer.value;
+    }
+  };
+  const listOf = <T>(path: string) => patiently(() => world.rest.all<T>(path));
+  const read: RolloutWorld["read"] = ({ id }) => patiently(() => world.rest.get<RolloutView>(`/v1/rollouts/${id}`));
+  return {
+    ...{ patiently, listOf, read },
+    ownInstances: async () => (await listOf<InstanceView>("/v1/instances")).filter((one) => one.pool === pool),
+    ended: (rollout) =>
+      until(
+        `the end of the rollout of ${rollout.version}`,
+        () => read(rollout),
+        ({ state }) => ["DONE", "FAILED", "ABORTED"].includes(state),
+        ROLLOUT_MS,
+      ),
+    async imagesOf(name) {
+      const { items } = await world.kube.listPage<Pod>(PODS, { namespace: `argosy-${name}` }, world.signal);
+      const argo = items.filter(
+        ({ metadata }) => metadata.deletionTimestamp === undefined && metadata.labels?.["app.kubernetes.io/component"] !== "redis",
+      );
+      return [...new Set(argo.map(({ spec }) => spec?.containers?.[0]?.image?.split(":").at(-1) ?? ""))].sort();
+    },
+    watchUsers(workspaces) {
+      const regressions: string[] = [];
+      let looks = 0;
+      const watching = again(50, async () => {
+        for (const workspace of workspaces) {
+          const { sync, health } = (await patiently(() => workspace.read("app")))?.status ?? {};
+          if (sync?.status !== "Synced" || health?.status !== "Healthy")
+            regressions.push(`${workspace.namespace}: ${sync?.status} ${health?.status}`);
+        }
+        looks += 1;
+      });
+      return async () => {
+        await watching.end();
+        return { looks, regressions };
+      };
+    },
+  };
+}
+
+export const seconds = (ms: number): number => Math.round(ms / 1000);
+
+/** What a wave came to, for people: its instances in the order in which they were told, its bake, and what was read at its gates. */
+export function storyOf({ name, instances, bakingSince, passedAt, passedBy, gates }: RolloutView["waves"][number]): readonly string[] {
+  const inOrder = instances.toSorted((a, b) => ((a.askedAt ?? "") < (b.askedAt ?? "") ? -1 : 1));
+  const ms = (from: string | null, to: string | null) => Date.parse(to ?? "") - Date.parse(from ?? "");
+  const told = inOrder.map(
+    (one) => `${one.name} with ${one.units} units, ready ${seconds(ms(one.askedAt, one.readyAt))} s after it was told`,
+  );
+  return [
+    `${name}: ${told.join("; ")}`,
+    `${name}: baked for ${seconds(ms(bakingSince, passedAt))} s, passed by ${passedBy}`,
+    `${name}: ${gates.map(({ gate, text }) => `${gate} ${text}`).join("; ")}`,
+  ];
+}
