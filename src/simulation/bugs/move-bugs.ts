@@ -120,13 +120,13 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "barrier-skipped",
     about: "a source is paused without waiting until it has looked once more",
-    ...{ property: "whole", scenario: "moves", seed: 4 },
+    ...{ property: "whole", scenario: "moves" },
     breaker: seeing(inPhase("QUIESCE", (world) => mapSource(world, (sight) => ({ ...sight, awaitsRefresh: false })))),
   },
   {
     name: "paused-too-soon",
     about: "a source is paused, and its right is taken, while a sync is under way",
-    ...{ property: "whole", scenario: "moves", seed: 4 },
+    ...{ property: "whole", scenario: "moves" },
     breaker: seeing(
       inPhase("QUIESCE", (world) =>
         mapSource(world, (sight) => ({ ...sight, sync: { ...sight.sync, operation: undefined, state: undefined } })),
@@ -142,7 +142,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "orphans-unseen",
     about: "nobody looks for copies that were made after their move was given up",
-    ...{ property: "settled", scenario: "move-stale-workers", seed: 27 },
+    ...{ property: "settled", scenario: "move-stale-workers" },
     breaker: withPorts(({ engines }) => ({
       engines: {
         async get(cluster) {
@@ -193,13 +193,13 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "ending-copy-loosed",
     about: "a copy that somebody deleted with a cascade is let loose all the same",
-    ...{ property: "I2", scenario: "move-chaos", seed: 3 },
+    ...{ property: "I2", scenario: "move-chaos" },
     breaker: seeing((world) => mapTarget(world, (sight) => ({ ...sight, isDeleting: false }))),
   },
   {
     name: "tests-dropped",
     about: "patches test neither version nor epoch of what they change",
-    ...{ property: "I7", scenario: "move-stale-workers", seed: 2 },
+    ...{ property: "I7", scenario: "move-stale-workers", seed: 3 },
     breaker: writing(({ side, write }) => ({
       side,
       write: write.kind === "change" ? { ...write, patch: write.patch.filter(({ op }) => op !== "test") } : write,
@@ -208,7 +208,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "preconditions-dropped",
     about: "deletions go to whatever has the name",
-    ...{ property: "I2", scenario: "move-stale-workers", seed: 7 },
+    ...{ property: "I2", scenario: "move-stale-workers" },
     breaker: ofSights(({ delete: remove }) => ({
       delete: (at, _preconditions, signal) => remove(at, {} as typeof _preconditions, signal),
     })),

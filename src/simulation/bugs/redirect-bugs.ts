@@ -27,7 +27,7 @@ export const REDIRECT_BUGS: readonly Bug[] = [
   {
     name: "redirect-forgets-source",
     about: "what a move that was redirected had not taken from its source is looked for by nobody",
-    ...{ property: "settled", scenario: "move-redirect", seed: 2 },
+    ...{ property: "settled", scenario: "move-redirect" },
     breaker: withPorts(({ engines, store }) => {
       const ended = new Set<number>();
       const listOwned: typeof store.shards.listOwned = async (instance, signal) => {
