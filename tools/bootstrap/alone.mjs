@@ -47,8 +47,8 @@ async function take(address) {
 
 async function untilReleased(address) {
   const socket = createConnection(address);
-  // A refused connection means that the holder has just gone; `close` follows every error.
+  // A refused connection means that the holder has just gone; `close` follows every error, which `once` of node:events would throw.
   socket.on("error", () => {});
   socket.resume();
-  await once(socket, "close");
+  await new Promise((resolve) => socket.once("close", resolve));
 }

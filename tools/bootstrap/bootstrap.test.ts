@@ -72,6 +72,16 @@ describe("installing alone", () => {
   });
 });
 
+it("installs one after the other, however many come as another one goes", async () => {
+  const many = `import { alone } from "./alone.mjs"; let [now, most, all] = [0, 0, 0];
+    const one = async () => { now += 1; most = Math.max(most, now); all += 1; await null; now -= 1; };
+    const four = Array.from({ length: 4 }, async () => { for (let count = 0; count < 100; count += 1) await alone(one); });
+    await Promise.all(four); console.log(all + " by " + most);`;
+  const started = run(many);
+  await started.printed(/400 by 1/);
+  expect(await started.ended).toEqual([0, null]);
+});
+
 describe("running a program", () => {
   const wrap = (script: string): string =>
     `import { execute } from "./execute.mjs"; await execute(process.execPath, ["-e", ${JSON.stringify(script)}], process.env)`;
