@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { MoveId } from "../src/domain/ids.ts";
+import type { InstanceId, MoveId } from "../src/domain/ids.ts";
 import type { Move } from "../src/domain/move.ts";
+import { ACCOUNTS_NAMESPACE } from "../src/domain/names.ts";
+import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import { readAccountName } from "../src/shard/names.ts";
 import { again } from "./again.ts";
 import { allReady } from "./control-plane.ts";
 import { ENTER } from "./gate/postgres-gate.ts";
@@ -8,7 +11,7 @@ import type { Account, WritePoint } from "./gate/turnstile.ts";
 import { callHarness } from "./harness-client.ts";
 import { askForMove, expectOneWriter, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
 import { openTruth, type Truth } from "./truth.ts";
-import { findApplication, IS_LONG, openWorld, report, until, type World } from "./world.ts";
+import { findApplication, IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
 
 const NAMESPACE = "killed-moves";
 const NAMES = ["one", "two"];
@@ -20,6 +23,9 @@ const LEASES = { ttlMs: 3_000, renewMs: 500 };
 /** Whoever dies with the last write may do so when the row says already that the move has ended. */
 const LONGER_THAN_A_MOVE_MS = 15_000;
 const LAST = "database.move.DONE";
+const ACTING = "api.PATCH.roles";
+const ROLES: ResourceType = { ...TYPES.roleBinding, plural: "roles", kind: "Role" };
+type Role = KubeObject & { readonly rules?: readonly { readonly resourceNames?: readonly string[] }[] };
 /** The three that a short run dies at: a copy stands and nobody knows of it, the old owner loses its right, the new owner owns. */
 const SAMPLE: readonly WritePoint[] = [
   { name: "engine.POST.applications", index: 0, when: "after" },
@@ -63,6 +69,7 @@ afterAll(async () => {
 /** What a move that nobody disturbs writes, in order, from its turn to its end, between instances that have both held the unit before. */
 async function writesOfAMove(): Promise<Account["writes"]> {
   for (let count = 0; count < 2; count += 1) await moveEnded(world, await askForMove(world, movable, await movable.other()));
+  await isForgotten(await movable.other());
   await callHarness(world.harness, "watchWrites", { about: await about() });
   await moveEnded(world, await askForMove(world, movable, await movable.other()));
   const names = (await seen()).writes;
@@ -70,6 +77,21 @@ async function writesOfAMove(): Promise<Account["writes"]> {
   expect(end).toBeGreaterThan(0);
   report(`a move of ${NAMES.length} applications makes ${end + 1} writes of ${new Set(names.map(({ name }) => name)).size} kinds`);
   return names.slice(0, end + 1);
+}
+
+/**
+ * Waits until an instance may not act as the unit any more, as after its last stay there: that right goes with a look at the instance some
+ * time later, and a move back before that has no need to write it.
+ */
+async function isForgotten(instance: string): Promise<void> {
+  const index = movable.instances.findIndex(({ name }) => name === instance);
+  const at = { namespace: ACCOUNTS_NAMESPACE, name: readAccountName(movable.instances[index]?.id as InstanceId) };
+  await until(
+    `${instance} without the right to act as the unit`,
+    () => world.kube.get<Role>(ROLES, at, world.signal),
+    (role) => role?.rules?.every(({ resourceNames = [] }) => !resourceNames.includes(movable.accounts[index] ?? "")) === true,
+    MOVE_PATIENCE_MS,
+  );
 }
 
 /** One move in which a process died. */
@@ -87,6 +109,7 @@ const nameOf = ({ name, index, when }: WritePoint): string => `${when} ${name} $
 async function dieAt(point: WritePoint): Promise<Death> {
   const pushed = nameOf(point);
   const to = await movable.other();
+  if (point.name === ACTING) await isForgotten(to);
   await callHarness(world.harness, "watchWrites", { about: await about(), point });
   const began = performance.now();
   const { id } = await askForMove(world, movable, to);
