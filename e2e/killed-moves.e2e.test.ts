@@ -25,7 +25,7 @@ const LONGER_THAN_A_MOVE_MS = 15_000;
 const LAST = "database.move.DONE";
 const ACTING = "api.PATCH.roles";
 const ROLES: ResourceType = { ...TYPES.roleBinding, plural: "roles", kind: "Role" };
-type Role = KubeObject & { readonly rules?: readonly { readonly resourceNames?: readonly string[] }[] };
+type Role = KubeObject & { readonly rules?: readonly { readonly resourceNames?: readonly string[] }[] | null };
 /** The three that a short run dies at: a copy stands and nobody knows of it, the old owner loses its right, the new owner owns. */
 const SAMPLE: readonly WritePoint[] = [
   { name: "engine.POST.applications", index: 0, when: "after" },
@@ -89,7 +89,7 @@ async function isForgotten(instance: string): Promise<void> {
   await until(
     `${instance} without the right to act as the unit`,
     () => world.kube.get<Role>(ROLES, at, world.signal),
-    (role) => role?.rules?.every(({ resourceNames = [] }) => !resourceNames.includes(movable.accounts[index] ?? "")) === true,
+    (role) => role !== undefined && !(role.rules ?? []).some(({ resourceNames }) => resourceNames?.includes(movable.accounts[index] ?? "")),
     MOVE_PATIENCE_MS,
   );
 }
