@@ -90,7 +90,7 @@ export async function runSeed(options: RunOptions): Promise<Outcome> {
   world.record({ kind: "calm" });
   const calmAt = world.elapsedMs();
   const { settledAt, last } = await settle(fleet, scenario, violations);
-  return {
+  const outcome: Outcome = {
     ...{
       scenario: scenario.name,
       seed,
@@ -101,8 +101,10 @@ export async function runSeed(options: RunOptions): Promise<Outcome> {
       last,
     },
     settledAfterMs: settledAt === undefined ? undefined : settledAt - calmAt,
-    violations,
+    violations: [...violations],
   };
+  world.close();
+  return outcome;
 }
 
 function checkersFor({ budget }: Scenario): readonly Checker[] {

@@ -51,11 +51,9 @@ const LEASES = { ttlMs: 15_000, renewMs: 5_000 };
 /** As the configuration has it. */
 const UNFINISHED_PER_UNIT = 16;
 
-/** Starts one process with all its roles, wired as the composition root wires them. It ends only by its party's death. */
+/** Starts one process with all its roles, wired as the composition root wires them. It ends only with its party, or with the world. */
 export function startArgosy({ party, store, api, engines: engineClients, isSingleServer }: Ground, breaker: Breaker): void {
-  const ending = new AbortController();
-  const { signal } = ending;
-  const { clock, rng, ids } = party;
+  const { clock, rng, ids, signal } = party;
   const common = { clock, ids, log: silentLog, metrics: noMetrics };
   const apiCluster = createApiCluster({
     ...common,

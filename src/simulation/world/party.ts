@@ -9,6 +9,8 @@ export interface Party {
   readonly clock: Clock;
   readonly rng: Rng;
   readonly ids: Ids;
+  /** Aborts when the world is closed, of the dead too. */
+  readonly signal: AbortSignal;
   isAlive(): boolean;
   /** Runs it at once, when the party wakes, or never when it is dead by then. */
   reach(what: string, run: () => void): void;
@@ -28,6 +30,8 @@ export function createParty(world: World, name: string, life = 0): Party {
   const rng = world.rng.fork(`party ${name} ${life}`);
   const ends = new Set<() => void>();
   const bornMs = world.elapsedMs();
+  const closing = new AbortController();
+  world.onClose(() => closing.abort(new Error(`the world of ${name} is over`)));
   let frozenUntil = 0;
   let isAlive = true;
 
@@ -71,6 +75,7 @@ export function createParty(world: World, name: string, life = 0): Party {
         };
       },
     },
+    signal: closing.signal,
     isAlive: () => isAlive,
     reach,
     freeze(forMs) {

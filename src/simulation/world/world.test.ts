@@ -148,3 +148,12 @@ describe("the network", () => {
     expect(heard).toEqual(Array.from({ length: 50 }, (_, count) => count));
   });
 });
+
+it("lets go of who waits in it when it is closed, the dead too", () => {
+  const world = createWorld("closed", createHistory());
+  const [alive, dead] = [createParty(world, "alive"), createParty(world, "dead")];
+  dead.kill();
+  expect([alive, dead].map(({ signal }) => signal.aborted)).toEqual([false, false]);
+  world.close();
+  expect([alive, dead].map(({ signal }) => signal.aborted)).toEqual([true, true]);
+});

@@ -25,6 +25,10 @@ export interface World {
   traceHash(): string;
   /** Events run so far. */
   events(): number;
+  /** Time never goes on: whoever waits for something is told that it will not come, or the whole world would be kept for it. */
+  close(): void;
+  /** Calls it when the world is closed. */
+  onClose(run: () => void): void;
 }
 
 /** 2026-01-01T00:00:00Z: the same in every run. */
@@ -49,6 +53,7 @@ const TRACE_PIECE = 32_768;
 export function createWorld(seed: string | number, history: History, longestRun = LONGEST_RUN): World {
   const heap = createHeap<Event>();
   const trace = createTrace();
+  const closing: (() => void)[] = [];
   let nowMs = 0;
   let count = 0;
   let [stampedMs, stamp] = [0, "0"];
@@ -92,6 +97,8 @@ export function createWorld(seed: string | number, history: History, longestRun 
     },
     traceHash: trace.hash,
     events: () => count,
+    close: () => closing.splice(0).forEach((run) => run()),
+    onClose: (run) => void closing.push(run),
   };
 }
 

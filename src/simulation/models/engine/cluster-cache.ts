@@ -31,7 +31,6 @@ const BATCH_MS = 100;
 
 export function createClusterCache(party: Party, client: KubeClient, onApplication: (name: string) => void): ClusterCache {
   const known = new Map<string, LiveObject>();
-  const end = new AbortController();
   let batch: ReflectorChange<LiveObject>[] = [];
   let isStarted = false;
   let isReady = false;
@@ -60,12 +59,13 @@ export function createClusterCache(party: Party, client: KubeClient, onApplicati
     start() {
       if (isStarted) return;
       isStarted = true;
-      reflector.start(end.signal);
-      // Rejects only when it is stopped, which it never is.
-      void reflector.synced(end.signal).then(() => {
+      reflector.start(party.signal);
+      const onSynced = (): void => {
         take();
         isReady = true;
-      });
+      };
+      // Rejects only when the world is over.
+      reflector.synced(party.signal).then(onSynced, () => undefined);
     },
     isReady: () => isReady,
     owned: (application) =>

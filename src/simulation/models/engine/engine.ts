@@ -28,7 +28,6 @@ const QUICK: Engine["comparisonMs"] = [0, 150];
 /** Starts the controller: its informers, its two queues with their workers. It ends with its party. */
 export function startEngine(options: EngineOptions): void {
   const { party, namespace, own } = options;
-  const ending = new AbortController();
   const watch = <T extends KubeObject>(type: ResourceType, onChange: (object: T | undefined) => void, labelSelector?: string) => {
     const reflector = createReflector<T>({
       ...{ client: own, type, namespace, clock: party.clock, rng: party.rng.fork(type.plural), log: silentLog, metrics: noMetrics },
@@ -36,7 +35,7 @@ export function startEngine(options: EngineOptions): void {
       project: (raw) => raw as T,
       onChange: (change) => onChange(change.kind === "upsert" ? change.now : undefined),
     });
-    reflector.start(ending.signal);
+    reflector.start(party.signal);
     return reflector;
   };
 
@@ -62,7 +61,7 @@ export function startEngine(options: EngineOptions): void {
   const engine: Engine = {
     comparisonMs: QUICK,
     ...options,
-    signal: ending.signal,
+    signal: party.signal,
     cache: createClusterCache(party, options.managed, (name) => {
       const application = applications.get({ namespace, name });
       if (application === undefined || isPaused(application)) return;
@@ -92,10 +91,9 @@ export function startEngine(options: EngineOptions): void {
   });
   // Nothing is worked on before applications, projects and clusters are listed: a cluster that is not known yet is not one that is gone.
   const informers = [applications, projects, entries];
-  // Rejects only when it is stopped, which it never is.
-  void Promise.all(informers.map((each) => each.synced(ending.signal))).then(() => {
-    for (const each of [refreshes, operations]) each.start();
-  });
+  const onSynced = (): void => [refreshes, operations].forEach((each) => each.start());
+  // Rejects only when the world is over.
+  Promise.all(informers.map((each) => each.synced(party.signal))).then(onSynced, () => undefined);
   if (options.hasWebhook !== true) return;
   const onPush = (path: string): void => {
     for (const each of applications.list())
