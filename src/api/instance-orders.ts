@@ -32,8 +32,6 @@ export function planCreation(
   planned: (spec: FleetSpec) => readonly PlannedChange[],
 ): InstanceOrder {
   const refuse = (text: string): InstanceOrder => ({ kind: "refused", text });
-  const created = (fleet: FleetSpec, pool: string): readonly string[] =>
-    planned(fleet).flatMap((one) => (one.change === "created" && one.pool === pool ? [one.instance] : []));
   const known = instances.find((one) => one.name === name);
   if (known !== undefined && !isGoing(known)) return { kind: "stands", pool: known.pool, text: `instance ${name} is ${known.state}` };
   const pool = spec.pools.find((one) => name.startsWith(`${one.name}-`) && /^[1-9]\d*$/.test(name.slice(one.name.length + 1)));
@@ -41,16 +39,43 @@ export function planCreation(
     const pools = spec.pools.map((one) => one.name).join(", ");
     return refuse(`no pool has instances named ${name}: name one as <pool>-<number>; pools are ${pools}`);
   }
-  if (created(spec, pool.name).includes(name))
+  if (createdIn(planned(spec), pool).includes(name))
     return { kind: "stands", pool: pool.name, text: `pool ${pool.name} asks for ${name} already` };
-  const after = Math.max(presentOf(pool, instances).length, pool.instances.min) + 1;
-  if (after > pool.instances.max)
-    return refuse(`pool ${pool.name} may have ${pool.instances.max} instances: raise its instances.max in fleet.yaml first`);
-  const wanted = withMin(spec, pool, after);
-  const next = created(wanted, pool.name);
+  const { after, wanted } = oneMore(pool, { spec, instances });
+  if (wanted === undefined) return refuse(fullText(pool));
+  const next = createdIn(planned(wanted), pool);
   if (!next.includes(name))
     return refuse(`names are given in order and never twice: the next instance of pool ${pool.name} is ${next.at(-1) ?? "none"}`);
   return { kind: "carry-out", pool: pool.name, spec: wanted, min: { before: pool.instances.min, after } };
+}
+
+/** The name of the instance that a pool gets when it is asked for one more than it asks for already, or why it gets none. */
+export function nextInstance(
+  named: string,
+  { spec, instances }: FleetFacts,
+  planned: (spec: FleetSpec) => readonly PlannedChange[],
+): { readonly name: string } | { readonly why: string } {
+  const pool = spec.pools.find((one) => one.name === named);
+  if (pool === undefined) return { why: `pool ${named} is not declared` };
+  const { wanted } = oneMore(pool, { spec, instances });
+  if (wanted === undefined) return { why: fullText(pool) };
+  const asked = createdIn(planned(spec), pool);
+  const name = createdIn(planned(wanted), pool).find((one) => !asked.includes(one));
+  return name === undefined ? { why: `pool ${named} gets no other instance` } : { name };
+}
+
+/** `wanted`: the fleet that asks for one instance more; absent: the pool may have no more. */
+function oneMore(pool: PoolSpec, { spec, instances }: FleetFacts): { readonly after: number; readonly wanted: FleetSpec | undefined } {
+  const after = Math.max(presentOf(pool, instances).length, pool.instances.min) + 1;
+  return { after, wanted: after > pool.instances.max ? undefined : withMin(spec, pool, after) };
+}
+
+function createdIn(planned: readonly PlannedChange[], { name }: PoolSpec): readonly string[] {
+  return planned.flatMap((one) => (one.change === "created" && one.pool === name ? [one.instance] : []));
+}
+
+function fullText({ name, instances }: PoolSpec): string {
+  return `pool ${name} may have ${instances.max} instances: raise its instances.max in fleet.yaml first`;
 }
 
 /** An instance is let go by sending it away while it is empty, and by asking its pool for no other in its place. */

@@ -13,7 +13,7 @@ const filePath = z.string().min(1).max(4096).meta({ title: "a path" });
 const label = z.string().min(1).max(253).meta({ title: "a name" });
 const port = z.int().min(1).max(65_535);
 const milliseconds = (min: number, max: number): z.ZodNumber => z.int().min(min).max(max);
-const restarts = z.int().min(0).max(6);
+const upToSix = z.int().min(0).max(6);
 const concurrency = z.int().min(1).max(1024);
 const hostName = z
   .string()
@@ -197,9 +197,10 @@ export const sections = {
         .describe(
           "Time between two restarts of components of one instance, in ms; in twice that time one instance of twenty in the fleet, and one at least, has one restarted.",
         ),
-      emptyAfter: restarts
+      emptyAfter: upToSix
         .default(2)
         .describe("Restarts in an hour after which an instance that sticks again is emptied by fail-over; 0: never."),
+      quarantines: upToSix.default(1).describe("Instances of a pool that may be given to one workspace alone; 0: advice only."),
       canary: z
         .strictObject({
           repository: z

@@ -3,10 +3,11 @@ import { millis } from "../domain/clock.ts";
 import type { Instance } from "../domain/instance.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { aDecision } from "../store/testing/builders.ts";
 import { createWorld } from "../store/testing/world.ts";
 import { ACTIVE_CANARIES } from "./canaries.ts";
 import type { Health } from "./controller.ts";
-import type { EmptyInstance } from "./port.ts";
+import type { EmptyInstance, QuarantineDesk } from "./port.ts";
 import { createStage, EVERYTHING, openHealth, PERIOD_MS, RESTART_APART_MS, type Stage, sendAway } from "./testing/stage.ts";
 
 const never = new AbortController().signal;
@@ -122,6 +123,31 @@ describe("the health of an instance", () => {
     health = open({ partition: { ...EVERYTHING, isMine: () => false } });
     await look(2);
     expect(await verdict()).toBeUndefined();
+  });
+
+  it("is carried on by whoever looks at it where its noisiest workspace was to get an instance of its own", async () => {
+    const about = {
+      source: instance.id,
+      sourceName: instance.name,
+      class: instance.class,
+      workspaceId: "w",
+      unitId: "u",
+      namespace: "noisy",
+    };
+    const details = { text: "", isAdvice: false, quarantine: { ...about, target: "standard-2", pool: "standard", isNew: true } };
+    await store.decisions.append(
+      [aDecision({ at: clock.now(), subject: instance.id, kind: "health", verdict: "QUARANTINE", details })],
+      never,
+    );
+    const quarantine = { most: 1, desk: { freezeAt: () => undefined } as unknown as QuarantineDesk };
+    health = open({ quarantine, partition: { ...EVERYTHING, isMine: () => false } });
+    await look(1);
+    expect(await journal()).toEqual(["QUARANTINE"]);
+    health = open({ quarantine });
+    await look(2);
+    const [end, ...earlier] = await store.decisions.list({ kind: "health" }, 10, never);
+    expect(end?.details).toMatchObject({ outcome: "given-up", text: "no instance of its own for noisy: noisy is gone" });
+    expect(earlier).toHaveLength(1);
   });
 
   it("says that nothing is known when its cluster is away", async () => {

@@ -8,16 +8,20 @@ import { every } from "../runtime/timer/every.ts";
 import type { Store } from "../store/port.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createLooks, type LookDeps } from "./look/controller.ts";
-import type { EmptyInstance } from "./port.ts";
+import type { EmptyInstance, QuarantineDesk } from "./port.ts";
+import { createQuarantines, type QuarantineDeps } from "./quarantine/controller.ts";
+import type { Quarantine } from "./quarantine/entries.ts";
 import { createRemedies } from "./remedy/controller.ts";
 
 export interface HealthDeps extends LookDeps {
-  readonly store: Pick<Store, "fleet" | "health" | "decisions" | "loads">;
+  readonly store: Pick<Store, "fleet" | "health" | "decisions" | "loads"> & QuarantineDeps["store"];
   /** By `health/<instance id>`. */
   readonly partition: Partition;
   readonly restartApartMs: number;
   readonly emptyAfter: number;
   readonly empty: EmptyInstance;
+  /** Absent: nobody is given an instance of its own without a person. */
+  readonly quarantine?: { readonly most: number; readonly desk: QuarantineDesk } | undefined;
   readonly rng: Rng;
   readonly metrics: Metrics;
 }
@@ -34,10 +38,12 @@ const JUDGED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
 /** Looks at every instance again and again, judges it by what was seen lately, and helps where a judgement asks for it. */
 export function createHealth(deps: HealthDeps): Health {
-  const { store, partition, clock, rng, log, metrics, periodMs } = deps;
-  const [looks, remedies] = [createLooks(deps), createRemedies(deps)];
+  const { store, partition, clock, rng, log, metrics, periodMs, quarantine } = deps;
+  const quarantines = quarantine && createQuarantines({ ...deps, ...quarantine });
+  const [looks, remedies] = [createLooks(deps), createRemedies({ ...deps, quarantines })];
   const said = new Map<string, InstanceVerdict>();
   let [serving, fleet]: [ReadonlyMap<string, Instance>, FleetSpec | undefined] = [new Map(), undefined];
+  let open: ReadonlyMap<string, Quarantine> = new Map();
   const gauge = metrics.gauge("argosy_health_instances", "Instances of this process's share, by their verdict.", ["state"]);
   gauge.collect(() => {
     const states = [...said.values()].map(({ state }) => state);
@@ -52,10 +58,13 @@ export function createHealth(deps: HealthDeps): Health {
     const mine = all.map(({ id }): string => id).filter((id) => partition.isMine(`health/${id}`));
     looks.keep(mine);
     for (const id of said.keys()) if (!mine.includes(id)) said.delete(id);
-    return mine;
+    const begun = ((await quarantines?.listOpen(signal)) ?? []).filter(({ source }) => partition.isMine(`health/${source}`));
+    open = new Map(begun.map((one) => [`quarantine/${one.source}`, one]));
+    return [...mine, ...open.keys()];
   };
   const work = async (id: string, signal: AbortSignal): Promise<void> => {
-    const instance = serving.get(id);
+    const [instance, begun] = [serving.get(id), open.get(id)];
+    if (begun !== undefined) await quarantines?.carryOn(begun, signal);
     if (instance === undefined) return;
     const verdict = await looks.lookAt(instance, fleet, signal);
     said.set(id, verdict);

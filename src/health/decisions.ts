@@ -1,6 +1,7 @@
 import { type Millis, millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import { HEALTH_CAUSES, type InstanceVerdict } from "../domain/health.ts";
+import { isEnd } from "./quarantine/entries.ts";
 import { REMEDIES, type Remedy, type StepTaken } from "./remedy/next-remedy.ts";
 
 /** The journal's entry of a verdict that is another than before; `undefined`: it is the same, or the first and a good one. */
@@ -16,19 +17,24 @@ export function changedDecision(before: InstanceVerdict | undefined, verdict: In
 
 /** The journal's entry of a step of the ladder, made before it is taken. */
 export function remedyDecision(
-  { step, component, isAdvice, text }: Remedy,
+  { step, component, isAdvice, text, quarantine }: Remedy,
   { instanceId, cause, evidence }: InstanceVerdict,
   at: Millis,
 ): Decision {
   return {
     ...{ at, subject: instanceId, kind: "health", verdict: step, rule: cause.toUpperCase() },
-    details: { text, isAdvice, evidence, ...(component === undefined ? {} : { component }) },
+    details: {
+      ...{ text, isAdvice, evidence },
+      ...(component === undefined ? {} : { component }),
+      ...(quarantine === undefined ? {} : { quarantine }),
+    },
   };
 }
 
-/** Steps among entries of the journal. */
+/** Steps among entries of the journal; how one ended is none. */
 export function stepsTaken(entries: readonly Decision[]): readonly StepTaken[] {
-  return entries.flatMap(({ verdict, rule, at }) => {
+  return entries.flatMap(({ verdict, rule, at, details }) => {
+    if (isEnd(details)) return [];
     const step = REMEDIES.find((each) => each === verdict);
     const cause = HEALTH_CAUSES.find((each) => each.toUpperCase() === rule);
     return step === undefined || cause === undefined ? [] : [{ step, cause, at: millis(at) }];

@@ -1,6 +1,10 @@
 import type { Millis } from "../domain/clock.ts";
+import type { Freeze } from "../domain/directive.ts";
+import type { MoveId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
+import type { LoadVector } from "../domain/load.ts";
 import type { CanarySource, ProbedApplication, ProbedPod } from "../domain/probed.ts";
+import type { PlacementUnit } from "../domain/workspace.ts";
 
 export type InstancePlace = Pick<Instance, "engineCluster" | "namespace">;
 
@@ -29,6 +33,24 @@ export interface ProbedNamespace {
 
 /** Sends an instance's units away without its help, each with a proof of its fence, and nobody there any more. Asking again changes nothing. */
 export type EmptyInstance = (instance: Instance, reason: string, signal: AbortSignal) => Promise<void>;
+
+/** What giving a workspace an instance of its own asks of others. Asked again, each changes nothing. */
+export interface QuarantineDesk {
+  /** The instance that a pool would get next, or why it gets none. */
+  nextOf(pool: string, signal: AbortSignal): Promise<{ readonly name: string } | { readonly why: string }>;
+  /** Asks the pool for it by that name. Returns why it gets none. */
+  create(name: string, signal: AbortSignal): Promise<string | undefined>;
+  /** Whether an instance of that capacity takes a unit of that load. */
+  fits(load: LoadVector, capacity: LoadVector): boolean;
+  /** What speaks against a live move of the unit there, for people. */
+  whyNot(unit: PlacementUnit, target: Instance, signal: AbortSignal): Promise<string | undefined>;
+  /** Asks for a live move. Returns what speaks against it. */
+  move(unit: PlacementUnit, target: Instance, signal: AbortSignal): Promise<string | undefined>;
+  /** Gives a live move up that waits for its turn; one that has begun or ended stays. */
+  giveUp(move: MoveId, signal: AbortSignal): Promise<void>;
+  /** The freeze that holds; `undefined`: none does. */
+  freezeAt(freezes: readonly Freeze[], at: Millis): { readonly reason: string } | undefined;
+}
 
 /** `undefined`: its cluster is not declared, or its credentials are not there. */
 export type OpenNamespace = (at: InstancePlace, signal: AbortSignal) => Promise<ProbedNamespace | undefined>;

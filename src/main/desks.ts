@@ -1,4 +1,5 @@
 import type { EmptyInstance } from "../health/port.ts";
+import { HEALTH } from "../health/quarantine/entries.ts";
 import { createMoveDesk, type MoveDesk } from "../mover/desk/controller.ts";
 import { createDrainingDesk, type DrainingDesk } from "../scheduler/draining/controller.ts";
 import { createPlanningDesk, type PlanningDesk } from "../scheduler/planning/controller.ts";
@@ -17,9 +18,6 @@ export function createDesks(parts: Pick<Context, "clock" | "ids" | "log"> & { re
   const planning = createPlanningDesk({ ...parts, moving });
   return { moving, planning, draining: createDrainingDesk({ ...parts, planning, moving }) };
 }
-
-/** Who signs in the journal. */
-const HEALTH = "health";
 
 /** Empties what its own controller does not help with, as a person would by `argosy drain --fail-over`. */
 export function emptying({ draining }: Pick<Desks, "draining">): EmptyInstance {

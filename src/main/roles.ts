@@ -49,6 +49,7 @@ import { createControllersSeen } from "./controllers-answer.ts";
 import { createDesks, emptying } from "./desks.ts";
 import { instancePages } from "./instance-metrics.ts";
 import { findInstanceProcesses } from "./instance-processes.ts";
+import { quarantining } from "./quarantining.ts";
 import { createReservedLearner, reservedServers } from "./reserved-servers.ts";
 
 export interface RoleParts {
@@ -234,12 +235,15 @@ function makeProvisioner({ context, store, clusters, membership }: RoleParts): R
 }
 
 function makeHealth({ context, store, clusters, membership }: RoleParts): Running {
-  const { canary, ...times } = context.config.health;
+  const { canary, quarantines, ...times } = context.config.health;
+  const desks = createDesks({ ...context, store });
+  const most = context.config.moves.relief ? quarantines : 0;
   return createHealth({
     ...{ ...context, ...times, store, canary },
+    quarantine: most === 0 ? undefined : { most, desk: quarantining({ ...desks, store }) },
     partition: membership.partition("health"),
     findProcesses: findInstanceProcesses({ store, clusters }),
     openNamespace: createNamespaces(clusters.engine, clusters.destination.server),
-    empty: emptying(createDesks({ ...context, store })),
+    empty: emptying(desks),
   });
 }

@@ -6,6 +6,7 @@ import type { Instance } from "../../domain/instance.ts";
 import { findInstance } from "../find.ts";
 import { type InstanceOrder, planCreation, planDeletion } from "../instance-orders.ts";
 import type { ApiDeps } from "../port.ts";
+import { readPools } from "../read-pools.ts";
 
 const security = [{ token: [] }];
 const deadline = () => AbortSignal.timeout(30_000);
@@ -70,13 +71,11 @@ interface Order {
   readonly dryRun: boolean;
 }
 
-async function create({ store, planFleet }: ApiDeps, name: string, { actor, dryRun }: Omit<Order, "reason">): Promise<InstanceOrderView> {
-  const fleet = await store.fleet.readFleet(deadline());
-  if (fleet === undefined) refuse("no fleet is declared: `argosy apply -f fleet.yaml` declares one");
-  const [instances, units] = [await store.fleet.listInstances(deadline()), await store.fleet.countUnits(deadline())];
-  const { spec, pruned } = fleet;
-  const order = planCreation(name, { spec, instances }, (wanted) => planFleet({ spec: wanted, pruned, instances, units }));
-  if (order.kind === "carry-out" && order.spec !== undefined && !dryRun) await store.fleet.applyFleet(order.spec, actor, deadline());
+async function create(deps: ApiDeps, name: string, { actor, dryRun }: Omit<Order, "reason">): Promise<InstanceOrderView> {
+  const facts = await readPools(deps, deadline());
+  if (facts === undefined) refuse("no fleet is declared: `argosy apply -f fleet.yaml` declares one");
+  const order = planCreation(name, facts, facts.planned);
+  if (order.kind === "carry-out" && order.spec !== undefined && !dryRun) await deps.store.fleet.applyFleet(order.spec, actor, deadline());
   return viewOf(name, order, { change: "created", dryRun });
 }
 

@@ -7,12 +7,15 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { remedyDecision, stepsTaken } from "../decisions.ts";
 import type { EmptyInstance, OpenNamespace } from "../port.ts";
+import type { Quarantines } from "../quarantine/controller.ts";
 import { DAY_MS, FLEET_WINDOW, nextRemedy, type Remedy, STICKS_MS } from "./next-remedy.ts";
 
 export interface RemedyDeps {
   readonly store: Pick<Store, "decisions" | "loads">;
   readonly openNamespace: OpenNamespace;
   readonly empty: EmptyInstance;
+  /** Absent: that a workspace gets an instance of its own is advice, always. */
+  readonly quarantines: Pick<Quarantines, "plan"> | undefined;
   /** After so many restarts for one cause within an hour an instance that sticks again is emptied; 0: never. */
   readonly emptyAfter: number;
   /** Time between two restarts of one instance. */
@@ -36,7 +39,17 @@ const HELPED: readonly string[] = ["overloaded", "stalled", "failed"];
 const isHelped = ({ state, cause }: InstanceVerdict): boolean => HELPED.includes(state) || cause === "memory";
 
 /** Takes steps of the remedy ladder. Each is in the journal before it is taken: who dies in between has used up budget, and harmed nobody. */
-export function createRemedies({ store, openNamespace, empty, emptyAfter, restartApartMs, clock, log, metrics }: RemedyDeps): Remedies {
+export function createRemedies({
+  store,
+  openNamespace,
+  empty,
+  emptyAfter,
+  restartApartMs,
+  quarantines,
+  clock,
+  log,
+  metrics,
+}: RemedyDeps): Remedies {
   const apartMs = restartApartMs;
   const steps = metrics.counter("argosy_health_remedies_total", "Steps of the remedy ladder that were taken or advised.", ["step"]);
   const restart = async (instance: Instance, component: string, signal: AbortSignal): Promise<void> => {
@@ -68,13 +81,14 @@ export function createRemedies({ store, openNamespace, empty, emptyAfter, restar
         ({ id, class: name, state }) => id !== instance.id && name === instance.class && state === "ACTIVE",
       ).length;
       const heaviest = verdict.state === "overloaded" ? await store.loads.listHeaviest(NOISIEST_LOOKED_AT, signal) : [];
-      const noisiest = heaviest.find(({ instanceId }) => instanceId === instance.id)?.namespace;
+      const noisiest = heaviest.find(({ instanceId }) => instanceId === instance.id);
       const fleet = { restarts, emptied, instances: serving.length };
-      const remedy = nextRemedy({
+      const due = nextRemedy({
         ...{ now, apartMs, emptyAfter, stateSince: instance.stateSince },
-        ...{ verdict, taken, others, fleet, noisiest },
+        ...{ verdict, taken, others, fleet, noisiest: noisiest?.namespace },
       });
-      if (remedy === undefined) return;
+      if (due === undefined) return;
+      const remedy = (due.step === "QUARANTINE" && (await quarantines?.plan({ instance, remedy: due, noisiest }, signal))) || due;
       await decisions.append([remedyDecision(remedy, verdict, now)], signal);
       steps.add(1, { step: remedy.step });
       log.warn({ instance: instance.name, step: remedy.step, cause: verdict.cause, text: remedy.text }, "Helping an instance");

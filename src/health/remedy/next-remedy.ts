@@ -1,7 +1,8 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { Component, HealthCause, InstanceVerdict } from "../../domain/health.ts";
+import type { Quarantine } from "../quarantine/entries.ts";
 
-/** Steps of the ladder. RESTART and SHED are carried out, and DRAIN of what sticks again; the others are advice: a person takes them. */
+/** Steps of the ladder. RESTART and SHED are carried out, DRAIN of what sticks again, and QUARANTINE where it may; the others are advice: a person takes them. */
 export const REMEDIES = ["RESTART", "SHED", "RAISE", "QUARANTINE", "DRAIN"] as const;
 export type RemedyStep = (typeof REMEDIES)[number];
 
@@ -10,6 +11,8 @@ export interface Remedy {
   readonly component: Component | undefined;
   readonly isAdvice: boolean;
   readonly text: string;
+  /** What is begun by it. */
+  readonly quarantine?: Omit<Quarantine, "at">;
 }
 
 export interface StepTaken {

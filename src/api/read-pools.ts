@@ -1,0 +1,15 @@
+import type { FleetSpec } from "../domain/fleet.ts";
+import type { Store } from "../store/port.ts";
+import type { FleetFacts } from "./instance-orders.ts";
+import type { ApiDeps, PlannedChange } from "./port.ts";
+
+/** What is declared and there, and what another declaration would come to; `undefined`: no fleet is declared. */
+export async function readPools(
+  { store, planFleet }: Pick<ApiDeps, "planFleet"> & { readonly store: Pick<Store, "fleet"> },
+  signal: AbortSignal,
+): Promise<(FleetFacts & { readonly planned: (spec: FleetSpec) => readonly PlannedChange[] }) | undefined> {
+  const fleet = await store.fleet.readFleet(signal);
+  if (fleet === undefined) return undefined;
+  const [instances, units] = [await store.fleet.listInstances(signal), await store.fleet.countUnits(signal)];
+  return { spec: fleet.spec, instances, planned: (spec) => planFleet({ spec, pruned: fleet.pruned, instances, units }) };
+}

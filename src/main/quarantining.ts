@@ -1,0 +1,48 @@
+import { nextInstance, planCreation } from "../api/instance-orders.ts";
+import { readPools } from "../api/read-pools.ts";
+import { RefusedError } from "../domain/errors.ts";
+import { LOAD_DIMENSIONS } from "../domain/load.ts";
+import type { QuarantineDesk } from "../health/port.ts";
+import { HEALTH } from "../health/quarantine/entries.ts";
+import { planFleet } from "../instance-provisioner/fleet-plan.ts";
+import { roomOf } from "../mover/why-not-move.ts";
+import { freezeAt } from "../scheduler/plan/assemble.ts";
+import type { Store } from "../store/port.ts";
+import type { Desks } from "./desks.ts";
+
+/** Gives a workspace an instance of its own, as a person would by `argosy instance create` and `argosy move`. */
+export function quarantining({ moving, store }: Pick<Desks, "moving"> & { readonly store: Pick<Store, "fleet"> }): QuarantineDesk {
+  const read = (signal: AbortSignal) => readPools({ store, planFleet }, signal);
+  const undeclared = "no fleet is declared";
+  return {
+    freezeAt,
+    fits: (load, capacity) => LOAD_DIMENSIONS.every((dimension) => load[dimension] <= roomOf({ capacity })[dimension]),
+    async nextOf(pool, signal) {
+      const facts = await read(signal);
+      return facts === undefined ? { why: undeclared } : nextInstance(pool, facts, facts.planned);
+    },
+    async create(name, signal) {
+      const facts = await read(signal);
+      if (facts === undefined) return undeclared;
+      const order = planCreation(name, facts, facts.planned);
+      if (order.kind === "refused") return order.text;
+      if (order.kind === "carry-out" && order.spec !== undefined) await store.fleet.applyFleet(order.spec, HEALTH, signal);
+      return undefined;
+    },
+    whyNot: async (unit, target, signal) => (await moving.whyNot({ unit, target }, signal))?.text,
+    move: (unit, target, signal) => refusalOf(moving.ask({ unit, target, kind: "drain", actor: HEALTH }, signal)),
+    async giveUp(move, signal) {
+      await refusalOf(moving.abort(move, HEALTH, signal));
+    },
+  };
+}
+
+async function refusalOf(asking: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await asking;
+    return undefined;
+  } catch (error) {
+    if (error instanceof RefusedError) return error.message;
+    throw error;
+  }
+}
