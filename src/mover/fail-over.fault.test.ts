@@ -185,7 +185,21 @@ describe("a fail-over", () => {
   });
 });
 
-const HOW = { reverses: undefined, isFailOver: true, actor: "otto", ceiling: WIDE } as const;
+const HOW = {
+  kind: "evacuation",
+  reason: "FORCED",
+  plan: undefined,
+  reverses: undefined,
+  isFailOver: true,
+  actor: "otto",
+  ceiling: WIDE,
+} as const;
+/** A wish for a fail-over of the unit as it is now, and whoever takes wishes. */
+async function failOverTo({ id: to }: Instance) {
+  const requests = createRequests({ store: world.rows.memory, clock: systemClock, ids: createCountingIds() });
+  const epoch = (await world.rows.unit(over.unitId))?.epoch ?? 0;
+  return { requests, wish: { ...HOW, unitId: over.unitId, to, epoch } };
+}
 
 describe("a move that loses an instance after COMMIT", () => {
   /** Tells of each phase the moment a row is in it, in the middle of a run. */
@@ -283,19 +297,10 @@ describe("a move that loses an instance after COMMIT", () => {
       expect((await endOf(id))?.phase).toBe(phase);
 
       const { memory } = world.rows;
-      const requests = createRequests({ store: memory, clock: systemClock, ids: createCountingIds() });
-      const unit = await world.rows.unit(over.unitId);
-      const wish = {
-        unitId: over.unitId,
-        to: from.id,
-        epoch: unit?.epoch ?? 0,
-        kind: "evacuation",
-        reason: "FORCED",
-        plan: undefined,
-      } as const;
-      const ask = (isFailOver: boolean) => requests.request({ ...wish, ...HOW, isFailOver }, from, world.signal);
+      const { requests, wish } = await failOverTo(from);
+      const ask = (isFailOver: boolean) => requests.request({ ...wish, isFailOver }, from, world.signal);
       expect(await ask(false)).toMatchObject({ by: id });
-      expect(await requests.request({ ...wish, ...HOW, epoch: wish.epoch - 1 }, from, world.signal)).toMatchObject({ by: id });
+      expect(await requests.request({ ...wish, epoch: wish.epoch - 1 }, from, world.signal)).toMatchObject({ by: id });
       const asked = await ask(true);
       expect(await endOf(id)).toMatchObject({ phase: "REDIRECTED", message: TAKEN_ON, endedAt: expect.any(Number) });
       const next = asked.id as Move["id"];
@@ -316,17 +321,8 @@ describe("a move that loses an instance after COMMIT", () => {
 
   it("is not ended by a fail-over before COMMIT: there it can be given up", async () => {
     const { id, from, to } = await over.begin();
-    const requests = createRequests({ store: world.rows.memory, clock: systemClock, ids: createCountingIds() });
-    const unit = await world.rows.unit(over.unitId);
-    const wish = {
-      unitId: over.unitId,
-      to: to.id,
-      epoch: unit?.epoch ?? 0,
-      kind: "evacuation",
-      reason: "FORCED",
-      plan: undefined,
-    } as const;
-    const asked = await requests.request({ ...wish, ...HOW }, to, world.signal);
+    const { requests, wish } = await failOverTo(to);
+    const asked = await requests.request(wish, to, world.signal);
     expect(asked).toMatchObject({ by: id });
     expect((await endOf(id))?.phase).toBe("PREPARE");
     const worker = over.worker();
