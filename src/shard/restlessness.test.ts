@@ -23,18 +23,29 @@ interface Shape {
   readonly isManual?: boolean;
   readonly isRefreshing?: boolean;
   readonly sync?: { readonly status: string; readonly revision: string };
+  readonly isShared?: boolean;
 }
 
 const COMPARED = { isManual: true, finishedAt: 90, comparedAt: 92 } as const;
 const SYNCED = { syncResult: { revision: "synced" } };
 const OUT = { status: "OutOfSync", revision: "synced" };
 
-function rawOf({ phase, finishedAt, comparedAt, isRequested = false, isManual = false, isRefreshing = false, sync }: Shape): Stored {
+function rawOf({
+  phase,
+  finishedAt,
+  comparedAt,
+  isRequested = false,
+  isManual = false,
+  isRefreshing = false,
+  sync,
+  isShared = false,
+}: Shape): Stored {
   const raw = stored(DESIRED) as Stored & Record<string, unknown>;
   raw["spec"] = { ...(raw["spec"] as object), syncPolicy: isManual ? {} : { automated: { prune: true } } };
   if (isRequested) raw["operation"] = { sync: {} };
   if (isRefreshing) raw.metadata["annotations"] = { ...(raw.metadata["annotations"] as object), [REFRESH]: "normal" };
   raw["status"] = {
+    ...(isShared ? { conditions: [{ type: "SharedResourceWarning", message: "tracked by another" }] } : {}),
     ...(comparedAt === undefined ? {} : { reconciledAt: at(comparedAt), sync: sync ?? { status: "Synced" } }),
     ...(phase === undefined
       ? {}
@@ -58,6 +69,7 @@ describe("an Application is at rest", () => {
     ["when a sync is said to be under way that nobody goes on with", { isManual: true, phase: "Running" }],
     ["when a sync failed, and Argo CD has seen that something is missing", { ...COMPARED, phase: "Failed", sync: OUT }],
     ["when Git has something newer than what was synced", { ...COMPARED, phase: "Succeeded", sync: { ...OUT, revision: "next" } }],
+    ["when what it is to hold is another Application's by now", { ...COMPARED, phase: "Succeeded", sync: OUT, isShared: true }],
     ["when what a sync made has not been seen for long", { ...COMPARED, phase: "Succeeded", sync: OUT, finishedAt: 69 }],
     ["when a sync ended at no time that anybody knows", { isManual: true, phase: "Error" }],
   ])("%s", (_, shape) => expect(restlessnessOf(observed(shape), NOW)).toBeUndefined());

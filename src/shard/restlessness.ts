@@ -42,12 +42,16 @@ function restlessnessOfSynced({ report }: ObservedApplication, state: SyncState,
   if (finishedAt === undefined || now - finishedAt > LONG_AGO_MS) return undefined;
   const comparedAt = report?.reconciledAt;
   const isCompared = comparedAt !== undefined && comparedAt - finishedAt >= SETTLED_AFTER_MS;
-  return isCompared ? restlessnessOfCompared(report?.status.sync, state) : "unsettled";
+  return isCompared ? restlessnessOfCompared(report?.status, state) : "unsettled";
 }
 
-/** Out of step with the very revision that a sync has just brought about: the watch that tells Argo CD of the cluster has broken off. */
-function restlessnessOfCompared(compared: EngineStatus["sync"] | undefined, { phase, revision }: SyncState): "unseen" | undefined {
-  return phase === "Succeeded" && compared?.status === "OutOfSync" && compared.revision === revision ? "unseen" : undefined;
+/**
+ * Out of step with the very revision that a sync has just brought about: the watch that tells Argo CD of the cluster has broken off. Not so
+ * where Argo CD says that another Application looks after an object by now: that one it sees.
+ */
+function restlessnessOfCompared(compared: EngineStatus | undefined, { phase, revision }: SyncState): "unseen" | undefined {
+  const isUnseen = phase === "Succeeded" && compared?.sync.status === "OutOfSync" && compared.sync.revision === revision;
+  return isUnseen && !compared.conditions.some(({ type }) => type === "SharedResourceWarning") ? "unseen" : undefined;
 }
 
 /**

@@ -17,6 +17,13 @@ export interface ProbeDeps {
 
 type Whom = "source" | "target";
 
+/** What was last asked, and what the rounds before it have proven. */
+interface Round {
+  readonly whom: Whom;
+  readonly proof: Proof;
+  readonly answers: readonly PlacedAnswer[];
+}
+
 interface Known {
   readonly isRefusalProven: boolean;
   readonly answer: Answer | undefined;
@@ -34,7 +41,13 @@ export interface Probe {
 }
 
 export function createProbe({ managed, outside, namespaces, fenceMs, clock }: ProbeDeps): Probe {
-  const rounds = new Map<MoveId, { readonly whom: Whom; readonly proof: Proof; readonly answers: readonly PlacedAnswer[] }>();
+  const rounds = new Map<MoveId, Round>();
+
+  // Only of the source is it to be proven that it is refused; a target's refusals are those of an authoriser that lags.
+  const proofAfter = (round: Round | undefined, whom: Whom, answers: readonly PlacedAnswer[]): Proof => {
+    if (whom === "target") return NO_PROOF;
+    return nextProof(round?.whom === whom ? round.proof : NO_PROOF, answers, clock.monotonicMs());
+  };
 
   const askHome = async ({ move, seat }: View, whom: Whom, signal: AbortSignal): Promise<readonly PlacedAnswer[]> => {
     const account = accountName(move.unitId, whom === "source" ? move.from : move.to);
@@ -49,8 +62,7 @@ export function createProbe({ managed, outside, namespaces, fenceMs, clock }: Pr
     async ask(view, whom, signal) {
       const { id } = view.move;
       const answers = (await Promise.all([askHome(view, whom, signal), outside.ask(view, whom, signal)])).flat();
-      const proof = nextProof(rounds.get(id)?.proof ?? NO_PROOF, answers, clock.monotonicMs());
-      rounds.set(id, { whom, proof, answers });
+      rounds.set(id, { whom, proof: proofAfter(rounds.get(id), whom, answers), answers });
     },
     known(id) {
       const round = rounds.get(id);
