@@ -9,13 +9,13 @@ import { configMapFile, openWorkspace, TYPES, until, type Workspace, type World 
 export const [BUSY, ROOMY] = ["hot-1", "hot-2"] as const;
 const NOISY = "hot-noisy";
 /** What the noisy workspace deploys; each is compared by itself every five minutes. */
-const NOISY_APPLICATIONS = 100;
+const NOISY_APPLICATIONS = 60;
 const ENGINE = { reconciliationSeconds: 300, reconciliationJitterSeconds: 10 };
 /** Of a core, all the time: what the smaller instance's controller has. */
-const SMALL_SHARE = 0.02;
+const SMALL_SHARE = 0.015;
 /** What it deploys is edited as often, some of it at once, and Argo CD compares what was edited; a change is pushed now and then. */
 const NOISE_EVERY_MS = 1_000;
-const EDITED_AT_ONCE = 10;
+const EDITED_AT_ONCE = 4;
 const PUSHED_EACH = 10;
 const PROBE_EVERY_MS = 6_000;
 /** Longest that a push may take before a story calls it lost. */

@@ -43,6 +43,14 @@ export function controllerSettings({ engine, release }: ManifestParameters): rea
       key: "controller.operation.processors",
       value: String(engine.operationProcessors),
     },
+    // By default the first heal follows the sync at once, which Argo CD's picture of the cluster may not show yet: the same is synced twice,
+    // hooks and all. Without a backoff it is five seconds later, when that is seen (selfHealRemainingBackoff of its controller).
+    { env: "ARGOCD_APPLICATION_CONTROLLER_SELF_HEAL_TIMEOUT_SECONDS", key: "controller.self.heal.timeout.seconds", value: "5" },
+    {
+      env: "ARGOCD_APPLICATION_CONTROLLER_SELF_HEAL_BACKOFF_TIMEOUT_SECONDS",
+      key: "controller.self.heal.backoff.timeout.seconds",
+      value: "0",
+    },
     { env: "ARGOCD_K8S_CLIENT_QPS", key: "controller.k8s.client.qps", value: String(engine.k8sClientQps) },
     { env: "ARGOCD_K8S_CLIENT_BURST", key: "controller.k8s.client.burst", value: String(engine.k8sClientBurst) },
     { env: "ARGOCD_APPLICATION_CONTROLLER_SERVER_SIDE_DIFF", key: "controller.diff.server.side", value: "false" },
