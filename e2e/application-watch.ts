@@ -1,9 +1,5 @@
-import { systemClock } from "../src/runtime/clock.ts";
-import { createReflector } from "../src/runtime/kube/reflector.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
-import { createSeededRng } from "../src/runtime/rng.ts";
-import { silentLog } from "../src/telemetry/log.ts";
-import { noMetrics } from "../src/telemetry/metrics.ts";
+import { reflect } from "./reflect.ts";
 import { TYPES, type World } from "./world.ts";
 
 /** What is looked for in an Application. */
@@ -22,27 +18,15 @@ export interface ApplicationWatch {
 
 /** `onState` is shown every state of every Application, beginning with those they are in. */
 export async function watchApplications(
-  { kube, signal }: World,
+  world: World,
   onState: (application: SeenApplication) => void = () => undefined,
 ): Promise<ApplicationWatch> {
-  const abort = new AbortController();
   const waiting = new Set<(application: SeenApplication) => void>();
-  const reflector = createReflector<SeenApplication>({
-    client: kube,
-    type: TYPES.application,
-    project: (object) => object,
-    onChange: (change) => {
-      if (change.kind !== "upsert") return;
-      onState(change.now);
-      for (const look of waiting) look(change.now);
-    },
-    clock: systemClock,
-    rng: createSeededRng("e2e"),
-    log: silentLog,
-    metrics: noMetrics,
+  const applications = await reflect<SeenApplication>(world, { type: TYPES.application }, (change) => {
+    if (change.kind !== "upsert") return;
+    onState(change.now);
+    for (const look of waiting) look(change.now);
   });
-  reflector.start(abort.signal);
-  await reflector.synced(signal);
   return {
     first: (fits) =>
       new Promise((resolve, reject) => {
@@ -52,12 +36,9 @@ export async function watchApplications(
           resolve(application);
         };
         waiting.add(look);
-        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-        reflector.list().forEach(look);
+        world.signal.addEventListener("abort", () => reject(world.signal.reason), { once: true });
+        applications.list().forEach(look);
       }),
-    async close() {
-      abort.abort();
-      await reflector.stopped();
-    },
+    close: () => applications.close(),
   };
 }

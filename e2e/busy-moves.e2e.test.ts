@@ -6,7 +6,8 @@ import { again } from "./again.ts";
 import { healsPutOff } from "./controller-log.ts";
 import { askForMove, expectOneWriter, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
 import { secondSyncs, watchSyncs } from "./sync-watch.ts";
-import { configMapFile, type DeploymentResource, IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
+import { watchUser } from "./user-watch.ts";
+import { configMapFile, IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
 
 const NAMES = ["one", "two", "three", "four", "five"];
 const NAMESPACE = "busy-moves-team";
@@ -16,25 +17,13 @@ const EDITED = "edited";
 const MANUAL = "manual";
 const MOVES = IS_LONG ? 100 : 10;
 const PROBE_EVERY_MS = 100;
-const LOOK_EVERY_MS = 250;
 const PUSH_EVERY_MS = 1_000;
 const EDIT_EVERY_MS = 2_000;
 /** So far back syncs are told of beside one that was made twice. */
 const AROUND_MS = 60_000;
 /** On a machine of its own a hundred moves take a quarter of an hour; a shared one may take four times as long. */
 const DEADLINE_MS = 60 * 60_000;
-/** What a user may be told of a deployment that is well, though a push, an edit or a sync has just begun. */
-const FINE: readonly string[] = ["sync Synced", "sync OutOfSync", "health Healthy", "health Progressing"];
-const FINE_REASONS: readonly string[] = ["Synced", "Reconciling", "OutOfSync", "Progressing"];
-
 type RunResource = KubeObject & { readonly status?: { readonly phase?: string } };
-
-/** What a user reads of a deployment, in words: its states, and each condition that is not over. */
-function toldOf({ status }: DeploymentResource): readonly string[] {
-  const conditions = (status?.conditions ?? []).filter((each) => ["Ready", "Reconciling"].includes(each.type) || each.status !== "False");
-  const said = conditions.map(({ type, reason = "" }) => (FINE_REASONS.includes(reason) ? "a reason that is fine" : `${type} ${reason}`));
-  return [`sync ${status?.sync?.status}`, `health ${status?.health?.status}`, ...said];
-}
 
 /** What people do all the time, each with a count of how often. */
 function busyPeople(world: World, movable: Movable) {
@@ -87,14 +76,10 @@ it(
     expect(uids).not.toContain(undefined);
 
     const writers: number[] = [];
-    const told = new Set<string>();
+    const user = await watchUser(world, NAMESPACE);
     const syncs = await watchSyncs(world, movable.unitId);
     const watching = [
       again(PROBE_EVERY_MS, async () => void writers.push(await movable.writers())),
-      again(LOOK_EVERY_MS, async () => {
-        const { items } = await world.kube.listPage<DeploymentResource>(TYPES.deployment, { namespace: NAMESPACE }, world.signal);
-        for (const word of items.flatMap(toldOf)) told.add(word);
-      }),
       again(PUSH_EVERY_MS, async () => expect(await movable.uids()).toEqual(uids)),
       again(PUSH_EVERY_MS, people.push),
       again(EDIT_EVERY_MS, people.edit),
@@ -120,8 +105,9 @@ it(
     expect(writers.length).toBeGreaterThan(MOVES);
     expectOneWriter(writers);
     expect(await movable.uids()).toEqual(uids);
-    expect(told).toContain("sync Synced");
-    expect([...told].filter((word) => !FINE.includes(word) && word !== "a reason that is fine")).toEqual([]);
+    expect(user.states()).toBeGreaterThan(MOVES);
+    expect.soft(user.odd()).toEqual([]);
+    expect.soft(user.gone()).toEqual([]);
     // What was asked for last is what stands: the last owner works.
     for (const name of NAMES) await movable.push(name, "last");
     for (const name of NAMES) await movable.arrived(name, "last");
@@ -132,6 +118,7 @@ it(
     );
     const seen = syncs.seen();
     await syncs.close();
+    await user.close();
     const { pushes, edits, runs } = people.done;
     expect(seen.length).toBeGreaterThan(pushes / 2);
     expect(seen.filter(({ source }) => source.includes(`"${EDITED}/`)).length).toBeGreaterThan(1);
