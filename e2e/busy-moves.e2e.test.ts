@@ -72,6 +72,8 @@ it(
     await people.edit();
     await movable.workspace.settled(EDITED);
     await (await people.run())();
+    // The run is over as soon as its sync is; what Argo CD says of the deployment is from before it until it has compared.
+    await movable.workspace.settled(MANUAL);
     const uids = await movable.uids();
     expect(uids).not.toContain(undefined);
 
