@@ -33,7 +33,7 @@ function rowsOf({ script, model, real }: Played): readonly string[] {
   return [`${isEqual ? "agree " : "DIFFER"}  ${script.name}`, ...lines];
 }
 
-// In long runs only: beside the other stories its canary was once not looked at in two minutes, and why is not known yet.
+// In long runs only: the model's scripts are played with every commit, and what Argo CD does changes with its release alone.
 it.runIf(IS_LONG)(
   "the simulation's model of a controller and a real one do the same in the same scripts",
   async () => {
