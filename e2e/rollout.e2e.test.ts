@@ -53,7 +53,6 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     for (const workspace of workspaces) await workspace.remove("app");
     // An instance stays as long as it holds a workspace.
     for (const { namespace } of workspaces) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
-    for (const version of Object.values(BAD)) await world.rest.post(`/v1/versions/${version}/unfreeze`, {}).catch(() => undefined);
     await pools.restore();
   }, ROLLOUT_MS);
 
