@@ -5,6 +5,8 @@ import { type OverloadOptions, runOverload, spansOf } from "./overload.ts";
 import { OVERLOAD_MS } from "./overload-fleet.ts";
 
 const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000];
+/** Thirty days take ten minutes of a core, on a machine that is shared several times as long. */
+const DEADLINE_MS = 45 * 60_000;
 const DAYS = process.env["ARGOSY_LONG"] === "1" ? 30 : 1;
 /** What canaries may wait for, in s. */
 const LONG_S = 1;
@@ -68,30 +70,34 @@ describe("a workspace that grows until its instance is overloaded", () => {
 describe("a fleet that is busy by day", () => {
   const [instances, workspaces] = [4, 40];
 
-  it(`has at most one false overload in an instance's month, and one move for a hundred workspaces a day, in ${DAYS} days`, async () => {
-    const rng = createSeededRng("days");
-    const bursts = Array.from({ length: DAYS * 6 }, () => ({
-      at: rng.next() * DAYS * DAY_MS,
-      workspace: Math.floor(rng.next() * workspaces),
-    }));
-    /** Of each instance in each minute. */
-    const noise = Array.from({ length: DAYS * 24 * 60 * instances }, () => 0.85 + 0.3 * rng.next());
-    const story = await runOverload({
-      ...{ instances, workspaces, periodMs: 60_000, lastsMs: DAYS * DAY_MS, relieves: true },
-      demandOf(workspace, elapsedMs) {
-        const day = 1 + 0.6 * Math.sin((2 * Math.PI * elapsedMs) / DAY_MS);
-        const isBurst = bursts.some(
-          (burst) => burst.workspace === workspace && elapsedMs >= burst.at && elapsedMs < burst.at + 2 * MINUTE_MS,
-        );
-        const usual = (USUAL_PER_S * instances) / workspaces;
-        return usual * day * (noise[Math.floor(elapsedMs / MINUTE_MS) * instances + (workspace % instances)] ?? 1) + (isBurst ? 12 : 0);
-      },
-    });
-    const months = (instances * DAYS) / 30;
-    expect(story.verdicts.filter(({ state }) => state === "overloaded").length).toBeLessThanOrEqual(Math.floor(months));
-    expect(story.moves.length).toBeLessThanOrEqual((workspaces / 100) * DAYS);
-    expect(story.verdicts.filter(({ state }) => ["stalled", "failed", "unknown"].includes(state))).toEqual([]);
-    // Bursts were there: comparisons waited.
-    expect(story.waits.some(({ waitS }) => waitS > 1)).toBe(true);
-  });
+  it(
+    `has at most one false overload in an instance's month, and one move for a hundred workspaces a day, in ${DAYS} days`,
+    async () => {
+      const rng = createSeededRng("days");
+      const bursts = Array.from({ length: DAYS * 6 }, () => ({
+        at: rng.next() * DAYS * DAY_MS,
+        workspace: Math.floor(rng.next() * workspaces),
+      }));
+      /** Of each instance in each minute. */
+      const noise = Array.from({ length: DAYS * 24 * 60 * instances }, () => 0.85 + 0.3 * rng.next());
+      const story = await runOverload({
+        ...{ instances, workspaces, periodMs: 60_000, lastsMs: DAYS * DAY_MS, relieves: true },
+        demandOf(workspace, elapsedMs) {
+          const day = 1 + 0.6 * Math.sin((2 * Math.PI * elapsedMs) / DAY_MS);
+          const isBurst = bursts.some(
+            (burst) => burst.workspace === workspace && elapsedMs >= burst.at && elapsedMs < burst.at + 2 * MINUTE_MS,
+          );
+          const usual = (USUAL_PER_S * instances) / workspaces;
+          return usual * day * (noise[Math.floor(elapsedMs / MINUTE_MS) * instances + (workspace % instances)] ?? 1) + (isBurst ? 12 : 0);
+        },
+      });
+      const months = (instances * DAYS) / 30;
+      expect(story.verdicts.filter(({ state }) => state === "overloaded").length).toBeLessThanOrEqual(Math.floor(months));
+      expect(story.moves.length).toBeLessThanOrEqual((workspaces / 100) * DAYS);
+      expect(story.verdicts.filter(({ state }) => ["stalled", "failed", "unknown"].includes(state))).toEqual([]);
+      // Bursts were there: comparisons waited.
+      expect(story.waits.some(({ waitS }) => waitS > 1)).toBe(true);
+    },
+    DEADLINE_MS,
+  );
 });
