@@ -116,8 +116,10 @@ function latencies(probes: readonly Probe[], workspace: string, [from, to]: read
   const own = probes.filter((each) => each.workspace === workspace);
   const timesOf = (of: readonly Probe[]) => of.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   const quiet = timesOf(own.filter(({ atMs }) => atMs < quietUntil)).at(-1) ?? 0;
-  const times = timesOf(own.filter(({ atMs }) => atMs >= from && atMs < to));
+  const within = own.filter(({ atMs }) => atMs >= from && atMs < to);
+  const times = timesOf(within);
   const seconds = (ms: number | undefined): string => (ms === undefined ? "-" : (ms / 1_000).toFixed(1));
-  const late = times.filter((ms) => ms > 2 * quiet).length;
-  return `${times.length} pushes, middle ${seconds(times[Math.floor(times.length / 2)])} s, slowest ${seconds(times.at(-1))} s, ${late} later than twice its slowest quiet one`;
+  const late = within.filter(({ tookMs }) => tookMs > 2 * quiet);
+  const when = late.map(({ atMs, tookMs }) => `${seconds(tookMs)} s, ${Math.round((atMs - quietUntil) / 1_000)} s into the noise`);
+  return `${times.length} pushes, middle ${seconds(times[Math.floor(times.length / 2)])} s, slowest ${seconds(times.at(-1))} s, ${late.length} later than twice its slowest quiet one${when.length === 0 ? "" : `: ${when.join("; ")}`}`;
 }
