@@ -9,7 +9,7 @@ import { configMapFile, openWorkspace, TYPES, until, type Workspace, type World 
 export const [BUSY, ROOMY] = ["hot-1", "hot-2"] as const;
 const NOISY = "hot-noisy";
 /** What the noisy workspace deploys; each is compared by itself every five minutes. */
-const NOISY_APPLICATIONS = 30;
+const NOISY_APPLICATIONS = 60;
 const ENGINE = { reconciliationSeconds: 300, reconciliationJitterSeconds: 10 };
 /** Of a core, all the time: what the smaller instance's controller has. */
 const SMALL_SHARE = 0.015;
