@@ -108,6 +108,7 @@ it(
     expectOneWriter(writers);
     expect(await movable.uids()).toEqual(uids);
     expect(user.states()).toBeGreaterThan(MOVES);
+    expect(user.syncs()).toContain("Synced");
     expect.soft(user.odd()).toEqual([]);
     expect.soft(user.gone()).toEqual([]);
     // What was asked for last is what stands: the last owner works.

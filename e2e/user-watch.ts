@@ -18,6 +18,8 @@ export function oddWordsOf({ status }: DeploymentResource): readonly string[] {
 export interface UserWatch {
   /** How many states of deployments were seen. */
   states(): number;
+  /** What deployments were told to be in step with Git or not, each once. */
+  syncs(): ReadonlySet<string | undefined>;
   /** What was not fine: when, of which deployment, and how its status read. */
   odd(): readonly string[];
   /** ConfigMaps that were deleted, with when. */
@@ -27,12 +29,14 @@ export interface UserWatch {
 
 export async function watchUser(world: World, namespace: string): Promise<UserWatch> {
   const [odd, gone]: [string[], string[]] = [[], []];
+  const syncs = new Set<string | undefined>();
   let states = 0;
   const now = (): string => new Date().toISOString();
   const deployments = await reflect<DeploymentResource>(world, { type: TYPES.deployment, namespace }, (change) => {
     if (change.kind === "delete") return;
     states += 1;
     const { now: deployment } = change;
+    syncs.add(deployment.status?.sync?.status);
     const words = oddWordsOf(deployment);
     if (words.length === 0) return;
     odd.push(`${now()} ${deployment.metadata.name}: ${words.join(", ")}: ${JSON.stringify(deployment.status)}`);
@@ -43,6 +47,7 @@ export async function watchUser(world: World, namespace: string): Promise<UserWa
   });
   return {
     states: () => states,
+    syncs: () => syncs,
     odd: () => odd,
     gone: () => gone,
     async close() {
