@@ -80,8 +80,20 @@ describe("what an instance bears", () => {
       { samples: looks(40, (index) => ({ applications: 300, utilisation: 0.5, queueWaitS: index < 30 ? 60 : 1 })) },
       /in 30 of 40 looks/,
     ],
+    [
+      "so many were too many for it",
+      { samples: looks(60, (index) => ({ applications: 35, utilisation: 0.25, queueWaitS: index < 57 ? 1 : 30 })) },
+      /^35 applications were more than it can in 3 looks/,
+    ],
   ])("is doubted where %s", (_what, over, doubt) => {
     expect(calibrate(facts(over)).doubts).toEqual(expect.arrayContaining([expect.stringMatching(doubt)]));
+  });
+
+  it("is not doubted for a burst that was over at once, nor where it bears no more than were too many", () => {
+    const busy = (waiting: number, utilisation: number) =>
+      looks(60, (index) => ({ applications: 35, utilisation, queueWaitS: index < waiting ? 30 : 1 }));
+    expect(calibrate(facts({ samples: busy(2, 0.25) })).doubts).toEqual([]);
+    expect(calibrate(facts({ samples: busy(20, 0.75) })).doubts).toEqual([]);
   });
 
   it("is found again from looks at an instance whose cost is known, however noisy they are", () => {

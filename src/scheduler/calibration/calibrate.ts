@@ -28,6 +28,8 @@ const LEAST_SHARE = 1 / 3;
 const LEAST_FIT = 0.5;
 /** Comparisons that wait so long are too many: what more load does then does not show in the workers any more. In s. */
 const SATURATED_S = 10;
+/** A burst that is over within fewer looks says little of what it bears. */
+const OVERLOADED_LOOKS = 3;
 
 /**
  * Learns what an instance bears from looks at it under load: how much of its workers' time and of its controller's memory its applications took,
@@ -61,8 +63,12 @@ function readBound(bound: CalibrationBound, samples: readonly HealthSample[]): B
   };
 }
 
-function isSaturated({ queueWaitS = 0, isChanging }: HealthSample["signals"]): boolean {
-  return queueWaitS > SATURATED_S || isChanging === 1;
+function isSaturated(signals: HealthSample["signals"]): boolean {
+  return isOverloaded(signals) || signals.isChanging === 1;
+}
+
+function isOverloaded({ queueWaitS = 0 }: HealthSample["signals"]): boolean {
+  return queueWaitS > SATURATED_S;
 }
 
 interface Fitting extends Pick<CalibrationFacts, "load" | "capacity"> {
@@ -84,8 +90,10 @@ function fittedCapacity({ load, capacity, readings, applications }: Fitting): Lo
 function doubtsOf(samples: readonly HealthSample[], first: BoundReading | undefined): readonly string[] {
   if (first === undefined)
     return ["no look told both how many applications there were and what they took: is the health role on, and is it loaded?"];
-  const { bound, looks, highest, limit, fit } = first;
+  const { bound, looks, highest, limit, fit, bears } = first;
   const percent = (share: number): string => `${Math.round(share * 100)} %`;
+  const tooMany = samples.flatMap(({ signals }) => (isOverloaded(signals) ? (signals.applications ?? []) : []));
+  const fewestTooMany = Math.min(...tooMany);
   const saturated = samples.filter(({ signals }) => isSaturated(signals)).length;
   return [
     looks < LEAST_LOOKS && `${looks} looks are too few: wait until there are ${LEAST_LOOKS}`,
@@ -93,6 +101,9 @@ function doubtsOf(samples: readonly HealthSample[], first: BoundReading | undefi
       `${bound} were seen at ${percent(highest)} at most, of ${percent(limit)}: load it to ${percent(limit * LEAST_SHARE)} at least`,
     fit !== undefined && fit < LEAST_FIT && `applications explain ${percent(fit)} of how ${bound} varied: something else took them`,
     bound === "workers" && highest > 1 && "its workers were all busy: what was seen is beyond what it bears",
+    tooMany.length >= OVERLOADED_LOOKS &&
+      fewestTooMany < bears &&
+      `${fewestTooMany} applications were more than it can in ${tooMany.length} looks: what they do varies more than how many there are`,
     saturated > samples.length / 2 && `in ${saturated} of ${samples.length} looks it was being changed, or overloaded, which tells nothing`,
   ].filter((doubt) => doubt !== false);
 }
