@@ -98,6 +98,8 @@ describe("a verdict", () => {
     ["stalled repo-server", { ...WITHOUT_CANARIES, repoServerAnswers: 0, reconcileS: 0.02, units: 9, troubledUnits: 9 }, 2],
     ["healthy none", { ...WITHOUT_CANARIES, repoServerAnswers: 0, reconcileS: 0.02, units: 9, troubledUnits: 0 }, 2],
     ["stalled repo-server", { ...GOOD, reconcileOver16: 1, redisPerReconcile: 0.1 }, 2],
+    ["stalled repo-server", { ...GOOD, reconcileOver16: 0.5, redisPerReconcile: 0.6, canaryErrors: 1 }, 2],
+    ["overloaded queue", { ...GOOD, reconcileOver16: 0.5, redisPerReconcile: 1.1, canaryS: 60, queueDepth: 20, utilisation: 1 }, 6],
   ])("is %s of %j for %i minutes", (expected, signals, minutes) => expect(wordsOf(of(signals, minutes))).toBe(expected));
 
   it("is unknown, and never well, when nobody has looked", () => {
