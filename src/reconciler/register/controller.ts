@@ -28,10 +28,13 @@ const FORGERIES_AT_ONCE = 3;
 export function createRegisterKeeper(deps: RegisterDeps): RegisterKeeper {
   const { shards, carrier, apiCluster } = deps;
   const repairs = createRepairJournal(deps);
-  /** A fence is written after the row it stands for: read after it was seen, rows that are not newer than ours prove it forged. */
+  /**
+   * A fence is written after the row it stands for: read after it was seen, rows that are not newer than ours prove it forged. While the unit
+   * is being moved its own row is not newer yet: the move has taken the epoch that the fence may be of.
+   */
   const areWeLate = async ({ id, epoch, desiredRevision }: PlacementUnit, seen: ObservedBinding, signal: AbortSignal): Promise<boolean> => {
     const now = (await shards.readUnit(id, signal))?.unit;
-    if (now === undefined || now.epoch > epoch || now.desiredRevision > desiredRevision) return true;
+    if (now === undefined || now.phase === "MOVING" || now.epoch > epoch || now.desiredRevision > desiredRevision) return true;
     const claimed = unitOf(seen);
     const other = claimed === undefined || claimed === id ? undefined : await shards.readUnit(claimed, signal);
     return isBorneOutBy(other, seen);

@@ -1,10 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { MoveId } from "../../domain/ids.ts";
+import { systemClock } from "../../runtime/clock.ts";
+import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { accountName } from "../../shard/names.ts";
+import { renderRegister } from "../../shard/render-unit.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import { noMetrics } from "../../telemetry/metrics.ts";
 import { ROLE_BINDINGS } from "../adapters/kubernetes/types.ts";
+import { createCarrier } from "../object/controller.ts";
 import { type Seated, seating } from "../testing/seat.ts";
 import { eventually, passes } from "../testing/until.ts";
-import { startWorld, type World } from "../testing/world.ts";
+import { NAMESPACES, startWorld, type World } from "../testing/world.ts";
+import { createRegisterKeeper } from "./controller.ts";
 
 let world: World;
 beforeEach(async () => {
@@ -15,6 +24,7 @@ afterEach(() => world.close());
 const { seat, readRegister, isAcknowledged } = seating(() => world);
 const AT = { namespace: "team-a", name: "argosy-deployer" };
 const NOBODY = { subjects: [] };
+const COMMON = { clock: systemClock, rng: createSeededRng("register"), log: silentLog, metrics: noMetrics };
 
 const told = (seated: Seated) => world.rows.store.decisions.list({ subject: seated.unit.id, kind: "register" }, 10, world.signal);
 const edit = (patch: object) => world.hands.api.mergePatch(ROLE_BINDINGS, AT, patch, world.signal);
@@ -94,6 +104,20 @@ describe("a register that somebody changes is put back, and SREs are told", () =
     expect(await world.rows.store.decisions.list({ subject: unit.id, kind: "register" }, 10, world.signal)).toEqual([]);
   });
 
+  test("but not what a move has taken that began after the row was read", async () => {
+    const { seated } = await standing();
+    const { memory } = world.rows;
+    const row = need(await memory.shards.readUnit(seated.unit.id, world.signal));
+    const move = await beginMove(seated);
+    await edit({ ...NOBODY, metadata: { annotations: { "argosy.dev/epoch": String(move.toEpoch) } } });
+    const { apiCluster } = await world.watch();
+    const deps = { ...COMMON, shards: memory.shards, decisions: memory.decisions, carrier: createCarrier(COMMON), apiCluster };
+    const seat = { unit: row.unit, workspace: row.workspace, instance: seated.instance };
+    const late = createRegisterKeeper(deps).put(row, renderRegister(seat, NAMESPACES), world.signal);
+    await expect(late).rejects.toMatchObject({ code: "reconciler.fenced" });
+    expect((await readRegister())?.subjects ?? []).toEqual([]);
+  });
+
   test("again and again: counted within the hour, and with a write of ours for few of theirs", async () => {
     const clock = createVirtualClock();
     const { seated } = await standing(undefined, { clock });
@@ -116,6 +140,22 @@ describe("a register that somebody changes is put back, and SREs are told", () =
     });
   });
 });
+
+async function beginMove({ unit }: Seated) {
+  const { memory, addInstance } = world.rows;
+  const to = await addInstance("two");
+  const wish = { unitId: unit.id, to: to.id, epoch: unit.epoch, kind: "voluntary", reason: "FORCED", plan: undefined } as const;
+  const decision = { at: millis(0), subject: unit.id, kind: "placement", verdict: "TEST", rule: "TEST", details: {} } as const;
+  const asked = { ...wish, id: "move-1" as MoveId, reverses: undefined, isFailOver: false, actor: "otto", ceiling: to.capacity, decision };
+  expect(await memory.moves.request(asked, world.signal)).toEqual({ kind: "requested" });
+  expect(await memory.moves.begin(asked.id, world.signal)).toBe("begun");
+  return need(await memory.moves.read(asked.id, world.signal));
+}
+
+function need<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("it is not there");
+  return value;
+}
 
 function aWrite(manager: string, time: string) {
   return { manager, operation: "Update", apiVersion: "rbac.authorization.k8s.io/v1", time, fieldsType: "FieldsV1", fieldsV1: {} };
