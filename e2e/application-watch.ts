@@ -4,9 +4,9 @@ import { TYPES, type World } from "./world.ts";
 
 /** What is looked for in an Application. */
 export interface SeenApplication extends KubeObject {
-  readonly spec?: { readonly source?: { readonly path?: string } };
+  readonly spec?: { readonly source?: { readonly path?: string }; readonly destination?: { readonly namespace?: string } };
   readonly operation?: unknown;
-  readonly status?: { readonly operationState?: { readonly phase?: string } };
+  readonly status?: { readonly operationState?: { readonly phase?: string; readonly startedAt?: string } };
 }
 
 /** Sees every state of every Application, also those between two polls. */

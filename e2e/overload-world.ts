@@ -4,18 +4,24 @@ import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { restartFirst } from "./control-plane.ts";
 import { openPools } from "./pools-world.ts";
+import { type Stages, type StageWatch, watchStages } from "./push-stages.ts";
 import { configMapFile, openWorkspace, TYPES, until, type Workspace, type World } from "./world.ts";
 
 export const [BUSY, ROOMY] = ["hot-1", "hot-2"] as const;
 const NOISY = "hot-noisy";
-/** What the noisy workspace deploys; each is compared by itself every five minutes. */
-const NOISY_APPLICATIONS = 60;
-const ENGINE = { reconciliationSeconds: 300, reconciliationJitterSeconds: 10 };
+/**
+ * What the noisy workspace deploys; each is compared by itself every five minutes. A few of many objects each are as much to compare as many of one
+ * are, and less to hand over: what all instances of a small machine share is busy for a shorter time.
+ */
+const NOISY_APPLICATIONS = 20;
+const OBJECTS_EACH = 16;
+/** As many comparisons go on at once: the rest of them waits, and one instance cannot take the whole of a small machine. */
+const ENGINE = { reconciliationSeconds: 300, reconciliationJitterSeconds: 10, statusProcessors: 2 };
 /** Of a core, all the time: what the smaller instance's controller has. */
 const SMALL_SHARE = 0.015;
 /** What it deploys is edited as often, some of it at once, and Argo CD compares what was edited; a change is pushed now and then. */
 const NOISE_EVERY_MS = 1_000;
-const EDITED_AT_ONCE = 4;
+const EDITED_AT_ONCE = 2;
 const PUSHED_EACH = 10;
 const PROBE_EVERY_MS = 6_000;
 /** Longest that a push may take before a story calls it lost. */
@@ -27,6 +33,7 @@ export interface Probe {
   readonly workspace: string;
   readonly atMs: number;
   readonly tookMs: number;
+  readonly stages: Stages;
 }
 
 /** Workspaces whose users push a small change now and then, and the instance each begins on. */
@@ -44,7 +51,7 @@ export interface OverloadWorld {
   /** The noise begins; what is returned ends it. */
   noise(): { end(): Promise<void> };
   /** Pushes to each that is watched, one after the other, until it is ended. */
-  watch(probes: Probe[]): { end(): Promise<void> };
+  watch(probes: Probe[]): Promise<{ end(): Promise<void> }>;
   /** Live moves off the small instance, oldest first. */
   moves(): Promise<readonly MoveView[]>;
   /** Uids of all that the noisy workspace deploys, by name. */
@@ -60,8 +67,12 @@ export function openOverload(world: World): OverloadWorld {
   const watched = new Map<string, Workspace>();
   const cordon = (name: string, cordoned: boolean) =>
     rest.put(`/v1/instances/${name}/cordon`, { cordoned, reason: "where the story wants it" });
-  const deploy = async (namespace: string, names: readonly string[]): Promise<Workspace> => {
-    await git.commit(namespace, Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, { push: "first" })])));
+  const deploy = async (namespace: string, names: readonly string[], objectsEach = 1): Promise<Workspace> => {
+    const files = names.flatMap((name) => [
+      [`${name}/config.yaml`, configMapFile(name, { push: "first" })],
+      ...othersOf(name, objectsEach).map((other) => [`${name}/${other}.yaml`, configMapFile(other, { push: "never" })]),
+    ]);
+    await git.commit(namespace, Object.fromEntries(files));
     const workspace = await openWorkspace(world, namespace);
     for (const name of names) await workspace.apply(name, { repository: namespace, path: name });
     for (const name of names) await workspace.settled(name);
@@ -74,7 +85,7 @@ export function openOverload(world: World): OverloadWorld {
       await pools.declare(pools.withPool({ name: "hot", instances: { min: 2, max: 2 }, engine: ENGINE }));
       for (const name of [BUSY, ROOMY]) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
       await cordon(ROOMY, true);
-      noisy = await deploy(NOISY, applications);
+      noisy = await deploy(NOISY, applications, OBJECTS_EACH);
       for (const { name, instance } of WATCHED) {
         if (instance === undefined) continue;
         await cordon(BUSY, instance !== BUSY);
@@ -87,14 +98,18 @@ export function openOverload(world: World): OverloadWorld {
       await restartFirst(world, { roles: ["all"], health: { ...health, canary: { repository: git.url(CANARY), revision: "main" } } });
     },
     noise: () => makeNoise(world, noisy, applications),
-    watch: (probes) => watchAll(world, watched, probes),
+    async watch(probes) {
+      const stages = await watchStages(world, [...watched.keys()]);
+      return watchAll(world, watched, stages, probes);
+    },
     async moves() {
       const { items } = await rest.get<{ readonly items: readonly MoveView[] }>("/v1/moves");
       return items.filter(({ from }) => from === BUSY).toReversed();
     },
     async uids() {
       const { items } = await kube.listPage<KubeObject>(TYPES.configMap, { namespace: NOISY }, signal);
-      return new Map(applications.map((name) => [name, items.find(({ metadata }) => metadata.name === name)?.metadata.uid]));
+      const objects = applications.flatMap((name) => [name, ...othersOf(name, OBJECTS_EACH)]);
+      return new Map(objects.map((name) => [name, items.find(({ metadata }) => metadata.name === name)?.metadata.uid]));
     },
     async close() {
       for (const name of applications) await kube.delete(TYPES.deployment, { namespace: NOISY, name }, {}, signal);
@@ -105,6 +120,11 @@ export function openOverload(world: World): OverloadWorld {
       await restartFirst(world, {});
     },
   };
+}
+
+/** The objects of an application beside the one that has its name. */
+function othersOf(application: string, objectsEach: number): readonly string[] {
+  return Array.from({ length: objectsEach - 1 }, (_, index) => `${application}-${index + 1}`);
 }
 
 async function push({ git }: World, workspace: Workspace, [name, text]: readonly [name: string, text: string]): Promise<void> {
@@ -125,21 +145,26 @@ function makeNoise(world: World, noisy: Workspace, applications: readonly string
   });
 }
 
-function watchAll(world: World, watched: ReadonlyMap<string, Workspace>, probes: Probe[]): { end(): Promise<void> } {
+function watchAll(world: World, watched: ReadonlyMap<string, Workspace>, stages: StageWatch, probes: Probe[]): { end(): Promise<void> } {
   let [round, isOver] = [0, false];
+  /** A first push may wait for a control plane that has just begun: it says nothing of quiet times. */
+  const warm = new Set<string>();
   const probe = async (name: string, workspace: Workspace): Promise<void> => {
     round += 1;
     const [text, atMs] = [`probe ${round}`, performance.now()];
     await push(world, workspace, ["config", text]);
     const isThere = (found: Awaited<ReturnType<Workspace["configMap"]>>): boolean => isOver || found?.data?.["push"] === text;
     await until(`${name} at ${text}`, () => workspace.configMap("config"), isThere, LOST_MS);
-    if (!isOver) probes.push({ workspace: name, atMs, tookMs: performance.now() - atMs });
+    if (!isOver && warm.has(name))
+      probes.push({ workspace: name, atMs, tookMs: performance.now() - atMs, stages: stages.since(name, atMs) });
+    warm.add(name);
   };
   const watching = [...watched].map(([name, workspace]) => again(PROBE_EVERY_MS, () => probe(name, workspace)));
   return {
     async end() {
       isOver = true;
       for (const each of watching) await each.end();
+      await stages.close();
     },
   };
 }

@@ -1,0 +1,56 @@
+import { ANNOTATION_REFRESH } from "../src/shard/names.ts";
+import { type ApplicationWatch, type SeenApplication, watchApplications } from "./application-watch.ts";
+import type { World } from "./world.ts";
+
+/** When a push came how far, on the clock of this process: `undefined` for what was not seen. */
+export interface Stages {
+  /** Argo CD was asked to look. */
+  readonly askedAt: number | undefined;
+  /** It had looked: the request is gone. */
+  readonly lookedAt: number | undefined;
+  /** It had a sync to carry out. */
+  readonly syncedAt: number | undefined;
+}
+
+/** Sees how far the last push to each namespace has come, where each has one Application. */
+export interface StageWatch {
+  /** Of what was seen since then. */
+  since(namespace: string, atMs: number): Stages;
+  close(): Promise<void>;
+}
+
+interface Marks {
+  readonly asked: number[];
+  readonly looked: number[];
+  readonly synced: number[];
+}
+
+export async function watchStages(world: World, namespaces: readonly string[]): Promise<StageWatch> {
+  const marks = new Map(namespaces.map((namespace): [string, Marks] => [namespace, { asked: [], looked: [], synced: [] }]));
+  const last = new Map<string, { readonly isAsked: boolean; readonly startedAt: string | undefined }>();
+  const watch: ApplicationWatch = await watchApplications(world, (application) => {
+    const namespace = destinationOf(application);
+    const own = marks.get(namespace);
+    if (own === undefined) return;
+    const was = last.get(namespace);
+    const isAsked = application.metadata.annotations?.[ANNOTATION_REFRESH] !== undefined;
+    const startedAt = application.status?.operationState?.startedAt;
+    last.set(namespace, { isAsked, startedAt });
+    if (was === undefined) return;
+    if (isAsked && !was.isAsked) own.asked.push(performance.now());
+    if (!isAsked && was.isAsked) own.looked.push(performance.now());
+    if (startedAt !== was.startedAt) own.synced.push(performance.now());
+  });
+  const first = (times: readonly number[] | undefined, atMs: number) => times?.find((time) => time >= atMs);
+  return {
+    since(namespace, atMs) {
+      const own = marks.get(namespace);
+      return { askedAt: first(own?.asked, atMs), lookedAt: first(own?.looked, atMs), syncedAt: first(own?.synced, atMs) };
+    },
+    close: () => watch.close(),
+  };
+}
+
+function destinationOf({ spec }: SeenApplication): string {
+  return spec?.destination?.namespace ?? "";
+}
