@@ -4,7 +4,7 @@ import type { ShardObject } from "../domain/shard-object.ts";
 import { manifestOf } from "./managed-object.ts";
 import { type ObservedBinding, parseBinding } from "./parse-rights.ts";
 import { renderUnit } from "./render-unit.ts";
-import { addRepair, afterRepair, judgeTampering, type Look, repairsText, repairWaitMs } from "./tampering.ts";
+import { addRepair, afterRepair, isBorneOutBy, judgeTampering, type Look, repairsText, repairWaitMs } from "./tampering.ts";
 import { aSeat, DESTINATION, NAMESPACES } from "./testing/builders.ts";
 
 const { register: desired } = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] });
@@ -99,4 +99,19 @@ test("ten repairs are made at once, and then ten in ten seconds", () => {
   }
   expect(repairs).toBe(60);
   expect(repairWaitMs(times, nowMs + 10_000)).toBe(0);
+});
+
+describe("a fence that claims another unit", () => {
+  const at = { namespace: "team-a", name: "argosy-deployer" };
+  const other = (epoch: number, phase: "IDLE" | "MOVING", namespace = "team-a") =>
+    ({ unit: { epoch, phase }, workspace: { namespace } }) as const;
+  test.each<readonly [boolean, string, Parameters<typeof isBorneOutBy>[0]]>([
+    [true, "has its epoch", other(7, "IDLE")],
+    [false, "has an older one", other(6, "IDLE")],
+    [true, "is being moved, and gets the move's epoch at COMMIT", other(6, "MOVING")],
+    [false, "is being moved elsewhere", other(6, "MOVING", "team-b")],
+    [false, "is not there", undefined],
+  ])("is borne out (%s) where that unit %s", (expected, _what, unit) => {
+    expect(isBorneOutBy(unit, { at, epoch: 7 })).toBe(expected);
+  });
 });

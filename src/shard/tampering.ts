@@ -45,13 +45,15 @@ function isForeign({ observed, step }: Look, desired: DesiredObject, known: Shar
 
 /**
  * Whether the rows of `other`, the unit that a register with a newer fence claims to be of, bear that fence out: a namespace that was made
- * anew is another workspace, and its unit's register has the name that the former one's had.
+ * anew is another workspace, and its unit's register has the name that the former one's had. One that is being moved has given its fence an
+ * epoch that its row gets at COMMIT only.
  */
 export function isBorneOutBy(
-  other: { readonly unit: Pick<PlacementUnit, "epoch">; readonly workspace: Pick<Workspace, "namespace"> } | undefined,
+  other: { readonly unit: Pick<PlacementUnit, "epoch" | "phase">; readonly workspace: Pick<Workspace, "namespace"> } | undefined,
   seen: Pick<ObservedObject, "at" | "epoch">,
 ): boolean {
-  return other !== undefined && other.workspace.namespace === seen.at.namespace && other.unit.epoch >= (seen.epoch ?? 0);
+  if (other === undefined || other.workspace.namespace !== seen.at.namespace) return false;
+  return other.unit.phase === "MOVING" || other.unit.epoch >= (seen.epoch ?? 0);
 }
 
 /** Tampering with one register that was not told of yet. */
