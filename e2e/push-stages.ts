@@ -1,5 +1,5 @@
 import { ANNOTATION_REFRESH } from "../src/shard/names.ts";
-import { type ApplicationWatch, type SeenApplication, watchApplications } from "./application-watch.ts";
+import { type SeenApplication, watchApplications } from "./application-watch.ts";
 import type { World } from "./world.ts";
 
 /** When a push came how far, on the clock of this process: `undefined` for what was not seen. */
@@ -28,7 +28,7 @@ interface Marks {
 export async function watchStages(world: World, namespaces: readonly string[]): Promise<StageWatch> {
   const marks = new Map(namespaces.map((namespace): [string, Marks] => [namespace, { asked: [], looked: [], synced: [] }]));
   const last = new Map<string, { readonly isAsked: boolean; readonly startedAt: string | undefined }>();
-  const watch: ApplicationWatch = await watchApplications(world, (application) => {
+  const watch = await watchApplications(world, (application) => {
     const namespace = destinationOf(application);
     const own = marks.get(namespace);
     if (own === undefined) return;

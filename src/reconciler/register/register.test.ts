@@ -1,6 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { millis } from "../../domain/clock.ts";
-import type { MoveId } from "../../domain/ids.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
@@ -107,8 +105,10 @@ describe("a register that somebody changes is put back, and SREs are told", () =
   test("but not what a move has taken that began after the row was read", async () => {
     const { seated } = await standing();
     const { memory } = world.rows;
-    const row = need(await memory.shards.readUnit(seated.unit.id, world.signal));
-    const move = await beginMove(seated);
+    const row = await memory.shards.readUnit(seated.unit.id, world.signal);
+    if (row === undefined) throw new Error("the unit has no row");
+    const move = await world.rows.beginMove(seated.unit, await world.rows.addInstance("two"));
+    expect(move.phase).toBe("PREPARE");
     await edit({ ...NOBODY, metadata: { annotations: { "argosy.dev/epoch": String(move.toEpoch) } } });
     const { apiCluster } = await world.watch();
     const deps = { ...COMMON, shards: memory.shards, decisions: memory.decisions, carrier: createCarrier(COMMON), apiCluster };
@@ -140,22 +140,6 @@ describe("a register that somebody changes is put back, and SREs are told", () =
     });
   });
 });
-
-async function beginMove({ unit }: Seated) {
-  const { memory, addInstance } = world.rows;
-  const to = await addInstance("two");
-  const wish = { unitId: unit.id, to: to.id, epoch: unit.epoch, kind: "voluntary", reason: "FORCED", plan: undefined } as const;
-  const decision = { at: millis(0), subject: unit.id, kind: "placement", verdict: "TEST", rule: "TEST", details: {} } as const;
-  const asked = { ...wish, id: "move-1" as MoveId, reverses: undefined, isFailOver: false, actor: "otto", ceiling: to.capacity, decision };
-  expect(await memory.moves.request(asked, world.signal)).toEqual({ kind: "requested" });
-  expect(await memory.moves.begin(asked.id, world.signal)).toBe("begun");
-  return need(await memory.moves.read(asked.id, world.signal));
-}
-
-function need<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("it is not there");
-  return value;
-}
 
 function aWrite(manager: string, time: string) {
   return { manager, operation: "Update", apiVersion: "rbac.authorization.k8s.io/v1", time, fieldsType: "FieldsV1", fieldsV1: {} };

@@ -2,9 +2,10 @@ import type { Blockage } from "../../domain/blockage.ts";
 import { millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import { DefectError, UnavailableError } from "../../domain/errors.ts";
-import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
+import type { ApplicationId, InstanceId, MoveId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
+import type { Move } from "../../domain/move.ts";
 import type { Operation } from "../../domain/operation.ts";
 import { type RepositorySecret, writeRepositorySecret } from "../../domain/repository-credential.ts";
 import type { ShardKind, ShardObject } from "../../domain/shard-object.ts";
@@ -31,6 +32,8 @@ export interface TestRows {
   /** `namespaceUid`: of another namespace than the one that had the name first. */
   addApplication(namespace: string, name: string, over?: Partial<ApplicationSpec>, namespaceUid?: string): Promise<Application>;
   place(application: Application, instanceId: InstanceId): Promise<PlacementUnit>;
+  /** A live move of the unit has begun. */
+  beginMove(unit: PlacementUnit, to: Instance): Promise<Move>;
   changeSpec(application: Application, over: Partial<ApplicationSpec>): Promise<void>;
   deleteApplication(application: Application, deletion: Exclude<Deletion, "none">): Promise<void>;
   endWorkspace(application: Application): Promise<void>;
@@ -171,6 +174,13 @@ export function createTestRows(): TestRows {
       const { rowVersion } = need(await rows.unit(unitId));
       await memory.placements.commitFirstPlacement({ unitId, rowVersion, instanceId, ceiling: ROOM, decision: DECISION }, never);
       return need(await rows.unit(unitId));
+    },
+    async beginMove({ id: unitId, epoch }, { id: to }) {
+      const id = next("move") as MoveId;
+      const why = { kind: "voluntary", reason: "FORCED", plan: undefined, reverses: undefined, isFailOver: false, actor: "otto" } as const;
+      await memory.moves.request({ id, unitId, to, epoch, ...why, ceiling: ROOM, decision: DECISION }, never);
+      await memory.moves.begin(id, never);
+      return need(await memory.moves.read(id, never));
     },
     async changeSpec({ id }, over) {
       const [row] = await memory.shards.readApplications([id], never);
