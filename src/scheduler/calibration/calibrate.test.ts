@@ -96,6 +96,14 @@ describe("what an instance bears", () => {
     expect(calibrate(facts({ samples: busy(20, 0.75) })).doubts).toEqual([]);
   });
 
+  it("is not doubted for what waited while its parts began anew", () => {
+    const changed = looks(60, (index) => ({
+      ...{ applications: 35, utilisation: 0.25 },
+      ...(index < 20 ? { queueWaitS: 30, isChanging: 1 } : { queueWaitS: 1 }),
+    }));
+    expect(calibrate(facts({ samples: changed })).doubts).toEqual([]);
+  });
+
   it("is found again from looks at an instance whose cost is known, however noisy they are", () => {
     const cost = fc.record({
       base: fc.double({ min: 0, max: 0.1, noNaN: true }),

@@ -64,11 +64,16 @@ function readBound(bound: CalibrationBound, samples: readonly HealthSample[]): B
 }
 
 function isSaturated(signals: HealthSample["signals"]): boolean {
-  return isOverloaded(signals) || signals.isChanging === 1;
+  return isChanging(signals) || isOverloaded(signals);
 }
 
-function isOverloaded({ queueWaitS = 0 }: HealthSample["signals"]): boolean {
-  return queueWaitS > SATURATED_S;
+/** What waits while its parts begin anew says nothing of how many applications are too many. */
+function isOverloaded({ queueWaitS = 0, ...signals }: HealthSample["signals"]): boolean {
+  return queueWaitS > SATURATED_S && !isChanging(signals);
+}
+
+function isChanging({ isChanging = 0 }: HealthSample["signals"]): boolean {
+  return isChanging === 1;
 }
 
 interface Fitting extends Pick<CalibrationFacts, "load" | "capacity"> {
