@@ -46,7 +46,7 @@ export function createProbe({ managed, outside, namespaces, fenceMs, clock }: Pr
   // Only of the source is it to be proven that it is refused; a target's refusals are those of an authoriser that lags.
   const proofAfter = (round: Round | undefined, whom: Whom, answers: readonly PlacedAnswer[]): Proof => {
     if (whom === "target") return NO_PROOF;
-    return nextProof(round?.whom === whom ? round.proof : NO_PROOF, answers, clock.monotonicMs());
+    return nextProof(round?.proof ?? NO_PROOF, answers, clock.monotonicMs());
   };
 
   const askHome = async ({ move, seat }: View, whom: Whom, signal: AbortSignal): Promise<readonly PlacedAnswer[]> => {
