@@ -4,6 +4,7 @@ import { WORSE } from "../domain/move-messages.ts";
 import type { DesiredObject } from "../shard/managed-object.ts";
 import type { RegisterSight, Sight } from "../shard/parse-sight.ts";
 import { activate, verify } from "./activate.ts";
+import { inTurns } from "./in-turns.ts";
 import type { Pair } from "./pair.ts";
 import { arrive, baselineOf } from "./prepare.ts";
 import type { Answer } from "./proof.ts";
@@ -97,7 +98,8 @@ export function nextStep(move: Move, world: MoveWorld): Step {
       return granting(world, elapsedMs);
     case "ACTIVATE": {
       const awaited = elapsedMs > ACTIVATE_ABROAD_CAP_MS ? pairs.filter(({ isAbroad }) => !isAbroad) : pairs;
-      const verdict = together(pairs.map((pair) => activate(pair, epoch, move.phaseSince)));
+      const verdicts = pairs.map((pair) => activate(pair, epoch, move.phaseSince));
+      const verdict = together(inTurns(verdicts, elapsedMs));
       const isDone = verdict.kind === "wait" && together(awaited.map((pair) => activate(pair, epoch, move.phaseSince))).kind === "done";
       return after(isDone ? DONE : verdict, { kind: "advance", to: "VERIFY", message: "" });
     }
@@ -132,7 +134,8 @@ function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
   const prepared = outside(world, false, { kind: "raise" });
   if (groundWaits === undefined || prepared.kind !== "raise") return prepared;
   const [waits] = groundWaits;
-  const verdict = waits === undefined ? together(pairs.map((pair) => arrive(pair, epoch))) : ({ kind: "wait", why: waits } as const);
+  const arrivals = () => pairs.map((pair) => arrive(pair, epoch));
+  const verdict = waits === undefined ? together(inTurns(arrivals(), elapsedMs)) : ({ kind: "wait", why: waits } as const);
   if (verdict.kind === "wait" && elapsedMs > PREPARE_CAP_MS) {
     return {
       kind: "abort",

@@ -1,9 +1,9 @@
 import { asObject } from "../domain/json.ts";
 import type { MoveBaseline } from "../domain/move.ts";
-import { foreignSync } from "../shard/arrival.ts";
+import { foreignSync, LOOK_NOW } from "../shard/arrival.ts";
 import { escapePointer } from "../shard/diff-object.ts";
 import { type DesiredObject, type Manifest, manifestOf } from "../shard/managed-object.ts";
-import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "../shard/names.ts";
+import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE } from "../shard/names.ts";
 import type { Sight } from "../shard/parse-sight.ts";
 import { copyStatus } from "./copy-status.ts";
 import { isNewer, isUnfit, type Pair } from "./pair.ts";
@@ -32,7 +32,7 @@ export function arrive(pair: Pair, epoch: number): Verdict {
   if (foreign.length > 0) return change("target", target, foreign);
   switch (target.arrival) {
     case "created":
-      return change("target", target, [unpause, mark("comparing"), REFRESH]);
+      return change("target", target, [unpause, mark("comparing"), LOOK_NOW]);
     case "comparing":
       return compared(pair, target);
     case "compared":
@@ -68,7 +68,6 @@ export function baselineOf(pairs: readonly Pair[]): readonly MoveBaseline[] {
   });
 }
 
-const REFRESH = { op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_REFRESH)}`, value: "normal" } as const;
 const unpause = { op: "remove", path: `/metadata/annotations/${escapePointer(ANNOTATION_PAUSE)}` } as const;
 const pause = { op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_PAUSE)}`, value: "true" } as const;
 const mark = (arrival: string) =>

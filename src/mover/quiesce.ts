@@ -1,8 +1,8 @@
 import type { Millis } from "../domain/clock.ts";
 import { ANNOTATION_EPOCH } from "../domain/names.ts";
-import { foreignSync } from "../shard/arrival.ts";
+import { foreignSync, LOOK_NOW } from "../shard/arrival.ts";
 import { escapePointer, type PatchOperation } from "../shard/diff-object.ts";
-import { ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "../shard/names.ts";
+import { ANNOTATION_COPIED, ANNOTATION_PAUSE } from "../shard/names.ts";
 import type { Sight } from "../shard/parse-sight.ts";
 import { copyStatus } from "./copy-status.ts";
 import { isNewer, isUnderWay, isUnfit, type Pair } from "./pair.ts";
@@ -30,7 +30,7 @@ export function fence(source: Sight | undefined, epoch: number): Verdict {
     ...strip(source),
     ...(source.isPaused ? [{ op: "remove", path: annotation(ANNOTATION_PAUSE) } as const] : []),
     { op: "add", path: annotation(ANNOTATION_EPOCH), value: String(epoch) },
-    { op: "add", path: annotation(ANNOTATION_REFRESH), value: "normal" },
+    LOOK_NOW,
   ]);
 }
 
