@@ -15,14 +15,16 @@ const NOISY = "hot-noisy";
  */
 const NOISY_APPLICATIONS = 20;
 const OBJECTS_EACH = 16;
+/** What it pushes to has one object each: Argo CD takes longest to apply, and who shares the machine would wait for that, not for the instance. */
+const PUSHED_APPLICATIONS = 4;
 /** As many comparisons go on at once: the rest of them waits, and one instance cannot take the whole of a small machine. */
 const ENGINE = { reconciliationSeconds: 300, reconciliationJitterSeconds: 10, statusProcessors: 2 };
 /** Of a core, all the time: what the smaller instance's controller has. */
 const SMALL_SHARE = 0.015;
-/** What it deploys is edited as often, some of it at once, and Argo CD compares what was edited; a change is pushed now and then. */
+/** What it deploys is edited as often, some of it at once, and Argo CD compares what was edited; a change is pushed every other time. */
 const NOISE_EVERY_MS = 1_000;
 const EDITED_AT_ONCE = 2;
-const PUSHED_EACH = 10;
+const PUSHED_EACH = 2;
 const PROBE_EVERY_MS = 6_000;
 /** Longest that a push may take before a story calls it lost. */
 const LOST_MS = 10 * 60_000;
@@ -62,15 +64,19 @@ export interface OverloadWorld {
 export function openOverload(world: World): OverloadWorld {
   const { rest, kube, git, signal } = world;
   const pools = openPools(world);
-  const applications = Array.from({ length: NOISY_APPLICATIONS }, (_, index) => `noise-${index}`);
+  const edited = Array.from({ length: NOISY_APPLICATIONS }, (_, index) => `noise-${index}`);
+  const pushed = Array.from({ length: PUSHED_APPLICATIONS }, (_, index) => `noise-pushed-${index}`);
+  const applications = [...edited, ...pushed];
+  const othersOf = (name: string): readonly string[] =>
+    edited.includes(name) ? Array.from({ length: OBJECTS_EACH - 1 }, (_, index) => `${name}-${index + 1}`) : [];
   let noisy: Workspace;
   const watched = new Map<string, Workspace>();
   const cordon = (name: string, cordoned: boolean) =>
     rest.put(`/v1/instances/${name}/cordon`, { cordoned, reason: "where the story wants it" });
-  const deploy = async (namespace: string, names: readonly string[], objectsEach = 1): Promise<Workspace> => {
+  const deploy = async (namespace: string, names: readonly string[]): Promise<Workspace> => {
     const files = names.flatMap((name) => [
       [`${name}/config.yaml`, configMapFile(name, { push: "first" })],
-      ...othersOf(name, objectsEach).map((other) => [`${name}/${other}.yaml`, configMapFile(other, { push: "never" })]),
+      ...othersOf(name).map((other) => [`${name}/${other}.yaml`, configMapFile(other, { push: "never" })]),
     ]);
     await git.commit(namespace, Object.fromEntries(files));
     const workspace = await openWorkspace(world, namespace);
@@ -85,7 +91,7 @@ export function openOverload(world: World): OverloadWorld {
       await pools.declare(pools.withPool({ name: "hot", instances: { min: 2, max: 2 }, engine: ENGINE }));
       for (const name of [BUSY, ROOMY]) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
       await cordon(ROOMY, true);
-      noisy = await deploy(NOISY, applications, OBJECTS_EACH);
+      noisy = await deploy(NOISY, applications);
       for (const { name, instance } of WATCHED) {
         if (instance === undefined) continue;
         await cordon(BUSY, instance !== BUSY);
@@ -97,7 +103,7 @@ export function openOverload(world: World): OverloadWorld {
       await setCpuShare(kube, controller, SMALL_SHARE, signal);
       await restartFirst(world, { roles: ["all"], health: { ...health, canary: { repository: git.url(CANARY), revision: "main" } } });
     },
-    noise: () => makeNoise(world, noisy, applications),
+    noise: () => makeNoise(world, noisy, { edited, pushed }),
     async watch(probes) {
       const stages = await watchStages(world, [...watched.keys()]);
       return watchAll(world, watched, stages, probes);
@@ -108,7 +114,7 @@ export function openOverload(world: World): OverloadWorld {
     },
     async uids() {
       const { items } = await kube.listPage<KubeObject>(TYPES.configMap, { namespace: NOISY }, signal);
-      const objects = applications.flatMap((name) => [name, ...othersOf(name, OBJECTS_EACH)]);
+      const objects = applications.flatMap((name) => [name, ...othersOf(name)]);
       return new Map(objects.map((name) => [name, items.find(({ metadata }) => metadata.name === name)?.metadata.uid]));
     },
     async close() {
@@ -122,26 +128,26 @@ export function openOverload(world: World): OverloadWorld {
   };
 }
 
-/** The objects of an application beside the one that has its name. */
-function othersOf(application: string, objectsEach: number): readonly string[] {
-  return Array.from({ length: objectsEach - 1 }, (_, index) => `${application}-${index + 1}`);
-}
-
 async function push({ git }: World, workspace: Workspace, [name, text]: readonly [name: string, text: string]): Promise<void> {
   await git.commit(workspace.namespace, { [`${name}/config.yaml`]: configMapFile(name, { push: text }) });
   await workspace.annotate(name, { "argosy.dev/refreshed-at": text });
 }
 
-function makeNoise(world: World, noisy: Workspace, applications: readonly string[]): { end(): Promise<void> } {
+interface NoiseOf {
+  readonly edited: readonly string[];
+  readonly pushed: readonly string[];
+}
+
+function makeNoise(world: World, noisy: Workspace, { edited, pushed }: NoiseOf): { end(): Promise<void> } {
   let round = 0;
   const { namespace } = noisy;
+  const at = (names: readonly string[], index: number): string => names[index % names.length] ?? "";
   return again(NOISE_EVERY_MS, async () => {
     round += 1;
-    const at = (index: number): string => applications[(EDITED_AT_ONCE * round + index) % applications.length] ?? "";
     const edit = { metadata: { annotations: { "of-the-user/edited": String(round) } } };
-    const edited = Array.from({ length: EDITED_AT_ONCE }, (_, index) => ({ namespace, name: at(index) }));
-    await Promise.all(edited.map((name) => world.kube.mergePatch(TYPES.configMap, name, edit, world.signal)));
-    if (round % PUSHED_EACH === 0) await push(world, noisy, [at(0), String(round)]);
+    const now = Array.from({ length: EDITED_AT_ONCE }, (_, index) => at(edited, EDITED_AT_ONCE * round + index));
+    await Promise.all(now.map((name) => world.kube.mergePatch(TYPES.configMap, { namespace, name }, edit, world.signal)));
+    if (round % PUSHED_EACH === 0) await push(world, noisy, [at(pushed, round / PUSHED_EACH), String(round)]);
   });
 }
 
