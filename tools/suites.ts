@@ -1,4 +1,5 @@
 import { existsSync, globSync } from "node:fs";
+import process from "node:process";
 
 const MINUTE_MS = 60_000;
 
@@ -13,6 +14,8 @@ export interface Suite {
   readonly isAlone: boolean;
   /** How many of its files are run at once for each core; more than one where they wait for others much of the time. */
   readonly filesPerCore: number;
+  /** It needs processors and nothing else, and is as right when it gets few of them: it runs beside whatever comes after it. */
+  readonly isPatient?: true;
   readonly globalSetup?: string;
 }
 
@@ -38,7 +41,16 @@ export const SUITES: readonly Suite[] = [
   },
   { ...withSuffix("contract"), timeoutMs: 2 * MINUTE_MS, isAlone: false, filesPerCore: 1.5, globalSetup: CONTRACT_SETUP },
   { ...withSuffix("fault"), timeoutMs: 2 * MINUTE_MS, isAlone: false, filesPerCore: 2 },
-  { name: "simulation", include: ["src/simulation/**/*.test.ts"], exclude: [], timeoutMs: 10 * MINUTE_MS, isAlone: false, filesPerCore: 1 },
+  {
+    name: "simulation",
+    include: ["src/simulation/**/*.test.ts"],
+    exclude: [],
+    timeoutMs: 40 * MINUTE_MS,
+    isAlone: false,
+    filesPerCore: 1,
+    // In long runs others measure.
+    ...(process.env["ARGOSY_LONG"] === undefined ? { isPatient: true } : {}),
+  },
   {
     name: "e2e",
     include: ["e2e/**/*.e2e.test.ts"],

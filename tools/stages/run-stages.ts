@@ -1,20 +1,40 @@
 import type { Stage, StageOptions, StageResult } from "./stage.ts";
 
 /**
- * Runs stages one after the other. A stage that fails does not keep the next from running, unless it was fatal or the caller
- * asked to bail; a cancelled run ends after the stage it was in.
+ * Runs stages one after the other, patient ones beside those that come after them. A stage that fails does not keep the next from running,
+ * unless it was fatal or the caller asked to bail; a cancelled run ends after the stages it was in. Results are in the order of stages.
  */
 export async function runStages(stages: readonly Stage[], options: StageOptions): Promise<readonly StageResult[]> {
-  const results: StageResult[] = [];
-  for (const stage of stages) {
-    if (options.signal.aborted) break;
+  const results: Promise<StageResult>[] = [];
+  const others = new AbortController();
+  const signal = AbortSignal.any([options.signal, others.signal]);
+  for (const [index, stage] of stages.entries()) {
+    if (signal.aborted) break;
+    if (stage.isPatient === true && index < stages.length - 1) {
+      results.push(runBeside(stage, { ...options, signal }));
+      continue;
+    }
     options.print(`\n━━ ${stage.name} ━━`);
-    const startedAt = performance.now();
-    const counts = await stage.run(options);
-    results.push({ ...counts, name: stage.name, seconds: (performance.now() - startedAt) / 1000 });
-    if (counts.isFatal === true || (options.bail && counts.failed > 0)) break;
+    const running = runOne(stage, options);
+    results.push(running);
+    const result = await running;
+    if (result.isFatal === true || (options.bail && result.failed > 0)) others.abort();
   }
-  return results;
+  return Promise.all(results);
+}
+
+async function runOne(stage: Stage, options: StageOptions): Promise<StageResult> {
+  const startedAt = performance.now();
+  const counts = await stage.run(options);
+  return { ...counts, name: stage.name, seconds: (performance.now() - startedAt) / 1000 };
+}
+
+/** Prints what it has to say in one piece. */
+async function runBeside(stage: Stage, options: StageOptions): Promise<StageResult> {
+  const said: string[] = [];
+  const result = await runOne(stage, { ...options, isBeside: true, print: (line) => void said.push(line) });
+  options.print([`\n━━ ${stage.name}, beside others ━━`, ...said].join("\n"));
+  return result;
 }
 
 /** A table of what ran, why stages failed that do not show it, and last, alone on its line, the sum. */

@@ -1,6 +1,8 @@
 /** One step of `npm test`: the checks, or the tests of one suite. */
 export interface Stage {
   readonly name: string;
+  /** Others may run at the same time. */
+  readonly isPatient?: true;
   readonly run: (options: StageOptions) => Promise<Omit<StageResult, "name" | "seconds">>;
 }
 
@@ -11,6 +13,8 @@ export interface StageOptions {
   readonly bail: boolean;
   readonly print: (line: string) => void;
   readonly signal: AbortSignal;
+  /** Another stage runs at the same time and comes first: this one prints what it has to say at its end, and takes the processors that are left. */
+  readonly isBeside?: boolean;
 }
 
 export interface StageResult {

@@ -62,6 +62,51 @@ describe("running stages", () => {
     expect(await runStages([stage("a")], options({ signal: AbortSignal.abort() }))).toEqual([]);
   });
 
+  it("runs a patient one beside those after it, and tells of each in order and in one piece", async () => {
+    const said: string[] = [];
+    const happened: string[] = [];
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const patient: Stage = {
+      name: "patient",
+      isPatient: true,
+      async run({ print, isBeside }) {
+        print(`beside: ${isBeside}`);
+        await released;
+        happened.push("patient");
+        return { passed: 2, failed: 0, skipped: 0 };
+      },
+    };
+    const next = {
+      ...stage("next"),
+      run: () =>
+        stage("")
+          .run(options())
+          .finally(() => happened.push("next")),
+    };
+    const last = { ...stage("last"), run: () => stage("").run(options()).finally(release) };
+    const results = await runStages([patient, next, last], options({ print: (line) => void said.push(line) }));
+    expect(names(results)).toEqual(["patient", "next", "last"]);
+    expect(happened).toEqual(["next", "patient"]);
+    expect(said.at(-1)).toBe("\n━━ patient, beside others ━━\nbeside: true");
+    expect(said.join()).toMatch(/^\n━━ next ━━,\n━━ last ━━/);
+  });
+
+  it("ends a patient one with whatever keeps others from running, and runs it as any other where nothing comes after it", async () => {
+    const run = (given: StageOptions) => {
+      if (given.isBeside !== true) return Promise.resolve({ passed: 1, failed: 0, skipped: 0 });
+      return new Promise<Omit<StageResult, "name" | "seconds">>((resolve) => {
+        given.signal.addEventListener("abort", () => resolve({ passed: 0, failed: 1, skipped: 0 }));
+      });
+    };
+    const patient: Stage = { name: "patient", isPatient: true, run };
+    const results = await runStages([patient, stage("b", { failed: 1, isFatal: true }), stage("c")], options());
+    expect(names(results)).toEqual(["patient", "b"]);
+    expect(await runStages([stage("a"), patient], options())).toMatchObject([{ passed: 1 }, { passed: 1 }]);
+  });
+
   it("ends with the sum alone on its line", () => {
     const results: readonly StageResult[] = [
       { name: "static", passed: 3, failed: 1, skipped: 0, seconds: 1.26 },
