@@ -1,16 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createFaultProxy, type FaultProxy } from "../hack/dev-cluster/fault-proxy.ts";
 import type { MoveView } from "../src/api/routes/moves.ts";
-import { ACCOUNTS_NAMESPACE } from "../src/domain/names.ts";
-import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { playEnvironments } from "./environments.ts";
-import { MOVE_PATIENCE_MS, mayWrite } from "./moves-world.ts";
-import { openPools, type PoolsWorld } from "./pools-world.ts";
-import { startTargetCluster, TARGET_TYPES, type TargetCluster } from "./target-cluster.ts";
+import { type FarWorld, openFar } from "./far-world.ts";
+import { MOVE_PATIENCE_MS } from "./moves-world.ts";
+import { startTargetCluster, type TargetCluster } from "./target-cluster.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
-const FAR = "far";
 const [SOURCE, TARGET] = ["failing-1", "steady-1"] as const;
 const [OURS, SOFT] = ["fail-ours", "fail-soft"] as const;
 const NAMES = ["home", "shop"] as const;
@@ -18,59 +14,23 @@ const PROBE_EVERY_MS = 200;
 const PUSH_EVERY_MS = 1_000;
 /** On a machine of its own the story takes two minutes; a shared one may take ten times as long. */
 const DEADLINE_MS = 25 * 60_000;
-const REFRESH = { metadata: { annotations: { "argocd.argoproj.io/refresh": "normal" } } };
-
-type SecretObject = KubeObject & { readonly data?: Readonly<Record<string, string>> };
-type ApplicationObject = KubeObject & { readonly status?: { readonly operationState?: { readonly message?: string } } };
 
 describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () => {
   let world: World;
-  let pools: PoolsWorld;
+  let far: FarWorld;
   let target: TargetCluster;
-  let proxy: FaultProxy;
   beforeAll(async () => {
     world = openWorld(DEADLINE_MS);
-    pools = openPools(world);
+    far = await openFar(world);
     target = await startTargetCluster(world.signal);
   }, 300_000);
   afterAll(async () => {
-    await proxy?.restore(FAR);
-    await pools.restore();
-    await proxy?.close();
+    await far.close();
     await target.stop();
   }, 600_000);
 
   const parts = () => ({ world, target });
   const { putSecret, putEnvironment, deploy } = playEnvironments(parts);
-
-  /** Two instances of one class: the way to the source's engine cluster can be cut, its controller goes another one. */
-  async function declare(): Promise<void> {
-    const [near] = pools.document["engineClusters"] as readonly { readonly name: string; readonly kubeconfigSecret: string }[];
-    if (near === undefined) throw new Error("no engine cluster is declared");
-    const [namespace = "", name = ""] = near.kubeconfigSecret.split("/");
-    const secret = await world.kube.get<SecretObject>(TYPES.secret, { namespace, name }, world.signal);
-    const text = Buffer.from(secret?.data?.["kubeconfig"] ?? "", "base64").toString();
-    const server = /server: "?(https:\/\/[^\s"]+)/.exec(text)?.[1] ?? "";
-    const { hostname, port } = new URL(server);
-    proxy = createFaultProxy({ target: { host: hostname, port: Number(port) } });
-    const kubeconfig = text.replace(server, `https://${hostname}:${await proxy.portFor(FAR)}`);
-    const copy = { apiVersion: "v1", kind: "Secret", metadata: { namespace, name: FAR }, stringData: { kubeconfig } } as KubeObject;
-    await world.kube.apply(TYPES.secret, copy, { fieldManager: "user" }, world.signal);
-    const type = { region: "local", tier: "failing", trust: "public" };
-    const [pool] = pools.document.pools;
-    const poolOf = (of: string, engineCluster: string) => ({
-      ...{ ...pool, class: type, name: of, engineClusters: [engineCluster], instances: { min: 1, max: 1 } },
-    });
-    await pools.declare({
-      ...pools.document,
-      engineClusters: [
-        ...(pools.document["engineClusters"] as readonly object[]),
-        { ...near, name: FAR, kubeconfigSecret: `${namespace}/${FAR}` },
-      ],
-      pools: [poolOf("failing", FAR), poolOf("steady", near.name), ...pools.document.pools],
-    });
-    for (const each of [SOURCE, TARGET]) await pools.instance(each, "active", (found) => found?.state === "ACTIVE");
-  }
 
   /** A workspace of two deployments to its own namespace, or of which one goes to an environment with its user's own credential. */
   async function settle(namespace: string, isSoft: boolean): Promise<Workspace> {
@@ -101,47 +61,21 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
         ),
       ),
     );
-  /** The Applications of the workspace that stand on an instance, as its controller has them. */
-  async function standingOn(instance: string): Promise<readonly ApplicationObject[]> {
-    const namespace = `argosy-${instance}`;
-    const { items } = await world.kube.listPage<ApplicationObject>(TYPES.application, { namespace }, world.signal);
-    return items.filter(({ metadata }) => metadata.name.startsWith(`${OURS}-`));
-  }
-  /** Tells an instance's controller to look now, as a webhook would. */
-  async function poke(instance: string): Promise<void> {
-    for (const { metadata } of await standingOn(instance)) {
-      const at = { namespace: `argosy-${instance}`, name: metadata.name };
-      await world.kube.mergePatch(TYPES.application, at, REFRESH, world.signal).catch(() => undefined);
-    }
-  }
-  const writers = async (): Promise<number> => {
-    const options = { namespace: ACCOUNTS_NAMESPACE, labelSelector: "app.kubernetes.io/managed-by=argosy" };
-    const { items } = await world.kube.listPage<KubeObject>(TARGET_TYPES.serviceAccount, options, world.signal);
-    const may = await Promise.all(items.map(({ metadata }) => mayWrite(world, OURS, metadata.name)));
-    return may.filter(Boolean).length;
-  };
-  const instanceOf = async (namespace: string) => {
-    const { items } = await world.rest.get<{ readonly items: readonly { readonly instance: string | null }[] }>("/v1/applications", {
-      namespace,
-    });
-    return new Set(items.map(({ instance }) => instance));
-  };
-
   it(
     "is refused where it deploys, and others take over what can be taken from it (I1, I2, I8)",
     async () => {
-      await declare();
-      await world.rest.put(`/v1/instances/${TARGET}/cordon`, { cordoned: true, reason: "the story begins on the other" });
+      await far.declare(1);
+      await far.cordon(TARGET, true);
       const workspace = await settle(OURS, false);
       await settle(SOFT, true);
-      await world.rest.put(`/v1/instances/${TARGET}/cordon`, { cordoned: false, reason: "and goes on here" });
-      expect(await instanceOf(OURS)).toEqual(new Set([SOURCE]));
+      await far.cordon(TARGET, false);
+      expect(await far.instancesOf(OURS)).toEqual(new Set([SOURCE]));
       const uids = await uidsOf(workspace);
       expect(uids).not.toContain(undefined);
 
-      await proxy.disturb(FAR, { kind: "refuse" });
+      await far.cut();
       await push("cut");
-      await poke(SOURCE);
+      await far.poke(SOURCE, OURS);
       await arrived(workspace, "cut");
 
       const wish = { to: TARGET, failOver: true };
@@ -151,11 +85,11 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
       const seen = new Set<number>();
       let pushes = 0;
       const watching = [
-        again(PROBE_EVERY_MS, async () => void seen.add(await writers())),
+        again(PROBE_EVERY_MS, async () => void seen.add(await far.writers(OURS))),
         again(PUSH_EVERY_MS, async () => {
           pushes += 1;
           await push(String(pushes));
-          await poke(SOURCE);
+          await far.poke(SOURCE, OURS);
           expect(await uidsOf(workspace)).toEqual(uids);
         }),
       ];
@@ -185,34 +119,34 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
       ]);
       // The probes can tell: they see an owner, and during the gap none.
       expect(seen).toEqual(new Set([0, 1]));
-      expect(await instanceOf(OURS)).toEqual(new Set([TARGET]));
+      expect(await far.instancesOf(OURS)).toEqual(new Set([TARGET]));
 
       // The former owner is alive and tries: what it deploys to says no, and what the new one pushes stands.
-      const left = await standingOn(SOURCE);
+      const left = await far.standingOn(SOURCE, OURS);
       expect(left).toHaveLength(NAMES.length);
       await push("over");
-      await poke(SOURCE);
-      await poke(TARGET);
+      await far.poke(SOURCE, OURS);
+      await far.poke(TARGET, OURS);
       await until(
         "the former owner refused",
-        () => standingOn(SOURCE),
+        () => far.standingOn(SOURCE, OURS),
         (all) => all.every(({ status }) => /forbidden|cannot|Unauthorized/.test(status?.operationState?.message ?? "")),
         MOVE_PATIENCE_MS,
       );
       await arrived(workspace, "over");
       expect(await uidsOf(workspace)).toEqual(uids);
 
-      await proxy.restore(FAR);
+      await far.restore();
       const backAt = performance.now();
       await until(
         "nothing is left on the former owner",
-        () => standingOn(SOURCE),
+        () => far.standingOn(SOURCE, OURS),
         (all) => all.length === 0,
         2 * MOVE_PATIENCE_MS,
       );
       report(`what was left behind was gone ${Math.round((performance.now() - backAt) / 1000)} s after its instance was back`);
       await push("after");
-      await poke(TARGET);
+      await far.poke(TARGET, OURS);
       await arrived(workspace, "after");
       expect(await uidsOf(workspace)).toEqual(uids);
       for (const namespace of [OURS, SOFT]) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
