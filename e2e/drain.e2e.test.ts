@@ -35,13 +35,13 @@ const namespaces = Array.from({ length: COUNT }, (_, index) => `drain-${String(i
 async function settle(): Promise<readonly Workspace[]> {
   await pools.declare(pools.withPool({ name: POOL, instances: { min: 2, max: 3 } }));
   for (const name of [`${POOL}-1`, `${POOL}-2`]) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
-  await rest.put(`/v1/instances/${POOL}-2/cordon`, { cordoned: true, reason: "the story begins on one" });
+  await pools.cordon(`${POOL}-2`, true);
   await world.git.commit("drain", { "dev/config.yaml": configMapFile("drained", { step: "one" }) });
   const workspaces: Workspace[] = [];
   for (const namespace of namespaces) workspaces.push(await openWorkspace(world, namespace));
   for (const workspace of workspaces) await workspace.apply("app", { repository: "drain", path: "dev" });
   for (const workspace of workspaces) await workspace.settled("app");
-  await rest.put(`/v1/instances/${POOL}-2/cordon`, { cordoned: false, reason: "and goes on on the other" });
+  await pools.cordon(`${POOL}-2`, false);
   return workspaces;
 }
 

@@ -2,7 +2,7 @@ import type { InstanceView } from "../src/api/schema.ts";
 import { UnavailableError } from "../src/domain/errors.ts";
 import { loadKubeconfig } from "../src/runtime/kube/auth.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
-import { ANNOTATION_NUDGED } from "../src/shard/names.ts";
+import { ANNOTATION_NUDGED, ANNOTATION_REFRESH } from "../src/shard/names.ts";
 import { FIRST_NUDGE_MS } from "../src/shard/nudge.ts";
 import type { Application } from "../src/simulation/models/engine/application.ts";
 import type { Making, Stage } from "../src/simulation/models/engine/scripts/stage.ts";
@@ -18,7 +18,6 @@ const CANARY = "engine-canary";
 /** Rounds of the canary, and time, in which a controller at work has begun whatever it is going to do. */
 const ROUNDS = 3;
 const IDLE_MS = IS_LONG ? 12_000 : 5_000;
-const REFRESH = "argocd.argoproj.io/refresh";
 const RBAC = "rbac.authorization.k8s.io";
 
 /** Stages on a controller of the fleet, with Applications that are none of Argosy's. */
@@ -168,7 +167,7 @@ async function canaryLooked({ kube, signal }: World, namespace: string): Promise
   const at = { namespace, name: CANARY };
   const annotate = (annotations: Readonly<Record<string, string>>) =>
     kube.mergePatch<KubeObject>(TYPES.application, at, { metadata: { annotations } }, signal);
-  await annotate({ [REFRESH]: "normal" });
+  await annotate({ [ANNOTATION_REFRESH]: "normal" });
   let nudgeAt = performance.now() + FIRST_NUDGE_MS;
   await until(
     "the canary looked at",
@@ -179,7 +178,7 @@ async function canaryLooked({ kube, signal }: World, namespace: string): Promise
       nudgeAt += FIRST_NUDGE_MS;
       return annotate({ [ANNOTATION_NUDGED]: found.metadata.resourceVersion ?? "" });
     },
-    (found) => found?.metadata.annotations?.[REFRESH] === undefined,
+    (found) => found?.metadata.annotations?.[ANNOTATION_REFRESH] === undefined,
   );
 }
 

@@ -52,7 +52,7 @@ const { deployed } = lookAtEnvironments(parts);
 async function settle(): Promise<Workspace> {
   await pools.declare(pools.withPool({ name: POOL, instances: { min: 2, max: 3 } }));
   for (const name of [`${POOL}-1`, `${POOL}-2`]) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
-  await rest.put(`/v1/instances/${POOL}-2/cordon`, { cordoned: true, reason: "the story begins on one" });
+  await pools.cordon(`${POOL}-2`, true);
   const workspace = await openWorkspace(world, NAMESPACE);
   const servers = { prod: target.kubernetes.server, stage: `https://127.0.0.1:${await proxy.portFor("stage")}` };
   for (const [name, apiURL] of Object.entries(servers)) {
@@ -66,7 +66,7 @@ async function settle(): Promise<Workspace> {
     await deploy(workspace, name, environment === undefined ? undefined : { environment, namespace: environment });
   }
   for (const name of NAMES) await workspace.settled(name);
-  await rest.put(`/v1/instances/${POOL}-2/cordon`, { cordoned: false, reason: "and goes on on the other" });
+  await pools.cordon(`${POOL}-2`, false);
   return workspace;
 }
 

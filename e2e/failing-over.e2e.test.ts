@@ -61,6 +61,7 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
         ),
       ),
     );
+
   it(
     "is refused where it deploys, and others take over what can be taken from it (I1, I2, I8)",
     async () => {

@@ -1,26 +1,26 @@
 import { createFaultProxy } from "../hack/dev-cluster/fault-proxy.ts";
 import { ACCOUNTS_NAMESPACE } from "../src/domain/names.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { ANNOTATION_REFRESH } from "../src/shard/names.ts";
 import { mayWrite } from "./moves-world.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
 import { TARGET_TYPES } from "./target-cluster.ts";
 import { TYPES, type World } from "./world.ts";
 
 const FAR = "far";
-const REFRESH = { metadata: { annotations: { "argocd.argoproj.io/refresh": "normal" } } };
+const REFRESH = { metadata: { annotations: { [ANNOTATION_REFRESH]: "normal" } } };
 
 type SecretObject = KubeObject & { readonly data?: Readonly<Record<string, string>> };
-export type ApplicationObject = KubeObject & { readonly status?: { readonly operationState?: { readonly message?: string } } };
+type ApplicationObject = KubeObject & { readonly status?: { readonly operationState?: { readonly message?: string } } };
 
 /**
  * One class of instances: `failing-1`, to whose engine cluster the control planes' way can be cut while its controller goes another one, and
  * others that stay in reach, `steady-1` and so on.
  */
 export interface FarWorld {
-  readonly pools: PoolsWorld;
   /** Declares both and waits until they serve. */
   declare(steady: number): Promise<void>;
-  cordon(instance: string, cordoned: boolean): Promise<void>;
+  readonly cordon: PoolsWorld["cordon"];
   cut(): Promise<void>;
   restore(): Promise<void>;
   /** The way is there again, and the fleet as it was declared. */
@@ -53,8 +53,8 @@ export async function openFar(world: World): Promise<FarWorld> {
     return items.filter(({ metadata }) => metadata.name.startsWith(`${namespace}-`));
   };
   return {
-    pools,
     standingOn,
+    cordon: pools.cordon,
     async declare(steady) {
       const metadata = { namespace: secretNamespace, name: FAR };
       const copy = { apiVersion: "v1", kind: "Secret", metadata, stringData: { kubeconfig: far } } as KubeObject;
@@ -72,9 +72,6 @@ export async function openFar(world: World): Promise<FarWorld> {
       });
       const names = ["failing-1", ...Array.from({ length: steady }, (_, index) => `steady-${index + 1}`)];
       for (const each of names) await pools.instance(each, "active", (found) => found?.state === "ACTIVE");
-    },
-    async cordon(instance, cordoned) {
-      await rest.put(`/v1/instances/${instance}/cordon`, { cordoned, reason: "where the story wants it" });
     },
     cut: () => proxy.disturb(FAR, { kind: "refuse" }),
     restore: () => proxy.restore(FAR),

@@ -50,7 +50,7 @@ export async function openLoads(world: World): Promise<LoadWorld> {
       `${name} ${cordoned ? "cordoned" : "taking units"}`,
       // A busy machine's database may keep somebody waiting for too long once.
       () =>
-        world.rest.put(`/v1/instances/${name}/cordon`, { cordoned, reason: "where the story wants it" }).then(
+        pools.cordon(name, cordoned).then(
           () => true,
           () => false,
         ),

@@ -71,8 +71,6 @@ export function openOverload(world: World): OverloadWorld {
     edited.includes(name) ? Array.from({ length: OBJECTS_EACH - 1 }, (_, index) => `${name}-${index + 1}`) : [];
   let noisy: Workspace;
   const watched = new Map<string, Workspace>();
-  const cordon = (name: string, cordoned: boolean) =>
-    rest.put(`/v1/instances/${name}/cordon`, { cordoned, reason: "where the story wants it" });
   const deploy = async (namespace: string, names: readonly string[]): Promise<Workspace> => {
     const files = names.flatMap((name) => [
       [`${name}/config.yaml`, configMapFile(name, { push: "first" })],
@@ -90,15 +88,15 @@ export function openOverload(world: World): OverloadWorld {
       for (const { name, instance } of WATCHED) if (instance === undefined) watched.set(name, await deploy(name, ["config"]));
       await pools.declare(pools.withPool({ name: "hot", instances: { min: 2, max: 2 }, engine: ENGINE }));
       for (const name of [BUSY, ROOMY]) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
-      await cordon(ROOMY, true);
+      await pools.cordon(ROOMY, true);
       noisy = await deploy(NOISY, applications);
       for (const { name, instance } of WATCHED) {
         if (instance === undefined) continue;
-        await cordon(BUSY, instance !== BUSY);
-        await cordon(ROOMY, instance !== ROOMY);
+        await pools.cordon(BUSY, instance !== BUSY);
+        await pools.cordon(ROOMY, instance !== ROOMY);
         watched.set(name, await deploy(name, ["config"]));
       }
-      for (const name of [BUSY, ROOMY]) await cordon(name, false);
+      for (const name of [BUSY, ROOMY]) await pools.cordon(name, false);
       const controller = { namespace: `argosy-${BUSY}`, name: "argocd-application-controller-0" };
       await setCpuShare(kube, controller, SMALL_SHARE, signal);
       await restartFirst(world, { roles: ["all"], health: { ...health, canary: { repository: git.url(CANARY), revision: "main" } } });

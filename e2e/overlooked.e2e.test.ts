@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ANNOTATION_REFRESH } from "../src/shard/names.ts";
 import { type SeenApplication, watchApplications } from "./application-watch.ts";
 import { configMapFile, findApplication, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type World } from "./world.ts";
 
@@ -6,7 +7,6 @@ const NAMESPACES = ["overlooked-1", "overlooked-2", "overlooked-3", "overlooked-
 const REQUESTS = 4_000;
 /** Some nudges on a machine that is full. Without them each of the four stands still sooner or later, for up to three minutes at a time. */
 const PATIENCE_MS = 60_000;
-const REFRESH = "argocd.argoproj.io/refresh";
 const NUDGED = "argosy.dev/nudged";
 
 /** One deployment at rest; the name of its Application. */
@@ -30,11 +30,11 @@ describe.runIf(IS_LONG)("a request to look that Argo CD overlooks", () => {
       if (!names.has(name)) return;
       const mark = annotations[NUDGED];
       if (mark !== undefined) marks.add(`${name} ${mark}`);
-      if (annotations[REFRESH] !== undefined || requests >= REQUESTS) return;
+      if (annotations[ANNOTATION_REFRESH] !== undefined || requests >= REQUESTS) return;
       longestMs = Math.max(longestMs, performance.now() - (askedAt.get(name) ?? performance.now()));
       requests += 1;
       askedAt.set(name, performance.now());
-      const asked = { metadata: { annotations: { [REFRESH]: "normal" } } };
+      const asked = { metadata: { annotations: { [ANNOTATION_REFRESH]: "normal" } } };
       void world.kube.mergePatch(TYPES.application, { namespace: namespace ?? "", name }, asked, world.signal).catch(() => undefined);
     };
     const watch = await watchApplications(world, onState);

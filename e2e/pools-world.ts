@@ -26,6 +26,8 @@ export interface PoolsWorld {
   instances(): Promise<readonly InstanceView[]>;
   /** Waits until the instance is as wanted, and returns it. */
   instance(name: string, what: string, isReached: (found: InstanceView | undefined) => boolean): Promise<InstanceView | undefined>;
+  /** Whether it takes units: new workspaces go where a story wants them. */
+  cordon(name: string, cordoned: boolean): Promise<void>;
   journal(instance: InstanceView): Promise<readonly string[]>;
   namespaceOf(name: string): Promise<KubeObject | undefined>;
   /** Uids of the pods of an instance, by component. */
@@ -58,6 +60,9 @@ export function openPools(world: World): PoolsWorld {
     },
     instance: (name, what, isReached) =>
       until(`${name} ${what}`, async () => (await instances()).find((one) => one.name === name), isReached),
+    async cordon(name, cordoned) {
+      await rest.put(`/v1/instances/${name}/cordon`, { cordoned, reason: "where the story wants it" });
+    },
     async journal({ id }) {
       const { items } = await rest.get<{ readonly items: readonly { readonly verdict: string }[] }>("/v1/decisions", { subject: id });
       return items.map(({ verdict }) => verdict).toReversed();
