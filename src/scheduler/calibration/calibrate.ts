@@ -64,16 +64,12 @@ function readBound(bound: CalibrationBound, samples: readonly HealthSample[]): B
 }
 
 function isSaturated(signals: HealthSample["signals"]): boolean {
-  return isChanging(signals) || isOverloaded(signals);
+  return signals.isChanging === 1 || isOverloaded(signals);
 }
 
 /** What waits while its parts begin anew says nothing of how many applications are too many. */
-function isOverloaded({ queueWaitS = 0, ...signals }: HealthSample["signals"]): boolean {
-  return queueWaitS > SATURATED_S && !isChanging(signals);
-}
-
-function isChanging({ isChanging = 0 }: HealthSample["signals"]): boolean {
-  return isChanging === 1;
+function isOverloaded({ queueWaitS = 0, isChanging }: HealthSample["signals"]): boolean {
+  return queueWaitS > SATURATED_S && isChanging !== 1;
 }
 
 interface Fitting extends Pick<CalibrationFacts, "load" | "capacity"> {
