@@ -15,7 +15,7 @@ export interface Suite {
   /** How many of its files are run at once for each core; more than one where they wait for others much of the time. */
   readonly filesPerCore: number;
   /** It needs processors and nothing else, and is as right when it gets few of them: it runs beside whatever comes after it. */
-  readonly isPatient?: true;
+  readonly isPatient?: boolean;
   readonly globalSetup?: string;
 }
 
@@ -49,7 +49,7 @@ export const SUITES: readonly Suite[] = [
     isAlone: false,
     filesPerCore: 1,
     // In long runs others measure.
-    ...(process.env["ARGOSY_LONG"] === undefined ? { isPatient: true } : {}),
+    isPatient: process.env["ARGOSY_LONG"] === undefined,
   },
   {
     name: "e2e",

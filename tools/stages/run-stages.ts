@@ -8,16 +8,20 @@ export async function runStages(stages: readonly Stage[], options: StageOptions)
   const results: Promise<StageResult>[] = [];
   const others = new AbortController();
   const signal = AbortSignal.any([options.signal, others.signal]);
+  /** One that cannot be run at all ends those beside it, and begins no other. */
+  const begin = (running: Promise<StageResult>): Promise<StageResult> => {
+    results.push(running);
+    running.catch(() => others.abort());
+    return running;
+  };
   for (const [index, stage] of stages.entries()) {
     if (signal.aborted) break;
     if (stage.isPatient === true && index < stages.length - 1) {
-      results.push(runBeside(stage, { ...options, signal }));
+      void begin(runBeside(stage, { ...options, signal }));
       continue;
     }
     options.print(`\n━━ ${stage.name} ━━`);
-    const running = runOne(stage, options);
-    results.push(running);
-    const result = await running;
+    const result = await begin(runOne(stage, options));
     if (result.isFatal === true || (options.bail && result.failed > 0)) others.abort();
   }
   return Promise.all(results);

@@ -107,6 +107,31 @@ describe("running stages", () => {
     expect(await runStages([stage("a"), patient], options())).toMatchObject([{ passed: 1 }, { passed: 1 }]);
   });
 
+  it("fails with a stage that cannot be run, whichever it is, and leaves none running", async () => {
+    const broken = (isPatient: boolean): Stage => ({ name: "broken", isPatient, run: () => Promise.reject(new Error("no such program")) });
+    const begun: string[] = [];
+    const other: Stage = {
+      name: "other",
+      run: () =>
+        stage("")
+          .run(options())
+          .finally(() => begun.push("other")),
+    };
+    let isEnded = false;
+    const patient: Stage = {
+      name: "patient",
+      isPatient: true,
+      run: ({ signal }) => {
+        signal.addEventListener("abort", () => (isEnded = true));
+        return new Promise(() => undefined);
+      },
+    };
+    await expect(runStages([patient, broken(false), other], options())).rejects.toThrow("no such program");
+    expect([isEnded, begun]).toEqual([true, []]);
+    await expect(runStages([broken(true), other, other], options())).rejects.toThrow("no such program");
+    expect(begun).toEqual(["other"]);
+  });
+
   it("ends with the sum alone on its line", () => {
     const results: readonly StageResult[] = [
       { name: "static", passed: 3, failed: 1, skipped: 0, seconds: 1.26 },

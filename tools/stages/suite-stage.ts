@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { filesOf, type Suite } from "../suites.ts";
@@ -10,7 +10,7 @@ import type { Stage, StageOptions } from "./stage.ts";
 export function suiteStage(suite: Suite): Stage {
   return {
     name: suite.name,
-    ...(suite.isPatient === undefined ? {} : { isPatient: suite.isPatient }),
+    isPatient: suite.isPatient === true,
     async run(options) {
       const files = filesOf(suite).filter((path) => options.filters.length === 0 || options.filters.some((part) => path.includes(part)));
       if (files.length === 0) return { passed: 0, failed: 0, skipped: 0 };
@@ -19,7 +19,7 @@ export function suiteStage(suite: Suite): Stage {
         const reportFile = join(directory, "report.json");
         const outputFile = options.isBeside === true ? join(directory, "output") : undefined;
         const status = await runVitest(argumentsFor(suite, options, reportFile), { reportFile, outputFile, signal: options.signal });
-        if (outputFile !== undefined && existsSync(outputFile)) options.print(readFileSync(outputFile, "utf8"));
+        if (outputFile !== undefined) options.print(readFileSync(outputFile, "utf8"));
         if (status === "lingered") options.print("Vitest did not end after its report, and was ended");
         return countTests({ status, report: readReport(reportFile), files: files.length });
       } finally {
