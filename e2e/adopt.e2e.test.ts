@@ -3,6 +3,7 @@ import type { AdoptionOutcome } from "../src/adoption/controller.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { answerOf, argosy } from "./command-line.ts";
 import { type HandMadeArgo, installHandMadeArgo } from "./hand-made-argo.ts";
+import { inSeconds } from "./in-seconds.ts";
 import {
   configMapFile,
   findApplication,
@@ -107,7 +108,7 @@ describe.runIf(IS_LONG)("an Argo CD that somebody installed by hand", () => {
       }
       expect(await deployed(workspaces)).toEqual(before);
       expect(verdicts(await adopt(world, argo))).toEqual(all("stands"));
-      report(`adopted ${NAMES.length} Applications in ${(tookMs / 1000).toFixed(1)} s; no sync, no write to what is deployed`);
+      report(`adopted ${NAMES.length} Applications in ${inSeconds(tookMs)}; no sync, no write to what is deployed`);
 
       await changeOne(world, workspaces[0]);
       expect(await syncsByHand(world, argo)).toEqual(syncs);

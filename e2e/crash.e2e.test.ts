@@ -4,6 +4,7 @@ import type { InstanceView } from "../src/api/schema.ts";
 import { ownerOf } from "../src/domain/partition.ts";
 import { allReady, samplesOf } from "./control-plane.ts";
 import { callHarness } from "./harness-client.ts";
+import { inSeconds } from "./in-seconds.ts";
 import { expectNoStrays, expectWhole, isStanding, openTruth, type Truth } from "./truth.ts";
 import { configMapFile, findApplication, IS_LONG, openWorkspace, openWorld, report, until, type Workspace, type World } from "./world.ts";
 
@@ -25,8 +26,6 @@ beforeAll(async () => {
   truth = await openTruth(world);
 });
 afterAll(() => truth.close());
-
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 describe("a killed control plane", () => {
   it(`loses nothing and does nothing twice in the middle of ${WORKSPACES * EACH} creations, and says when nothing is half-done any more (P6)`, async () => {
@@ -53,16 +52,16 @@ describe("a killed control plane", () => {
     }
     const wishedAtMs = performance.now();
     const who = `${members.length} control planes, one killed`;
-    report(`${who}: ${orphaned.length} of ${WORKSPACES} workspaces taken over after ${seconds((await takenOver) ?? 0)}`);
+    report(`${who}: ${orphaned.length} of ${WORKSPACES} workspaces taken over after ${inSeconds((await takenOver) ?? 0)}`);
     await until(
       "every wish written to its instance and acknowledged",
       () => truth.rows(namespaces),
       (rows) => rows.length === wishes.length && rows.every(isStanding),
       BUSY_MS,
     );
-    report(`nothing half-done ${seconds(sinceKill())} after the kill, ${seconds(performance.now() - wishedAtMs)} after the last wish`);
+    report(`nothing half-done ${inSeconds(sinceKill())} after the kill, ${inSeconds(performance.now() - wishedAtMs)} after the last wish`);
     await Promise.all(workspaces.map((workspace) => allSettled(workspace, names)));
-    report(`every user told that all is Synced and Healthy ${seconds(sinceKill())} after the kill`);
+    report(`every user told that all is Synced and Healthy ${inSeconds(sinceKill())} after the kill`);
     await expectWhole(truth, wishes, world.signal);
     await expectNoStrays(truth, world.signal);
 
@@ -75,7 +74,7 @@ describe("a killed control plane", () => {
     let last = { counts: await writes(), atMs: performance.now(), moved: [] as readonly string[] };
     const startedAtMs = last.atMs;
     await until(
-      `nothing written for ${seconds(QUIET_MS)}`,
+      `nothing written for ${inSeconds(QUIET_MS)}`,
       async () => {
         const counts = await writes();
         const moved = [...counts].flatMap(([labels, count]) => (count === last.counts.get(labels) ? [] : [labels]));
@@ -86,7 +85,7 @@ describe("a killed control plane", () => {
       GUARD_MS,
     );
     report(
-      `0 writes in ${seconds(QUIET_MS)} by ${world.harness.argosyUrls.length} idle control planes, beginning ${seconds(last.atMs - startedAtMs)} after they were left alone; the last one was ${last.moved.join(" ") || "before"}`,
+      `0 writes in ${inSeconds(QUIET_MS)} by ${world.harness.argosyUrls.length} idle control planes, beginning ${inSeconds(last.atMs - startedAtMs)} after they were left alone; the last one was ${last.moved.join(" ") || "before"}`,
     );
   });
 });

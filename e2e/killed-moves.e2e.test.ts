@@ -9,6 +9,7 @@ import { allReady } from "./control-plane.ts";
 import { ENTER } from "./gate/postgres-gate.ts";
 import type { Account, WritePoint } from "./gate/turnstile.ts";
 import { callHarness } from "./harness-client.ts";
+import { inSeconds } from "./in-seconds.ts";
 import { askForMove, expectOneWriter, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
 import { openTruth, type Truth } from "./truth.ts";
 import { findApplication, IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
@@ -150,13 +151,7 @@ function complaintsOf({ point, phase, move }: Death): readonly string[] {
 }
 
 const rowOf = ({ point, phase, move, tookMs }: Death): string =>
-  [
-    (phase ?? "–").padEnd(8),
-    point.when.padEnd(6),
-    `${point.name} ${point.index}`.padEnd(36),
-    move.phase,
-    `${(tookMs / 1000).toFixed(1)} s`,
-  ].join("  ");
+  [(phase ?? "–").padEnd(8), point.when.padEnd(6), `${point.name} ${point.index}`.padEnd(36), move.phase, inSeconds(tookMs)].join("  ");
 
 const points = (when: WritePoint["when"]): readonly WritePoint[] =>
   IS_LONG ? writes.map((write) => ({ ...write, when })) : SAMPLE.filter((point) => point.when === when);

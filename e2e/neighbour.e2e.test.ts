@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { allReady, sumOf } from "./control-plane.ts";
 import { callHarness } from "./harness-client.ts";
+import { inSeconds } from "./in-seconds.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
 import {
   configMapFile,
@@ -91,7 +92,7 @@ describe("a workspace that sends very much at once", () => {
     const left = await outstanding(round);
     const held = await sumOf(world, "argosy_reconciler_paced_applications", (line) => line.includes('"pace-1"') && line.includes('"held"'));
     report(
-      `neighbour: ${round}: ${seconds(ms)} s beside ${BURST}, ${(ms / quietMs).toFixed(1)} × its quiet ${seconds(quietMs)} s; ` +
+      `neighbour: ${round}: ${inSeconds(ms)} beside ${BURST}, ${(ms / quietMs).toFixed(1)} × its quiet ${inSeconds(quietMs)}; ` +
         `${left} of the burst outstanding then, ${held} of them held back`,
     );
     await until(
@@ -100,7 +101,7 @@ describe("a workspace that sends very much at once", () => {
       (count) => count === 0,
       CLEAR_MS,
     );
-    report(`neighbour: ${round}: the whole burst deployed after ${seconds(performance.now() - startedAt)} s`);
+    report(`neighbour: ${round}: the whole burst deployed after ${inSeconds(performance.now() - startedAt)}`);
     return { left, held };
   }
 
@@ -120,8 +121,4 @@ describe("a workspace that sends very much at once", () => {
 
 function isDeployed(resource: DeploymentResource | undefined): boolean {
   return resource?.status?.sync?.status === "Synced" && resource.status.health?.status === "Healthy";
-}
-
-function seconds(ms: number): string {
-  return (ms / 1000).toFixed(1);
 }

@@ -3,6 +3,7 @@ import type { CalibrationView } from "../src/api/routes/calibration.ts";
 import type { HealthReportView } from "../src/api/routes/health.ts";
 import type { DecisionView, InstanceView } from "../src/api/schema.ts";
 import { again } from "./again.ts";
+import { inSeconds } from "./in-seconds.ts";
 import { BUSY, type OverloadWorld, openOverload, type Probe, ROOMY, WATCHED } from "./overload-world.ts";
 import { IS_LONG, openWorld, report, until, type World } from "./world.ts";
 
@@ -133,16 +134,12 @@ function latencies(probes: readonly Probe[], workspace: string, [from, to]: read
   const told = late.length === 0 ? within.slice(-1) : late;
   const middle = within[Math.floor(within.length / 2)];
   return (
-    `${within.length} pushes, middle ${seconds(middle?.tookMs)} s, ${late.length} later than twice its slowest quiet one; slowest: ` +
+    `${within.length} pushes, middle ${inSeconds(middle?.tookMs)}, ${late.length} later than twice its slowest quiet one; slowest: ` +
     told.map((probe) => inWords(probe, quietUntil)).join("; ")
   );
 }
 
 function inWords({ atMs, tookMs, stages: { askedAt, lookedAt, syncedAt } }: Probe, noisyAt: number): string {
-  const stages = [askedAt, lookedAt, syncedAt].map((at) => seconds(at === undefined ? undefined : at - atMs)).join(", ");
-  return `${seconds(tookMs)} s, ${Math.round((atMs - noisyAt) / 1_000)} s into the noise (${stages} until asked, looked at, synced)`;
-}
-
-function seconds(ms: number | undefined): string {
-  return ms === undefined ? "-" : (ms / 1_000).toFixed(1);
+  const stages = [askedAt, lookedAt, syncedAt].map((at) => inSeconds(at === undefined ? undefined : at - atMs)).join(", ");
+  return `${inSeconds(tookMs)}, ${Math.round((atMs - noisyAt) / 1_000)} s into the noise (${stages} until asked, looked at, synced)`;
 }

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RolloutView } from "../src/api/rollout-views.ts";
 import type { MoveView } from "../src/api/routes/moves.ts";
+import { inSeconds } from "./in-seconds.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
-import { openRollouts, ROLLOUT_MS, type RolloutWorld, seconds, storyOf } from "./rollout-world.ts";
+import { openRollouts, ROLLOUT_MS, type RolloutWorld, storyOf } from "./rollout-world.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
 const POOL = "handed";
@@ -77,7 +78,7 @@ describe.runIf(IS_LONG)("a rollout that hands over what instances hold to those 
       const counts = [...Map.groupBy(moves, ({ workspace }) => workspace).values()].map(({ length }) => length);
       expect(Math.max(...counts)).toBe(1);
       expect(counts.length).toBe(done.waves.flatMap(({ instances }) => instances).reduce((sum, { units }) => sum + units, 0));
-      report(`drain to upgraded: ${OLD} to ${NEW} on 4 instances: ${seconds(took)} s, ${moves.length} workspaces handed over once each`);
+      report(`drain to upgraded: ${OLD} to ${NEW} on 4 instances: ${inSeconds(took)}, ${moves.length} workspaces handed over once each`);
       for (const line of done.waves.flatMap(storyOf)) report(`drain to upgraded: ${line}`);
       report(`drain to upgraded: ${looks} looks at ${WORKSPACES} users' statuses, none was worse`);
       const revision = await world.git.commit(POOL, { "dev/config.yaml": configMapFile("handed", { step: "two" }) });

@@ -3,6 +3,7 @@ import type { InstanceView } from "../src/api/schema.ts";
 import { UnavailableError } from "../src/domain/errors.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
+import { inSeconds } from "./in-seconds.ts";
 import { until, type Workspace, type World } from "./world.ts";
 
 /** Longest a rollout of a story takes, on a machine that has other things to do. */
@@ -75,18 +76,16 @@ export function openRollouts(world: World, pool: string): RolloutWorld {
   };
 }
 
-export const seconds = (ms: number): number => Math.round(ms / 1000);
-
 /** What a wave came to, for people: its instances in the order in which they were told, its bake, and what was read at its gates. */
 export function storyOf({ name, instances, bakingSince, passedAt, passedBy, gates }: RolloutView["waves"][number]): readonly string[] {
   const inOrder = instances.toSorted((a, b) => ((a.askedAt ?? "") < (b.askedAt ?? "") ? -1 : 1));
   const ms = (from: string | null, to: string | null) => Date.parse(to ?? "") - Date.parse(from ?? "");
   const told = inOrder.map(
-    (one) => `${one.name} with ${one.units} units, ready ${seconds(ms(one.askedAt, one.readyAt))} s after it was told`,
+    (one) => `${one.name} with ${one.units} units, ready ${inSeconds(ms(one.askedAt, one.readyAt))} after it was told`,
   );
   return [
     `${name}: ${told.join("; ")}`,
-    `${name}: baked for ${seconds(ms(bakingSince, passedAt))} s, passed by ${passedBy}`,
+    `${name}: baked for ${inSeconds(ms(bakingSince, passedAt))}, passed by ${passedBy}`,
     `${name}: ${gates.map(({ gate, text }) => `${gate} ${text}`).join("; ")}`,
   ];
 }

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RolloutView } from "../src/api/rollout-views.ts";
 import type { WorkspaceView } from "../src/api/schema.ts";
 import type { VersionView } from "../src/api/version-views.ts";
+import { inSeconds } from "./in-seconds.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
-import { openRollouts, ROLLOUT_MS, type RolloutWorld, seconds, storyOf } from "./rollout-world.ts";
+import { openRollouts, ROLLOUT_MS, type RolloutWorld, storyOf } from "./rollout-world.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
 const POOL = "rolled";
@@ -74,7 +75,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
       for (const { name } of await rollouts.ownInstances()) expect(await rollouts.imagesOf(name)).toEqual([`v${NEW}`]);
       expect(regressions).toEqual([]);
       expect(looks).toBeGreaterThan(0);
-      report(`rollout: ${OLD} to ${NEW} on 4 instances in 3 waves: ${seconds(took)} s`);
+      report(`rollout: ${OLD} to ${NEW} on 4 instances in 3 waves: ${inSeconds(took)}`);
       for (const line of done.waves.flatMap(storyOf)) report(`rollout: ${line}`);
       report(`rollout: ${looks} looks at ${WORKSPACES} users' statuses, none was worse`);
       const asked = done.waves.map(({ instances }) => instances.map(({ askedAt }) => askedAt ?? ""));
@@ -120,7 +121,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     expect(touched).toBeLessThan(WORKSPACES);
     for (const { name } of await rollouts.ownInstances()) expect(await rollouts.imagesOf(name)).toEqual([`v${NEW}`]);
     await until("rows as before", rollouts.ownInstances, (rows) => rows.every((row) => row.version === NEW && row.desiredVersion === NEW));
-    const times = `noticed after ${seconds(detectedMs)} s, rolled back ${seconds(rolledBackMs - detectedMs)} s later`;
+    const times = `noticed after ${inSeconds(detectedMs)}, rolled back ${inSeconds(rolledBackMs - detectedMs)} later`;
     report(`rollout: ${version}: ${failed.note}: ${times}, ${touched} of ${WORKSPACES} workspaces touched`);
     return failed;
   };

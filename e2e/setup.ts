@@ -14,6 +14,7 @@ import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres/embedded
 import { silentLog } from "../src/telemetry/log.ts";
 import { clockEnvironment } from "./clock-environment.ts";
 import { type Database, serveHarness } from "./harness.ts";
+import { inSeconds } from "./in-seconds.ts";
 import { startPrivateGit } from "./private-git.ts";
 import { askSecrecy } from "./secrecy/ask.ts";
 import { createSecretRegister, type SecretRegister } from "./secrecy/secrets.ts";
@@ -157,7 +158,7 @@ async function openDatabase(stateDir: string, signal: AbortSignal): Promise<Data
 async function step<T>(what: string, run: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const result = await run();
-  process.stdout.write(`e2e: ${what} ${((performance.now() - startedAt) / 1000).toFixed(1)} s\n`);
+  process.stdout.write(`e2e: ${what} ${inSeconds(performance.now() - startedAt)}\n`);
   return result;
 }
 
