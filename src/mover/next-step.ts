@@ -97,10 +97,10 @@ export function nextStep(move: Move, world: MoveWorld): Step {
     case "GRANT":
       return granting(world, elapsedMs);
     case "ACTIVATE": {
-      const awaited = elapsedMs > ACTIVATE_ABROAD_CAP_MS ? pairs.filter(({ isAbroad }) => !isAbroad) : pairs;
       const verdicts = pairs.map((pair) => activate(pair, epoch, move.phaseSince));
       const verdict = together(inTurns(verdicts, elapsedMs));
-      const isDone = verdict.kind === "wait" && together(awaited.map((pair) => activate(pair, epoch, move.phaseSince))).kind === "done";
+      const awaited = elapsedMs > ACTIVATE_ABROAD_CAP_MS ? verdicts.filter((_, index) => pairs[index]?.isAbroad !== true) : verdicts;
+      const isDone = verdict.kind === "wait" && together(awaited).kind === "done";
       return after(isDone ? DONE : verdict, { kind: "advance", to: "VERIFY", message: "" });
     }
     case "VERIFY": {
