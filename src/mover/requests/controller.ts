@@ -3,6 +3,7 @@ import type { Ids, MoveId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { Move } from "../../domain/move.ts";
 import { GIVEN_UP_BY } from "../../domain/move-messages.ts";
+import { PHASES } from "../../domain/move-phases.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import type { MoveWish } from "../../store/move/port.ts";
 import type { Store } from "../../store/port.ts";
@@ -40,6 +41,12 @@ export interface Requests {
 
 export function createRequests({ store: { moves, shards, fleet }, clock, ids }: RequestsDeps): Requests {
   const sourceOf: Requests["sourceOf"] = async ({ owner }, signal) => (owner === undefined ? undefined : fleet.readInstance(owner, signal));
+  const whyMoving = async (id: MoveId, signal: AbortSignal): Promise<string> => {
+    const text = `it is being moved already: \`argosy moves\` shows move ${id}`;
+    const under = await moves.read(id, signal);
+    const mayGoOn = under !== undefined && PHASES[under.phase].next.includes("REDIRECTED");
+    return mayGoOn ? `${text}; if its new owner is lost, \`argosy move --fail-over\` takes it on from there` : text;
+  };
   return {
     sourceOf,
     async whyNot({ unit, target, isFailOver = false }, signal) {
@@ -52,7 +59,7 @@ export function createRequests({ store: { moves, shards, fleet }, clock, ids }: 
       const decision = requestDecision({ ...wish, id }, clock.now());
       const outcome = await moves.request({ ...wish, id, decision }, signal);
       if (outcome.kind === "requested") return { id };
-      if (outcome.kind === "moving") return { by: outcome.id, why: `it is being moved already: \`argosy moves\` shows move ${outcome.id}` };
+      if (outcome.kind === "moving") return { by: outcome.id, why: await whyMoving(outcome.id, signal) };
       return {
         why: outcome.kind === "full" ? `${name} has no room for it, or takes nothing now` : "it was moved at this moment: look again",
       };
