@@ -4,6 +4,7 @@ import type { Application, Deletion } from "../domain/workspace.ts";
 import { letLoose, unmark } from "./arrival.ts";
 import type { ObjectAction, PatchOperation } from "./diff-object.ts";
 import { diffObject, escapePointer, guards, mapChanges, newerFence, planRemoval } from "./diff-object.ts";
+import { forgetFailure, isBeingStopped } from "./following.ts";
 import type { DesiredObject, Fence } from "./managed-object.ts";
 import { ANNOTATION_POKE, ANNOTATION_REFRESH, ANNOTATION_REVISION } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
@@ -19,8 +20,9 @@ export type ApplicationAction = ObjectAction<ObservedApplication>;
 /**
  * Decides the next step that brings an Application to what its row says.
  *
- * A wanted one is created, or patched under tests of uid, resourceVersion and epoch. One that is being deleted although it
- * is wanted was deleted by hand: it loses the cascade finalizer, so that the workloads stay, and is made anew once gone. An
+ * A wanted one is created, or patched under tests of uid, resourceVersion and epoch; where it begins to follow Git by itself, once a sync
+ * that is being stopped has ended. One that is being deleted although it is wanted was deleted by hand: it loses the cascade finalizer, so
+ * that the workloads stay, and is made anew once gone. An
  * unwanted one gets the cascade finalizer (unless its workloads are to stay), is brought to rest while there is patience for that, and
  * only then is deleted, under preconditions.
  */
@@ -87,9 +89,16 @@ function planPresence(desired: DesiredObject, observed: ObservedApplication | un
   if (observed === undefined || action.kind === "fenced") return action;
   const uncascade = setFinalizers(observed, withoutCascade(observed));
   if (action.kind === "await-end") return uncascade.length > 0 ? change(observed, uncascade) : action;
-  const repairs = [...uncascade, ...letLoose(observed)];
+  if (isBeingStopped(desired, observed)) return awaitStop(observed, uncascade);
+  const repairs = [...uncascade, ...letLoose(observed), ...forgetFailure(desired, observed)];
   if (action.kind === "change") return { ...action, patch: [...action.patch, ...repairs, ...refresh(desired, observed)] };
   return repairs.length === 0 ? action : change(observed, repairs);
+}
+
+/** What is paused does not end. */
+function awaitStop(observed: ObservedApplication, uncascade: readonly PatchOperation[]): ApplicationAction {
+  const marks = [...uncascade, ...unmark(observed)];
+  return marks.length > 0 ? change(observed, marks) : { kind: "await-rest", observed };
 }
 
 /** A poke that was not passed on yet becomes Argo CD's own request to look at Git again. */

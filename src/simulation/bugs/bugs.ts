@@ -99,6 +99,19 @@ const BUGS_AT_REST: readonly Bug[] = [
     })),
   },
   {
+    name: "failure-remembered",
+    about: "an Application that follows Git again after a move was given up keeps the failure of the sync that the move had stopped",
+    ...{ property: "settled", scenario: "move-given-up", seed: 3 },
+    breaker: ofApplications(({ patch }) => ({
+      patch: (at, steps, signal) =>
+        patch(
+          at,
+          steps.filter((step) => step.path !== "/status/operationState"),
+          signal,
+        ),
+    })),
+  },
+  {
     name: "events-only",
     about: "hints of the database are all that is listened to: nothing is swept",
     ...{ property: "settled", scenario: "database-fail-over", seed: 35 },
