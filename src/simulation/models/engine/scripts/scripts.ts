@@ -93,6 +93,22 @@ async function endPaused(stage: Stage): Promise<void> {
   await stage.remove();
 }
 
+/** One that follows Git, whose last sync failed at the present revision; in words what comes of it. */
+async function tellFailed(stage: Stage): Promise<string> {
+  await stage.push(ONE);
+  await stage.make({ annotations: SKIPPED });
+  const revision = stage.head();
+  const source = (await stage.read())?.spec.source;
+  const failed = { phase: "Failed", startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:01Z", message: "told" };
+  // What was tried is known by its revision and its source.
+  const operationState = { ...failed, operation: { sync: { revision } }, syncResult: { revision, source } };
+  await stage.patch({ status: { operationState } });
+  await letLoose(stage);
+  await stage.until("it has looked", hasLooked(stage));
+  await stage.idle();
+  return say(stage);
+}
+
 const letLoose = (stage: Stage) =>
   stage.patch({
     metadata: { annotations: { ...UNPAUSED, ...ASKED } },
@@ -195,20 +211,15 @@ export const SCRIPTS: readonly Script[] = [
     return [await say(stage), await untouched(stage, { ...before, startedAt: undefined })];
   }),
   script("one that is told its sync has failed, then another commit", async (stage) => {
-    await stage.push(ONE);
-    await stage.make({ annotations: SKIPPED });
-    const revision = stage.head();
-    const source = (await stage.read())?.spec.source;
-    const failed = { phase: "Failed", startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:01Z", message: "told" };
-    // What was tried is known by its revision and its source.
-    const operationState = { ...failed, operation: { sync: { revision } }, syncResult: { revision, source } };
-    await stage.patch({ status: { operationState } });
-    await letLoose(stage);
-    await stage.until("it has looked", hasLooked(stage));
-    await stage.idle();
-    const told = await say(stage);
+    const told = await tellFailed(stage);
     await stage.push({ a: "2" });
     await look(stage);
+    await stage.until("Synced and Healthy", isSettled(stage));
+    return [told, await say(stage)];
+  }),
+  script("one that is told its sync has failed, then forgets it", async (stage) => {
+    const told = await tellFailed(stage);
+    await stage.patch({ metadata: { annotations: ASKED }, status: { operationState: null } });
     await stage.until("Synced and Healthy", isSettled(stage));
     return [told, await say(stage)];
   }),
