@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { MoveView } from "../src/api/routes/moves.ts";
+import { ACCOUNTS_NAMESPACE } from "../src/domain/names.ts";
+import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import { inSeconds } from "./in-seconds.ts";
+import { askForMove, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
+import { configMapFile, findApplication, openWorld, report, TYPES, until, type World } from "./world.ts";
+
+const NAMESPACE = "given-up";
+const QUOTAS: ResourceType = { group: "", version: "v1", plural: "resourcequotas", kind: "ResourceQuota", namespaced: true };
+const QUOTA = { namespace: NAMESPACE, name: "no-more" };
+const BYPASS = { namespace: NAMESPACE, name: "bypass" };
+/** On a machine of its own the story takes half a minute; a shared one may take ten times as long. */
+const DEADLINE_MS = 10 * 60_000;
+
+interface Syncing extends KubeObject {
+  readonly status?: { readonly operationState?: { readonly phase: string; readonly finishedAt?: string; readonly message?: string } };
+}
+
+let world: World;
+let movable: Movable;
+beforeAll(async () => {
+  world = openWorld();
+  movable = await openMovable(world, NAMESPACE, ["app"]);
+}, DEADLINE_MS);
+afterAll(() => movable?.workspace.remove("app"));
+
+/** What the owner's Argo CD says of its last sync; a move puts a copy of the name on another instance. */
+async function lastSync() {
+  const name = (await findApplication(world, NAMESPACE, "app"))?.metadata.name ?? "";
+  const at = { namespace: `argosy-${await movable.owner()}`, name };
+  return (await world.kube.get<Syncing>(TYPES.application, at, world.signal))?.status?.operationState;
+}
+
+/** Pushes one object more than the namespace has room for, and waits until the sync of it waits for its next attempt. */
+async function pushInVain(): Promise<void> {
+  const quota = { apiVersion: "v1", kind: QUOTAS.kind, metadata: QUOTA, spec: { hard: { "count/configmaps": "0" } } };
+  await world.kube.create(QUOTAS, quota as KubeObject, world.signal);
+  await until(
+    "the quota in force",
+    () => world.kube.get<KubeObject & { readonly status?: { readonly hard?: unknown } }>(QUOTAS, QUOTA, world.signal),
+    (found) => found?.status?.hard !== undefined,
+  );
+  await world.git.commit(NAMESPACE, { "app/more.yaml": configMapFile("more", { push: "1" }) });
+  await movable.workspace.annotate("app", { "argosy.dev/refreshed-at": "1" });
+  await until("a sync that waits for its next attempt", lastSync, (state) => state?.phase === "Running" && state.finishedAt !== undefined);
+}
+
+/** Lets the source write by another binding than its register, so that a move does not get past REVOKE. */
+async function hold(account: string): Promise<void> {
+  const rbac = "rbac.authorization.k8s.io";
+  const binding = {
+    ...{ apiVersion: `${rbac}/v1`, kind: "RoleBinding", metadata: BYPASS },
+    roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "edit" },
+    subjects: [{ kind: "ServiceAccount", namespace: ACCOUNTS_NAMESPACE, name: account }],
+  };
+  await world.kube.create(TYPES.roleBinding, binding as KubeObject, world.signal);
+}
+
+it(
+  "a push whose sync a move had stopped, as it waited for its next attempt, is deployed where it was although the move was given up (I4, I6)",
+  async () => {
+    const owner = await movable.owner();
+    const account = movable.accounts[movable.instances.findIndex(({ name }) => name === owner)] ?? "";
+    await pushInVain();
+    await hold(account);
+    const { id } = await askForMove(world, movable, await movable.other());
+    await until(
+      "its source is at rest",
+      () => world.rest.get<MoveView>(`/v1/moves/${id}`),
+      ({ phase }) => phase === "REVOKE",
+      MOVE_PATIENCE_MS,
+    );
+    expect(await lastSync()).toMatchObject({ phase: "Failed", message: expect.stringMatching(/^Operation terminated/) });
+    const given = await moveEnded(world, await world.rest.post<MoveView>(`/v1/moves/${id}/abort`, {}));
+    expect([given.phase, await movable.owner()]).toEqual(["ABORTED", owner]);
+    await world.kube.delete(TYPES.roleBinding, BYPASS, {}, world.signal);
+    await world.kube.delete(QUOTAS, QUOTA, {}, world.signal);
+    const since = performance.now();
+    await until(
+      "what was pushed is deployed",
+      () => movable.workspace.configMap("more"),
+      (found) => found?.data?.["push"] === "1",
+      MOVE_PATIENCE_MS,
+    );
+    await movable.workspace.settled("app");
+    report(`what was pushed before a move that was given up stands ${inSeconds(performance.now() - since)} after there was room for it`);
+  },
+  DEADLINE_MS,
+);
