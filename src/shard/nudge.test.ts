@@ -12,6 +12,7 @@ import {
   type Waiting,
 } from "./nudge.ts";
 import { type ObservedApplication, parseApplication } from "./parse-application.ts";
+import { CASCADE_FINALIZER } from "./plan-application.ts";
 import { renderApplication } from "./render-application.ts";
 import { anApplication, aSeat, setMeta, stored, TARGET } from "./testing/builders.ts";
 
@@ -30,6 +31,17 @@ describe("isAwaited", () => {
     expect(isAwaited(observed({}))).toBe(false);
     expect(isAwaited(observed({ ...REFRESH, "argocd.argoproj.io/skip-reconcile": "true" }))).toBe(false);
     expect(isAwaited(observed(REFRESH, { deletionTimestamp: "2026-01-01T00:00:00Z" }))).toBe(false);
+  });
+
+  it.each([
+    ["with what it deployed", [CASCADE_FINALIZER], {}, true],
+    ["after its hooks", ["post-delete-finalizer.argocd.argoproj.io"], {}, true],
+    ["when somebody else is done with it", ["example.com/hold"], {}, false],
+    ["paused", [CASCADE_FINALIZER], { "argocd.argoproj.io/skip-reconcile": "true" }, false],
+  ])("of one that ends %s: %s %o %s", (_, finalizers, annotations, isExpected) => {
+    const meta = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers };
+    expect(isAwaited(observed(annotations, meta))).toBe(isExpected);
+    expect(isAwaited(observed(annotations, { finalizers }))).toBe(false);
   });
 });
 

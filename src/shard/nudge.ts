@@ -20,15 +20,19 @@ export const MOST_APART_MS = 5 * 60_000;
 /** Writes of one look. */
 export const NUDGES_AT_ONCE = 10;
 
+/** Of any finalizer that Argo CD takes off by itself, once what it stands for is done. */
+const ARGO_DOMAIN = "argocd.argoproj.io";
+
 /**
- * Whether the instance's controller is expected to look at an Application that it was asked to look at.
+ * Whether the instance's controller is expected to look at an Application that it was asked to look at, or to end one that is being deleted.
  *
- * Argo CD can overlook the request: it writes what it has just stored back into its own cache, also over a newer version that the watch has
- * put there meanwhile. The request then stands in the cluster and not in that cache, until something else changes the object or minutes
+ * Argo CD can overlook either: it writes what it has just stored back into its own cache, also over a newer version that the watch has
+ * put there meanwhile. The wish then stands in the cluster and not in that cache, until something else changes the object or minutes
  * have passed (`writeBackToInformer` in its application controller). The same holds for a look that ended with an error of the repository.
  */
-export function isAwaited({ isRefreshing, isDeleting, annotations }: ObservedApplication): boolean {
-  return isRefreshing && !isDeleting && annotations[ANNOTATION_PAUSE] === undefined;
+export function isAwaited({ isRefreshing, isDeleting, finalizers, annotations }: ObservedApplication): boolean {
+  const isDue = isDeleting ? finalizers.some((finalizer) => finalizer.includes(ARGO_DOMAIN)) : isRefreshing;
+  return isDue && annotations[ANNOTATION_PAUSE] === undefined;
 }
 
 /** A first look ends within this, in ms; Argo CD's times have whole seconds. */
@@ -79,12 +83,12 @@ function markOf({ resourceVersion, annotations }: Awaited): Pick<Waiting, "versi
 }
 
 /**
- * Changes nothing but that there is a change, which puts a request that stands into the controller's cache again; where none stands, one is
- * made.
+ * Changes nothing but that there is a change, which puts a request that stands, or a deletion, into the controller's cache again; where
+ * neither stands, a request is made.
  */
 export function planNudge(observed: ObservedApplication): readonly PatchOperation[] {
   const path = (name: string): string => `/metadata/annotations/${escapePointer(name)}`;
   const nudged: PatchOperation = { op: "add", path: path(ANNOTATION_NUDGED), value: observed.resourceVersion };
   const asked: PatchOperation = { op: "add", path: path(ANNOTATION_REFRESH), value: "normal" };
-  return [...guards(observed), nudged, ...(observed.isRefreshing ? [] : [asked])];
+  return [...guards(observed), nudged, ...(observed.isRefreshing || observed.isDeleting ? [] : [asked])];
 }

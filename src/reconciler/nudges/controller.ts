@@ -10,7 +10,7 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 import type { EngineShard } from "../port.ts";
 import { statusKey } from "../status/controller.ts";
 
-/** Draws the controllers' attention to Applications that they were asked to look at and did not. */
+/** Draws the controllers' attention to Applications that they were asked to look at, or to end, and did not. */
 export interface Nudges {
   start(): void;
   /** Resolves when nothing is under way any more. */
@@ -37,7 +37,11 @@ interface Found {
 
 export function createNudges(deps: NudgesDeps): Nudges {
   const { watched, partition, clock, log, metrics } = deps;
-  const nudges = metrics.counter("argosy_reconciler_nudges_total", "Applications whose refresh Argo CD was reminded of.", ["cluster"]);
+  const nudges = metrics.counter(
+    "argosy_reconciler_nudges_total",
+    "Applications that Argo CD was reminded of: to look at them, or to end them.",
+    ["cluster"],
+  );
   let waiting: ReadonlyMap<string, Waiting> = new Map();
 
   const isOurs = (seen: ObservedApplication): boolean => {
@@ -49,7 +53,7 @@ export function createNudges(deps: NudgesDeps): Nudges {
     try {
       await engine.applications.patch(seen.at, planNudge(seen), signal);
       nudges.add(1, { cluster: engine.cluster });
-      log.info({ cluster: engine.cluster, at: seen.at }, "Reminding Argo CD of an Application that it was asked to look at");
+      log.info({ cluster: engine.cluster, at: seen.at }, "Reminding Argo CD of an Application that it was asked to look at, or to end");
     } catch (error) {
       // Whatever has changed meanwhile is as good as a nudge, and who cannot be reached is asked again.
       const isExpected = error instanceof StaleError || error instanceof GoneError || error instanceof UnavailableError;

@@ -44,6 +44,25 @@ describe("a controller that overlooks what it was asked", () => {
     expect(await nudgedAt()).toBe(second);
   });
 
+  test("is reminded of what it was to end, with what was deployed, until that has gone", async () => {
+    const seated = await seat();
+    const reconciler = await world.startReconciler(undefined, { clock });
+    await soon("it is acknowledged", () => isAcknowledged(seated));
+    world.freezeEngine(true);
+    await world.rows.deleteApplication(seated.application, "cascade");
+    const metadata = async () => (await readApplication(seated))?.metadata;
+    await soon("it is being deleted", async () => (await metadata())?.deletionTimestamp !== undefined);
+    const nudgedAt = async () => (await metadata())?.annotations?.[NUDGED];
+    await soon("its end is reminded of", async () => (await nudgedAt()) !== undefined);
+    const first = await nudgedAt();
+    await soon("and again", async () => (await nudgedAt()) !== first);
+    expect((await metadata())?.annotations?.[REFRESH]).toBeUndefined();
+
+    world.freezeEngine(false);
+    await soon("its row is gone", async () => (await world.rows.application(seated.application.id)) === undefined);
+    await reconciler.idle();
+  });
+
   test("is asked to look once more where its first look could not read the repository, and not again", async () => {
     const seated = await seat();
     await world.startReconciler(undefined, { clock });
