@@ -13,7 +13,7 @@ const application = (unit: string, at: number, isAsked: boolean): Entry => ({
   happening: {
     ...{ kind: "object", cluster: "engine", change: "MODIFIED", resource: "applications.argoproj.io", namespace: "a", name: unit },
     object: { metadata: { labels: { [LABEL_UNIT]: unit }, annotations: isAsked ? { [REFRESH]: "normal" } : {} } },
-    ...{ before: undefined, by: "argosy-1" },
+    ...{ before: undefined, by: "argosy-1", askedAt: 0 },
   },
 });
 /** A move of ten seconds: two of fence, three of waiting for the engine, five of the manager's own. */

@@ -15,6 +15,8 @@ export type Happening =
       readonly before: JsonMap | undefined;
       /** Who asked for it. */
       readonly by: string;
+      /** When that reached the API server, in milliseconds since the world began: one that stands still carries it out when it wakes. */
+      readonly askedAt: number;
     }
   /** Who may write in a namespace of the managed cluster by a register, as its authoriser sees it now. */
   | { readonly kind: "authority"; readonly namespace: string; readonly accounts: readonly string[] }
@@ -55,6 +57,8 @@ export type Happening =
   | { readonly kind: "calm" }
   /** Everything as it stands, taken while all is calm. */
   | { readonly kind: "photograph"; readonly photograph: Photograph };
+
+export type ObjectHappening = Extract<Happening, { readonly kind: "object" }>;
 
 /** What stands where, at one moment. */
 export interface Photograph {

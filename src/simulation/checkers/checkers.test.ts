@@ -3,7 +3,7 @@ import { argoName } from "../../workspace/argo-name.ts";
 import { createHistory, type Happening, type Photograph } from "../history.ts";
 import { TRACKING, trackingId } from "../models/engine/application.ts";
 import { follow } from "./checker.ts";
-import { nothingComesBack } from "./deletions.ts";
+import { nothingComesBack, nothingWantedIsDeleted } from "./deletions.ts";
 import { disagreements } from "./settled.ts";
 
 const DEPLOYMENT = { namespace: "team-1", name: "app-1", uid: "uid-1", path: "folder" };
@@ -14,7 +14,24 @@ const user = (act: "create" | "delete"): Happening => ({ kind: "user", act, ...D
 const made: Happening = {
   ...{ kind: "object", cluster: "api", change: "ADDED", resource: "configmaps", namespace: "team-1", name: "app-1-0", before: undefined },
   ...{ object: { metadata: { annotations: { [TRACKING]: trackingId(APPLICATION, "team-1", "app-1-0") } } }, by: "standard-1" },
+  askedAt: 1,
 };
+
+describe("I2", () => {
+  it.each([
+    ["by a call of its maker that came before it was made", "standard-1", 500, 0],
+    ["by a call of its maker that came after", "standard-1", 1_500, 1],
+    ["by a call of another instance that came before", "standard-2", 500, 1],
+  ])("is broken where what is wanted is deleted %s: %s at %i, %i times", (_, by, askedAt, times) => {
+    const history = createHistory();
+    const violations = follow(history, [nothingWantedIsDeleted()]);
+    history.add(0, user("create"));
+    history.add(0, { kind: "push", path: DEPLOYMENT.path, files: ["app-1-0"], revision: "1" });
+    history.add(1_000, { ...made, askedAt: 1_000 });
+    history.add(2_000, { ...made, change: "DELETED", by, askedAt });
+    expect(violations).toHaveLength(times);
+  });
+});
 
 describe("I6", () => {
   it.each([

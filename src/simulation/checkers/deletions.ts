@@ -1,30 +1,40 @@
-import type { Happening } from "../history.ts";
+import type { Happening, ObjectHappening } from "../history.ts";
 import type { Checker } from "./checker.ts";
-import { createWishes, deployerOf, type ObjectHappening } from "./wishes.ts";
+import { createWishes, deployerOf } from "./wishes.ts";
 
 /** What a late creation may outlive its deletion by, in ms: I9's six minutes, and what a delayed call adds. */
 const LATE_MS = 7 * 60_000;
 
+interface Made {
+  readonly by: string;
+  /** In milliseconds since the world began. */
+  readonly at: number;
+}
+
 /**
  * I2: an object that was wanted at every moment of its life, from the Application that made it, is not deleted. Where a deployment was
  * made anew under its name while the one before was still ending, both Applications have the same objects, and what the first one
- * deletes is made anew by the second: such objects do not count while both stand.
+ * deletes is made anew by the second: such objects do not count while both stand. Nor does what an instance deletes of its own making by
+ * a call that an API server had kept from before: Argo CD names no version of what it deletes, and makes it again.
  */
 export function nothingWantedIsDeleted(): Checker {
   const wishes = createWishes();
   const sharing = createSharing();
   /** Objects that stand and were wanted ever since they were made, with the Application that made them. */
-  const cherished = new Map<string, { readonly application: string; readonly name: string }>();
+  const cherished = new Map<string, { readonly application: string; readonly name: string; readonly made: Made }>();
   const forgetUnwanted = (): void => {
     for (const [key, { application, name }] of cherished) if (!wishes.wants(application, name)) cherished.delete(key);
   };
-  const judge = (application: string, { namespace, name, change, by }: ObjectHappening): string | undefined => {
+  const judge = (at: number, application: string, { namespace, name, change, by, askedAt }: ObjectHappening): string | undefined => {
     const key = `${namespace}/${name}`;
     const isShared = sharing.isShared(key, application);
-    if (change === "ADDED" && !isShared && wishes.wants(application, name)) cherished.set(key, { application, name });
+    if (change === "ADDED" && !isShared && wishes.wants(application, name)) cherished.set(key, { application, name, made: { by, at } });
     // Taken over by another Application: its end is that one's matter now.
     if (change === "MODIFIED" && cherished.get(key)?.application !== application) cherished.delete(key);
-    if (change !== "DELETED" || !cherished.delete(key)) return undefined;
+    const lost = change === "DELETED" ? cherished.get(key) : undefined;
+    if (lost === undefined) return undefined;
+    cherished.delete(key);
+    if (lost.made.by === by && askedAt < lost.made.at) return undefined;
     return `${by} deleted ${key}, which its user and Git have wanted since it was made`;
   };
   return {
@@ -34,7 +44,7 @@ export function nothingWantedIsDeleted(): Checker {
       sharing.learn(happening);
       if (happening.kind === "user" || happening.kind === "push") forgetUnwanted();
       const deployed = deployerOf(happening);
-      return deployed && judge(deployed.application, deployed.happening);
+      return deployed && judge(at, deployed.application, deployed.happening);
     },
   };
 }

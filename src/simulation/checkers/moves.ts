@@ -1,8 +1,8 @@
-import type { Photograph } from "../history.ts";
+import type { ObjectHappening, Photograph } from "../history.ts";
 import type { Checker } from "./checker.ts";
 import { createOwners, type MoveHappening } from "./owners.ts";
 import { applicationOf, type Standing } from "./standing.ts";
-import { createWishes, type ObjectHappening } from "./wishes.ts";
+import { createWishes } from "./wishes.ts";
 
 /** I4: what is left of moves in a photograph that is taken when all of them should have ended. */
 export function unfinished({ moves }: Photograph): readonly string[] {

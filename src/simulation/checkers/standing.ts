@@ -2,11 +2,10 @@ import { ANNOTATION_EPOCH, LABEL_INSTANCE, LABEL_UNIT } from "../../domain/names
 import { type JsonMap, mapAt } from "../../runtime/kube/testing/json.ts";
 import { metadataOf } from "../../runtime/kube/testing/object-rules.ts";
 import { ANNOTATION_ARRIVING } from "../../shard/names.ts";
-import type { Happening } from "../history.ts";
+import type { Happening, ObjectHappening } from "../history.ts";
 import { type Application, isPaused, isUnderWay } from "../models/engine/application.ts";
 import { annotationsOf } from "../models/kubernetes/server.ts";
 import { textAt } from "../models/kubernetes/text.ts";
-import type { ObjectHappening } from "./wishes.ts";
 
 /** What an Application is at one moment, as far as checkers care. */
 export interface Standing {

@@ -1,5 +1,5 @@
 import { argoName } from "../../workspace/argo-name.ts";
-import type { Happening } from "../history.ts";
+import type { Happening, ObjectHappening } from "../history.ts";
 import { TRACKING } from "../models/engine/application.ts";
 import { annotationsOf } from "../models/kubernetes/server.ts";
 
@@ -51,8 +51,6 @@ export function createWishes(): Wishes {
     pathsOf: (application) => paths.get(application) ?? [],
   };
 }
-
-export type ObjectHappening = Extract<Happening, { readonly kind: "object" }>;
 
 /** The Application that an object of a user's namespace says it was deployed by; undefined for every other happening. */
 export function deployerOf(happening: Happening): { readonly application: string; readonly happening: ObjectHappening } | undefined {

@@ -6,6 +6,7 @@ import { metadataOf, nameOf } from "../../../runtime/kube/testing/object-rules.t
 import { createObjectStore, type ObjectStore, type StoredChange } from "../../../runtime/kube/testing/object-store.ts";
 import { type Answer, createResourceApi } from "../../../runtime/kube/testing/resource-api.ts";
 import { createWatchHub } from "../../../runtime/kube/testing/watch-hub.ts";
+import type { ObjectHappening } from "../../history.ts";
 import { createDrawnIds } from "../../world/party.ts";
 import type { World } from "../../world/world.ts";
 import { textAt } from "./text.ts";
@@ -44,11 +45,12 @@ export function createKubeServer(world: World, name: string): KubeServer {
   const ids = createDrawnIds(world.rng.fork(`uids of ${name}`));
   const listeners: ((change: StoredChange) => void)[] = [];
   const targets = createTargets();
-  let by = name;
+  /** Absent while the server does something by itself. */
+  let cause: Pick<ObjectHappening, "by" | "askedAt"> | undefined;
   let front: Front = () => undefined;
 
   const onChange = (change: StoredChange): void => {
-    record(world, name, change, by);
+    record(world, name, change, cause ?? { by: name, askedAt: world.elapsedMs() });
     hub.publish(change);
     for (const listener of listeners) listener(change);
   };
@@ -67,14 +69,15 @@ export function createKubeServer(world: World, name: string): KubeServer {
     objects,
     answer(request) {
       const { url, at } = targets.of(request.target);
+      const askedAt = world.elapsedMs();
       const carryOut = (): Answer => {
         const missing = at === undefined ? undefined : whyNoPlace(objects, request, at);
         if (missing !== undefined) return missing;
-        by = request.by;
+        cause = { by: request.by, askedAt };
         try {
           return api.answer({ ...request, url });
         } finally {
-          by = name;
+          cause = undefined;
         }
       };
       return (at === undefined ? undefined : front(request, at, carryOut)) ?? carryOut();
@@ -129,7 +132,12 @@ function whyNoPlace(
   return refused(`unable to create new content in namespace ${namespace} because it is being terminated`);
 }
 
-function record(world: World, cluster: string, { type, kind, object, before }: StoredChange, by: string): void {
+function record(
+  world: World,
+  cluster: string,
+  { type, kind, object, before }: StoredChange,
+  cause: Pick<ObjectHappening, "by" | "askedAt">,
+): void {
   world.record({
     kind: "object",
     cluster,
@@ -139,7 +147,7 @@ function record(world: World, cluster: string, { type, kind, object, before }: S
     name: nameOf(object),
     object,
     before,
-    by,
+    ...cause,
   });
 }
 
