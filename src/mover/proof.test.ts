@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Answer, askAgainMs, isProven, judgeAnswer, NO_PROOF, nextProof, summary, type TrialAnswer } from "./proof.ts";
+import { type Answer, askAgainMs, fenceTimeMs, isProven, judgeAnswer, NO_PROOF, nextProof, summary, type TrialAnswer } from "./proof.ts";
 
 const FENCE_MS = 2_000;
 const BOTH = [
@@ -27,6 +27,22 @@ it("takes three refusals of every endpoint over the fence time for proof, and no
   expect(proven([0, "refused", "refused"], [1000, "refused", "refused"], [2000, "refused", "refused"])).toBe(true);
   expect(proven([0, "refused", "refused"], [1000, "refused", "refused"], [1999, "refused", "refused"])).toBe(false);
   expect(proven([0, "refused", "refused"], [9000, "refused", "refused"])).toBe(false);
+});
+
+it("takes more where several may answer: each question goes to one of them", () => {
+  const [fenceMs, everyMs] = [fenceTimeMs(false), 250];
+  const shared = [{ endpoint: "a", fenceMs, answer: "refused" as const, environment: undefined }];
+  const ask = (times: number, apartMs: number) =>
+    Array.from({ length: times }).reduce<typeof NO_PROOF>(
+      (proof, _, index) => nextProof(proof, shared, Math.ceil(index * apartMs)),
+      NO_PROOF,
+    );
+  expect(isProven(ask(4, fenceMs / 3), shared)).toBe(false);
+  expect(isProven(ask(14, fenceMs / 13), shared)).toBe(false);
+  expect(isProven(ask(15, fenceMs / 14), shared)).toBe(true);
+  expect(isProven(ask(60, everyMs), shared)).toBe(false);
+  expect(isProven(ask(61, everyMs), shared)).toBe(true);
+  expect(askAgainMs(ask(2, everyMs), shared, { nowMs: everyMs, sinceMs: 5_000 })).toBe(everyMs);
 });
 
 it("does not take silence for a refusal, and counts an endpoint anew after it answers", () => {
@@ -65,7 +81,7 @@ it.each<[string, boolean | undefined, TrialAnswer, Answer]>([
 });
 
 it("watches each endpoint for its own fence time", () => {
-  const rounds = [0, 1000, 2000].map((ms): Round => [ms, "refused", "refused"]);
+  const rounds = Array.from({ length: 15 }, (_, second): Round => [second * 1_000, "refused", "refused"]);
   const longer = [
     { endpoint: "a", fenceMs: FENCE_MS },
     { endpoint: "b", fenceMs: 15_000 },

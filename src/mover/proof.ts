@@ -29,8 +29,13 @@ export interface Streak {
 export type Proof = ReadonlyMap<string, Streak>;
 
 export const NO_PROOF: Proof = new Map();
-/** Refusals that a streak needs at least. */
+/** How long one server's refusals are watched, in ms, and that of servers of which nobody knows how many answer at an address. */
+const SINGLE_FENCE_MS = 2_000;
+const SHARED_FENCE_MS = 15_000;
+/** Refusals that a streak needs at least. Where several may answer each question goes to one of them, and all have to get their turn. */
 const REFUSALS = 3;
+const SHARED_REFUSALS = 15;
+const isShared = (fenceMs: number): boolean => fenceMs > SINGLE_FENCE_MS;
 
 /** Counts a round of answers. An endpoint that was silent begins anew after it answers: it may carry out what it had queued. */
 export function nextProof(proof: Proof, answers: readonly EndpointAnswer[], nowMs: number): Proof {
@@ -49,7 +54,8 @@ export function isProven(proof: Proof, endpoints: readonly Pick<PlacedAnswer, "e
     endpoints.length > 0 &&
     endpoints.every(({ endpoint, fenceMs }) => {
       const streak = proof.get(endpoint);
-      return streak !== undefined && streak.count >= REFUSALS && streak.lastMs - streak.firstMs >= fenceMs;
+      const least = isShared(fenceMs) ? SHARED_REFUSALS : REFUSALS;
+      return streak !== undefined && streak.count >= least && streak.lastMs - streak.firstMs >= fenceMs;
     })
   );
 }
@@ -62,8 +68,8 @@ const SOON_FOR_MS = 1_000;
 const ABROAD_MS = 750;
 
 /**
- * When asking again tells something more, in ms from now: of one that is refused some times within the fence time, and when that is over.
- * `sinceMs`: how long ago the phase began.
+ * When asking again tells something more, in ms from now: of one server that refuses some times within the fence time, and when that is over;
+ * of several behind one address again and again, lest one that stands still was never asked. `sinceMs`: how long ago the phase began.
  */
 export function askAgainMs(
   proof: Proof,
@@ -73,7 +79,8 @@ export function askAgainMs(
   const isAbroad = endpoints.some(({ environment }) => environment !== undefined);
   const waits = endpoints.flatMap(({ endpoint, fenceMs }) => {
     const streak = proof.get(endpoint);
-    return streak === undefined ? [] : [Math.min(fenceMs / REFUSALS, fenceMs - (nowMs - streak.firstMs))];
+    const apartMs = isShared(fenceMs) ? LATER_MS : fenceMs / REFUSALS;
+    return streak === undefined ? [] : [Math.min(apartMs, fenceMs - (nowMs - streak.firstMs))];
   });
   const isRefused = endpoints.length > 0 && waits.length === endpoints.length;
   if (isAbroad) return ABROAD_MS;
@@ -124,8 +131,8 @@ export function judgeAnswer(isAllowed: boolean | undefined, trial: TrialAnswer, 
  * queued requests carried one out after it woke. Behind an address that several answer at, each has to get its turn.
  */
 export function fenceTimeMs(isSingleServer: boolean): number {
-  return isSingleServer ? 2_000 : 15_000;
+  return isSingleServer ? SINGLE_FENCE_MS : SHARED_FENCE_MS;
 }
 
 /** The same in environments: what answers at the address of a user's cluster nobody tells, and each answer is asked over a connection of its own. */
-export const ENVIRONMENT_FENCE_MS = 15_000;
+export const ENVIRONMENT_FENCE_MS = SHARED_FENCE_MS;

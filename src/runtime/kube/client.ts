@@ -20,6 +20,8 @@ export interface KubeRequest {
   readonly timeoutMs?: number;
   /** Longest body of a successful answer that is read, in bytes. */
   readonly longestBody?: number;
+  /** Over a connection of its own: where several servers answer at the address, it goes to any of them. */
+  readonly isFresh?: boolean;
 }
 
 export interface JsonPatchOperation {

@@ -8,6 +8,8 @@ export interface Exchange {
   readonly search: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
+  /** Over a connection that is closed after it. */
+  readonly isFresh: boolean;
 }
 
 const always = { accept: "application/json", "user-agent": "argosy" };
@@ -22,11 +24,12 @@ export function exchangeOf(request: KubeRequest): Exchange {
     search: searchOf(query),
     headers: { ...always, ...(accept === undefined ? {} : { accept }), ...media, ...request.headers },
     body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+    isFresh: request.isFresh === true,
   };
 }
 
 export function watchExchange(path: string, query: KubeQuery): Exchange {
-  return { method: "GET", path, search: searchOf(query), headers: always, body: undefined };
+  return { method: "GET", path, search: searchOf(query), headers: always, body: undefined, isFresh: false };
 }
 
 function searchOf(query: KubeQuery | undefined): string {

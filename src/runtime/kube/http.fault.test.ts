@@ -72,6 +72,15 @@ describe("connections", () => {
     expect(server.connections()).toBe(1);
   });
 
+  it("sends requests that want a connection of their own over one each, and closes it", async () => {
+    const request = { method: "GET", path: "/api/v1/namespaces/team-a/configmaps", isFresh: true } as const;
+    for (let i = 0; i < 10; i++) await client.request(request, never);
+    expect(server.connections()).toBe(10);
+    await client.get(configMaps, at, never);
+    await client.get(configMaps, at, never);
+    expect(server.connections()).toBe(11);
+  });
+
   it("sends five hundred requests at once over at most 32 connections", async () => {
     await client.create(configMaps, configMap("a"), never);
     await Promise.all(Array.from({ length: 500 }, () => client.get(configMaps, at, never)));

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Dispatcher } from "undici";
-import { errors, Pool } from "undici";
+import { errors, type Pool } from "undici";
 import type { Clock } from "../../domain/clock.ts";
 import { DefectError, UnavailableError } from "../../domain/errors.ts";
 import type { Rng } from "../../domain/rng.ts";
@@ -9,6 +9,7 @@ import { sleep } from "../clock.ts";
 import { longestErrorBody, readBeginning, readLines, readResult } from "./answer-body.ts";
 import type { KubeCredentials } from "./auth.ts";
 import type { KubeClient, KubeRequest } from "./client.ts";
+import { createConnections } from "./connections.ts";
 import type { Exchange } from "./exchange.ts";
 import { exchangeOf, watchExchange } from "./exchange.ts";
 import { createReachability, type Reachability } from "./reachability.ts";
@@ -40,12 +41,9 @@ export interface KubeClientOptions {
 /** For one attempt of one request, in ms, unless the request says otherwise. API servers give up after a minute themselves. */
 const defaultTimeoutMs = 30_000;
 
-/** Idle connections are closed before load balancers forget them, in ms; the API server itself keeps them for minutes. */
-const keepAliveMs = 30_000;
-
 /**
  * Speaks to one API server over HTTP/1.1: one pool of kept-alive connections for requests, one unbounded pool for watches, which hold
- * their connection for minutes. HTTP/2 is not used: it is no faster here and pins everything to one server behind a load balancer.
+ * their connection for minutes, and connections of their own for requests that ask for one. HTTP/2 is not used: it is no faster here and pins everything to one server behind a load balancer.
  *
  * Idempotent requests are sent up to four times after failures that pass, with jittered back-off and the server's Retry-After; a 401 makes
  * the token be renewed and the request be sent once more, whatever it is, because a server that does not know us has done nothing.
@@ -56,9 +54,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
   const { cluster, credentials, clock, rng, metrics } = options;
   const server = new URL(credentials.server);
   const prefix = server.pathname.replace(/\/+$/, "");
-  const connection = { connect: connectOptions(credentials), allowH2: false, pipelining: 1, keepAliveTimeout: keepAliveMs };
-  const pool = new Pool(server.origin, { ...connection, connections: options.writeConnections ?? 24 });
-  const watches = new Pool(server.origin, { ...connection, connections: null, bodyTimeout: 0 });
+  const { pool, fresh, watches, close } = createConnections(credentials, options.writeConnections ?? 24);
   const bucket = options.writesPerSecond === undefined ? undefined : createTokenBucket(options.writesPerSecond, clock);
   const meter = createRequestMeter(metrics, { cluster, clock });
   const reachability = createReachability({ cluster, clock });
@@ -66,7 +62,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
 
   async function attempt<T>(exchange: Exchange & { readonly request: KubeRequest }, signal: AbortSignal): Promise<T> {
     if (exchange.method !== "GET") await bucket?.take(signal);
-    return sendOnce<T>({ ...transport, pool }, exchange, signal);
+    return sendOnce<T>({ ...transport, pool: exchange.isFresh ? fresh : pool }, exchange, signal);
   }
 
   async function request<T>(request: KubeRequest, signal: AbortSignal): Promise<T> {
@@ -89,9 +85,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     request,
     ...createVerbs(request),
     watchLines: (path, query, signal) => readWatch({ ...transport, pool: watches }, watchExchange(path, query), signal),
-    async close(how) {
-      await Promise.all([how === "at-once" ? pool.destroy() : pool.close(), watches.destroy()]);
-    },
+    close,
   };
 }
 
@@ -163,7 +157,7 @@ function dispatch(
     body: exchange.body ?? null,
     signal,
     // A deletion has a body, its preconditions; undici would close the connection after it, in case the server took none.
-    reset: false,
+    reset: exchange.isFresh,
   });
   // The pool itself hears of a signal only once it has connected, or given up to.
   return abandonable(sent, signal);
@@ -230,16 +224,4 @@ function isAbsence(error: unknown): boolean {
 
 function contextOf(transport: Transport, exchange: Exchange) {
   return { cluster: transport.cluster, method: exchange.method, path: exchange.path };
-}
-
-function connectOptions(credentials: KubeCredentials) {
-  const { ca, certificate, serverName, insecureSkipTlsVerify, lookup } = credentials;
-  return {
-    timeout: 10_000,
-    ...(ca === undefined ? {} : { ca }),
-    ...(certificate === undefined ? {} : { cert: certificate.cert, key: certificate.key }),
-    ...(lookup === undefined ? {} : { lookup }),
-    ...(serverName === undefined ? {} : { servername: serverName }),
-    ...(insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : {}),
-  };
 }
