@@ -6,6 +6,7 @@ import { ANNOTATION_ARRIVING, ANNOTATION_PAUSE } from "../../shard/names.ts";
 import type { Sight } from "../../shard/parse-sight.ts";
 import type { Breaker, Ports } from "../fleet/argosy.ts";
 import { type Bug, withPorts } from "./bug.ts";
+import { keptFor } from "./kept-answers.ts";
 
 type Decide = Ports["decide"];
 type Move = Parameters<Decide>[0];
@@ -174,6 +175,12 @@ export const MOVE_BUGS: readonly Bug[] = [
     about: "a source that nobody reaches counts as one that does nothing: the right goes on at once",
     ...{ property: "I1", scenario: "move-fail-over" },
     breaker: seeing(inPhase("REVOKE", (world, move) => ({ ...world, isRefusalProven: world.isRefusalProven || move.isFailOver }))),
+  },
+  {
+    name: "first-answer-kept",
+    about: "API servers are asked over one connection, so that whoever answers first answers for the others for ten seconds",
+    ...{ property: "I1", scenario: "move-frozen-server", seed: 159 },
+    breaker: (ports, { clock }) => ({ ...ports, managed: { ...ports.managed, ask: keptFor(10_000, clock, ports.managed.ask) } }),
   },
   {
     name: "silence-counted",

@@ -32,7 +32,8 @@ export function createWishes(): Wishes {
     const { namespace, path } = happening;
     if (happening.act === "delete-namespace") endNamespace(namespace, at);
     else if (happening.act === "delete") end(argoName(happening), at);
-    else {
+    // What is edited while its namespace ends goes with it.
+    else if (happening.act === "create" || wanted.has(argoName(happening))) {
       wanted.set(argoName(happening), { namespace, path });
       paths.set(argoName(happening), [...(paths.get(argoName(happening)) ?? []), path]);
     }

@@ -1,0 +1,15 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { ManagedCluster } from "../../mover/port.ts";
+
+/** What was answered goes on being answered for so long: as over one connection, which leads to one of several API servers. */
+export function keptFor(ms: number, clock: Pick<Clock, "monotonicMs">, ask: ManagedCluster["ask"]): ManagedCluster["ask"] {
+  const kept = new Map<string, { readonly atMs: number; readonly answers: ReturnType<ManagedCluster["ask"]> }>();
+  return (user, namespace, signal) => {
+    const key = `${user} ${namespace}`;
+    const before = kept.get(key);
+    if (before !== undefined && clock.monotonicMs() - before.atMs < ms) return before.answers;
+    const answers = ask(user, namespace, signal);
+    kept.set(key, { atMs: clock.monotonicMs(), answers });
+    return answers;
+  };
+}
