@@ -6,6 +6,7 @@ import { ENVIRONMENT, make, makeEnvironment, putSecret, untilSays } from "./atta
 import { MANIFESTS, stuck, told, toldOf } from "./attacks/from-git.ts";
 import { refusalOf, tokenOf } from "./attacks/person.ts";
 import { openScene, REGISTER, type Scene, stateOf } from "./attacks/scene.ts";
+import { bindingOf } from "./binding.ts";
 import { sumOf } from "./control-plane.ts";
 import { callHarness } from "./harness-client.ts";
 import { startTargetCluster, type TargetCluster } from "./target-cluster.ts";
@@ -37,12 +38,6 @@ afterEach(async () => {
 });
 
 type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
-
-const bindingOf = (namespace: string, name: string, role: string, subject: { readonly namespace: string; readonly name: string }) => ({
-  ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: { namespace, name } },
-  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
-  subjects: [{ kind: "ServiceAccount", ...subject }],
-});
 
 describe.each(ROLES)("whoever is bound to %s in a namespace", (role) => {
   const person = () => scene.people[role].kube;
@@ -78,7 +73,7 @@ describe.each(ROLES)("whoever is bound to %s in a namespace", (role) => {
     for (const { workspace } of [scene.attacker, scene.victim]) {
       const mine = { namespace: scene.attacker.workspace.namespace, name: `person-${role}` };
       for (const subject of [mine, scene.victim.account]) {
-        const binding = bindingOf(workspace.namespace, "attack", DEPLOYER, subject);
+        const binding = bindingOf({ namespace: workspace.namespace, name: "attack" }, DEPLOYER, subject);
         const refusal = await refusalOf(person().create(TYPES.roleBinding, binding, world.signal));
         expect(refusal.status).toBe(403);
       }
@@ -98,7 +93,7 @@ describe.each(ROLES)("whoever is bound to %s in a namespace", (role) => {
 describe("whoever administers a namespace", () => {
   it("gives another workspace's account rights at home, which gains nothing there", async () => {
     const { namespace } = scene.attacker.workspace;
-    const binding = bindingOf(namespace, "attack-gift", "admin", scene.victim.account);
+    const binding = bindingOf({ namespace, name: "attack-gift" }, "admin", scene.victim.account);
     await scene.people.admin.kube.create(TYPES.roleBinding, binding, world.signal);
     const headers = { "Impersonate-User": `system:serviceaccount:${scene.victim.account.namespace}:${scene.victim.account.name}` };
     const path = `/api/v1/namespaces/${scene.victim.workspace.namespace}/configmaps`;

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { MoveView } from "../src/api/routes/moves.ts";
 import { ACCOUNTS_NAMESPACE } from "../src/domain/names.ts";
-import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { bindingOf } from "./binding.ts";
 import { inSeconds } from "./in-seconds.ts";
 import { askForMove, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
+import { allowMore, forbidMore } from "./quota.ts";
 import { configMapFile, findApplication, openWorld, report, TYPES, until, type World } from "./world.ts";
 
 const NAMESPACE = "given-up";
-const QUOTAS: ResourceType = { group: "", version: "v1", plural: "resourcequotas", kind: "ResourceQuota", namespaced: true };
 const QUOTA = { namespace: NAMESPACE, name: "no-more" };
 const BYPASS = { namespace: NAMESPACE, name: "bypass" };
 /** On a machine of its own the story takes half a minute; a shared one may take ten times as long. */
@@ -34,27 +35,10 @@ async function lastSync() {
 
 /** Pushes one object more than the namespace has room for, and waits until the sync of it waits for its next attempt. */
 async function pushInVain(): Promise<void> {
-  const quota = { apiVersion: "v1", kind: QUOTAS.kind, metadata: QUOTA, spec: { hard: { "count/configmaps": "0" } } };
-  await world.kube.create(QUOTAS, quota as KubeObject, world.signal);
-  await until(
-    "the quota in force",
-    () => world.kube.get<KubeObject & { readonly status?: { readonly hard?: unknown } }>(QUOTAS, QUOTA, world.signal),
-    (found) => found?.status?.hard !== undefined,
-  );
+  await forbidMore(world, QUOTA, "count/configmaps");
   await world.git.commit(NAMESPACE, { "app/more.yaml": configMapFile("more", { push: "1" }) });
   await movable.workspace.annotate("app", { "argosy.dev/refreshed-at": "1" });
   await until("a sync that waits for its next attempt", lastSync, (state) => state?.phase === "Running" && state.finishedAt !== undefined);
-}
-
-/** Lets the source write by another binding than its register, so that a move does not get past REVOKE. */
-async function hold(account: string): Promise<void> {
-  const rbac = "rbac.authorization.k8s.io";
-  const binding = {
-    ...{ apiVersion: `${rbac}/v1`, kind: "RoleBinding", metadata: BYPASS },
-    roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "edit" },
-    subjects: [{ kind: "ServiceAccount", namespace: ACCOUNTS_NAMESPACE, name: account }],
-  };
-  await world.kube.create(TYPES.roleBinding, binding as KubeObject, world.signal);
 }
 
 it(
@@ -63,7 +47,9 @@ it(
     const owner = await movable.owner();
     const account = movable.accounts[movable.instances.findIndex(({ name }) => name === owner)] ?? "";
     await pushInVain();
-    await hold(account);
+    // The source may write by another binding than its register: its move does not get past REVOKE.
+    const bypass = bindingOf(BYPASS, "edit", { namespace: ACCOUNTS_NAMESPACE, name: account });
+    await world.kube.create(TYPES.roleBinding, bypass, world.signal);
     const { id } = await askForMove(world, movable, await movable.other());
     await until(
       "its source is at rest",
@@ -75,7 +61,7 @@ it(
     const given = await moveEnded(world, await world.rest.post<MoveView>(`/v1/moves/${id}/abort`, {}));
     expect([given.phase, await movable.owner()]).toEqual(["ABORTED", owner]);
     await world.kube.delete(TYPES.roleBinding, BYPASS, {}, world.signal);
-    await world.kube.delete(QUOTAS, QUOTA, {}, world.signal);
+    await allowMore(world, QUOTA);
     const since = performance.now();
     await until(
       "what was pushed is deployed",

@@ -6,11 +6,13 @@ import type { MoveId } from "../src/domain/ids.ts";
 import type { Move } from "../src/domain/move.ts";
 import { ACCOUNTS_NAMESPACE, ANNOTATION_EPOCH } from "../src/domain/names.ts";
 import type { KubeClient } from "../src/runtime/kube/client.ts";
-import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { openPerson, type Person, refusalOf, tokenOf } from "./attacks/person.ts";
 import { REGISTER } from "./attacks/scene.ts";
+import { bindingOf } from "./binding.ts";
 import { askForMove, expectOneWriter, type Movable, moveEnded, openMovable } from "./moves-world.ts";
+import { allowMore, forbidMore } from "./quota.ts";
 import { openTruth, type Truth } from "./truth.ts";
 import { IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
 
@@ -18,8 +20,6 @@ const NAMESPACE = "move-attacks";
 const ROLES = ["edit", "admin"] as const;
 const PROBE_EVERY_MS = 100;
 const DEADLINE_MS = 20 * 60_000;
-const RBAC = "rbac.authorization.k8s.io";
-const QUOTAS: ResourceType = { group: "", version: "v1", plural: "resourcequotas", kind: "ResourceQuota", namespaced: true };
 /** Longer than refusals have to last to be believed. */
 const BEYOND_THE_FENCE_MS = 5_000;
 
@@ -41,12 +41,8 @@ afterAll(async () => {
 
 const AT = { namespace: NAMESPACE, name: REGISTER };
 const subjectOf = (name: string) => ({ kind: "ServiceAccount", namespace: ACCOUNTS_NAMESPACE, name });
-const bindingOf = (name: string, role: string, account: string) =>
-  ({
-    ...{ apiVersion: `${RBAC}/v1`, kind: "RoleBinding", metadata: { namespace: NAMESPACE, name } },
-    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: role },
-    subjects: [subjectOf(account)],
-  }) satisfies KubeObject & Record<string, unknown>;
+const bind = (name: string, role: string, account: string) =>
+  bindingOf({ namespace: NAMESPACE, name }, role, { namespace: ACCOUNTS_NAMESPACE, name: account });
 
 /** What nobody with rights in a namespace may do about the account that deploys it. */
 const ATTEMPTS: Readonly<Record<string, (kube: KubeClient, account: string) => Promise<unknown>>> = {
@@ -59,7 +55,7 @@ const ATTEMPTS: Readonly<Record<string, (kube: KubeClient, account: string) => P
       },
       world.signal,
     ),
-  "bind it": (kube, name) => kube.create(TYPES.roleBinding, bindingOf("attack", REGISTER, name), world.signal),
+  "bind it": (kube, name) => kube.create(TYPES.roleBinding, bind("attack", REGISTER, name), world.signal),
   "name both in the register": (kube) =>
     kube.mergePatch(TYPES.roleBinding, AT, { subjects: movable.accounts.map(subjectOf) }, world.signal),
   "forge the register's epoch": (kube) =>
@@ -190,7 +186,7 @@ describe("a namespace's administrator who attacks the register while it is hande
     "puts another in its place, with a forged epoch": async ({ id }) => {
       await reached(id, "REVOKE");
       const metadata = { ...AT, annotations: { [ANNOTATION_EPOCH]: "99999999999" } };
-      const forged = { ...bindingOf(REGISTER, "view", movable.accounts[0] ?? ""), metadata };
+      const forged = { ...bind(REGISTER, "view", movable.accounts[0] ?? ""), metadata };
       // Whoever mends it may be faster, and is given no chance to be so every time.
       await until(
         "the forged register",
@@ -225,8 +221,7 @@ describe("a quota that answers every write with 403", () => {
     "is no refusal: where another binding lets the old owner write, the move waits, says for what, and goes on when that is gone (I1, I4)",
     async () => {
       const metadata = { namespace: NAMESPACE, name: "no-more" };
-      const quota = { apiVersion: "v1", kind: QUOTAS.kind, metadata, spec: { hard: { "count/configmaps": "0" } } };
-      await world.kube.create(QUOTAS, quota as KubeObject, world.signal);
+      await forbidMore(world, metadata, "count/configmaps");
       const account = await ownersAccount();
       const headers = { "Impersonate-User": `system:serviceaccount:${ACCOUNTS_NAMESPACE}:${account}` };
       const tried = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: NAMESPACE, name: "tried" } };
@@ -240,7 +235,7 @@ describe("a quota that answers every write with 403", () => {
         },
         (found) => found?.status === 403 && found.message.includes("exceeded quota"),
       );
-      await people.admin.kube.create(TYPES.roleBinding, bindingOf("bypass", "edit", account), world.signal);
+      await people.admin.kube.create(TYPES.roleBinding, bind("bypass", "edit", account), world.signal);
       const { move, writers } = await movedUnderAttack(async ({ id }) => {
         await reached(id, "REVOKE");
         const since = performance.now();
@@ -254,7 +249,7 @@ describe("a quota that answers every write with 403", () => {
       });
       expect([move.phase, move.message]).toEqual(["DONE", ""]);
       expectOneWriter(writers);
-      await world.kube.delete(QUOTAS, metadata, {}, world.signal);
+      await allowMore(world, metadata);
     },
     DEADLINE_MS,
   );
@@ -263,7 +258,7 @@ describe("a quota that answers every write with 403", () => {
     "does not keep a move for ever: it is given up after a minute, with the reason, and the old owner goes on (I4)",
     async () => {
       const [owner, account] = [await movable.owner(), await ownersAccount()];
-      await people.admin.kube.create(TYPES.roleBinding, bindingOf("bypass", "edit", account), world.signal);
+      await people.admin.kube.create(TYPES.roleBinding, bind("bypass", "edit", account), world.signal);
       const { move } = await movedUnderAttack(async () => undefined);
       expect([move.phase, move.message]).toEqual([
         "ABORTED",

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { setCpuShare } from "../hack/dev-cluster/process-node/control.ts";
 import type { DecisionView, InstanceView, WorkspaceView } from "../src/api/schema.ts";
-import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { argosy } from "./command-line.ts";
+import { allowMore, forbidMore } from "./quota.ts";
 import { configMapFile, findApplication, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
 const NAMESPACE = "watchdog-team";
-const QUOTAS: ResourceType = { group: "", version: "v1", plural: "resourcequotas", kind: "ResourceQuota", namespaced: true };
 const QUOTA = "no-applications";
 /** Within a minute, and what a shared machine takes for reading it. */
 const REPORTED_MS = 60_000;
@@ -25,7 +25,7 @@ describe("the watchdog", () => {
   }, DEADLINE_MS);
   afterAll(async () => {
     const { metadata } = await applicationOf("dev");
-    await world.kube.delete(QUOTAS, { namespace: metadata.namespace ?? "", name: QUOTA }, {}, world.signal);
+    await allowMore(world, { namespace: metadata.namespace ?? "", name: QUOTA });
     await world.kube.delete(TYPES.namespace, { namespace: "", name: NAMESPACE }, {}, world.signal);
   });
 
@@ -89,19 +89,11 @@ describe("the watchdog", () => {
     async () => {
       const application = await applicationOf("dev");
       const namespace = application.metadata.namespace ?? "";
-      const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: QUOTA, namespace } };
-      const hard = { "count/applications.argoproj.io": "0" };
-      await world.kube.create(QUOTAS, { ...quota, spec: { hard } } as unknown as KubeObject, world.signal);
-      await until(
-        "the quota in force",
-        () =>
-          world.kube.get<KubeObject & { readonly status?: { readonly hard?: unknown } }>(QUOTAS, { namespace, name: QUOTA }, world.signal),
-        (found) => found?.status?.hard !== undefined,
-      );
+      await forbidMore(world, { namespace, name: QUOTA }, "count/applications.argoproj.io");
       await world.kube.delete(TYPES.application, { namespace, name: application.metadata.name }, {}, world.signal);
       const tookMs = await reported(application.metadata.name, ["NO_OWNER", "WATCHDOG"], REPORTED_MS);
       report(`watchdog: a missing owner reported after ${Math.round(tookMs)} ms`);
-      await world.kube.delete(QUOTAS, { namespace, name: QUOTA }, {}, world.signal);
+      await allowMore(world, { namespace, name: QUOTA });
       await workspace.annotate("dev", { "argosy.dev/refreshed-at": "now" });
       await reported(application.metadata.name, ["CLEARED", "NO_OWNER"], 3 * REPORTED_MS);
       expect(await workspace.configMap("watched")).toBeDefined();
