@@ -299,8 +299,8 @@ describe("a move that loses an instance after COMMIT", () => {
       const { memory } = world.rows;
       const { requests, wish } = await failOverTo(from);
       const ask = (isFailOver: boolean) => requests.request({ ...wish, isFailOver }, from, world.signal);
-      expect(await ask(false)).toMatchObject({ by: id, why: expect.stringContaining("argosy move --fail-over") });
-      expect(await requests.request({ ...wish, epoch: wish.epoch - 1 }, from, world.signal)).toMatchObject({ by: id });
+      expect(await ask(false)).toMatchObject({ by: { id }, why: expect.stringContaining("argosy move --fail-over") });
+      expect(await requests.request({ ...wish, epoch: wish.epoch - 1 }, from, world.signal)).toMatchObject({ by: { id } });
       const asked = await ask(true);
       expect(await endOf(id)).toMatchObject({ phase: "REDIRECTED", message: TAKEN_ON, endedAt: expect.any(Number) });
       const next = asked.id as Move["id"];
@@ -323,7 +323,7 @@ describe("a move that loses an instance after COMMIT", () => {
     const { id, from, to } = await over.begin();
     const { requests, wish } = await failOverTo(to);
     const asked = await requests.request(wish, to, world.signal);
-    expect(asked).toMatchObject({ by: id, why: expect.not.stringContaining("--fail-over") });
+    expect(asked).toMatchObject({ by: { id }, why: expect.not.stringContaining("--fail-over") });
     expect((await endOf(id))?.phase).toBe("PREPARE");
     const worker = over.worker();
     await over.workUntilEnd(id, () => worker);

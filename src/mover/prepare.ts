@@ -4,12 +4,12 @@ import { foreignSync, LOOK_NOW } from "../shard/arrival.ts";
 import { escapePointer } from "../shard/diff-object.ts";
 import { type DesiredObject, type Manifest, manifestOf } from "../shard/managed-object.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE } from "../shard/names.ts";
+import { isFinalizerOfArgo } from "../shard/parse-application.ts";
 import type { Sight } from "../shard/parse-sight.ts";
 import { copyStatus } from "./copy-status.ts";
 import { isNewer, isUnfit, type Pair } from "./pair.ts";
 import { change, DONE, FENCED, remove, type Verdict, wait, write } from "./verdict.ts";
 
-const ARGO_DOMAIN = "argocd.argoproj.io";
 /** Conditions with which Argo CD says that it cannot compare. */
 const BLIND: readonly string[] = ["ComparisonError", "InvalidSpecError", "UnknownError"];
 
@@ -20,7 +20,7 @@ const BLIND: readonly string[] = ["ComparisonError", "InvalidSpecError", "Unknow
 export function arrive(pair: Pair, epoch: number): Verdict {
   const { name, desired, source, target, isSourceUnknown } = pair;
   if (desired === undefined || (source === undefined && !isSourceUnknown)) return DONE;
-  const foreigner = source?.finalizers.find((finalizer) => !finalizer.includes(ARGO_DOMAIN));
+  const foreigner = source?.finalizers.find((finalizer) => !isFinalizerOfArgo(finalizer));
   if (foreigner !== undefined) {
     const text = `the Application of ${name} has the finalizer ${foreigner}, which is not Argo CD's: whoever set it has to take it off`;
     return { kind: "abort", why: { code: "FOREIGN_FINALIZER", text } };

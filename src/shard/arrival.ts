@@ -9,6 +9,9 @@ const annotation = (name: string): string => `/metadata/annotations/${escapePoin
 /** Argo CD is to look once more, or a status that was copied may be believed for minutes. */
 export const LOOK_NOW: PatchOperation = { op: "add", path: annotation(ANNOTATION_REFRESH), value: "normal" };
 
+/** Argo CD is to know nothing of the last sync. */
+export const FORGET_SYNC: PatchOperation = { op: "remove", path: "/status/operationState" };
+
 /**
  * What a copy has to forget of syncs: one begins nothing, and is told of one that succeeded or of none. Anything else is of a former
  * Application of its name that its instance went on with, which nobody would end.
@@ -17,7 +20,7 @@ export function foreignSync({ annotations, sync: { operation, state } }: Arrivin
   if (annotations[ANNOTATION_ARRIVING] === undefined) return [];
   return [
     ...(operation === undefined ? [] : [{ op: "remove", path: "/operation" } as const]),
-    ...(state === undefined || state.phase === "Succeeded" ? [] : [{ op: "remove", path: "/status/operationState" } as const]),
+    ...(state === undefined || state.phase === "Succeeded" ? [] : [FORGET_SYNC]),
   ];
 }
 

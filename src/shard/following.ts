@@ -1,5 +1,5 @@
 import { asObject } from "../domain/json.ts";
-import { LOOK_NOW } from "./arrival.ts";
+import { FORGET_SYNC, LOOK_NOW } from "./arrival.ts";
 import type { PatchOperation } from "./diff-object.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { ANNOTATION_ARRIVING } from "./names.ts";
@@ -24,7 +24,7 @@ export function isBeingStopped(desired: DesiredObject, observed: Beginner): bool
 export function forgetFailure(desired: DesiredObject, observed: Beginner): readonly PatchOperation[] {
   const { operation, state } = observed.sync;
   if (!begins(desired, observed) || operation !== undefined || state?.run !== undefined) return [];
-  return state?.phase === "Failed" || state?.phase === "Error" ? [{ op: "remove", path: "/status/operationState" }, LOOK_NOW] : [];
+  return state?.phase === "Failed" || state?.phase === "Error" ? [FORGET_SYNC, LOOK_NOW] : [];
 }
 
 /** Copies that a move put there forget by themselves whatever is not their own. */

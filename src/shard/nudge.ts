@@ -1,6 +1,6 @@
 import { escapePointer, guards, type PatchOperation } from "./diff-object.ts";
 import { ANNOTATION_NUDGED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "./names.ts";
-import type { ObservedApplication } from "./parse-application.ts";
+import { isFinalizerOfArgo, type ObservedApplication } from "./parse-application.ts";
 
 /** When an Application is to be nudged next, on a clock that only grows, in ms, and how long after that once more. */
 export interface Waiting {
@@ -20,9 +20,6 @@ export const MOST_APART_MS = 5 * 60_000;
 /** Writes of one look. */
 export const NUDGES_AT_ONCE = 10;
 
-/** Of any finalizer that Argo CD takes off by itself, once what it stands for is done. */
-const ARGO_DOMAIN = "argocd.argoproj.io";
-
 /**
  * Whether the instance's controller is expected to look at an Application that it was asked to look at, or to end one that is being deleted.
  *
@@ -31,7 +28,7 @@ const ARGO_DOMAIN = "argocd.argoproj.io";
  * have passed (`writeBackToInformer` in its application controller). The same holds for a look that ended with an error of the repository.
  */
 export function isAwaited({ isRefreshing, isDeleting, finalizers, annotations }: ObservedApplication): boolean {
-  const isDue = isDeleting ? finalizers.some((finalizer) => finalizer.includes(ARGO_DOMAIN)) : isRefreshing;
+  const isDue = isDeleting ? finalizers.some(isFinalizerOfArgo) : isRefreshing;
   return isDue && annotations[ANNOTATION_PAUSE] === undefined;
 }
 

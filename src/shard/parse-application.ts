@@ -84,3 +84,8 @@ function sameEntries(a: Readonly<Record<string, string>>, b: Readonly<Record<str
   const names = Object.keys(a);
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 }
+
+/** Whether a finalizer is one that Argo CD takes off by itself, once what it stands for is done. */
+export function isFinalizerOfArgo(finalizer: string): boolean {
+  return finalizer.includes("argocd.argoproj.io");
+}

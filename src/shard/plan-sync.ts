@@ -1,6 +1,7 @@
 import type { Millis } from "../domain/clock.ts";
 import { isFinished, type RunPhase, type RunProgress, type SyncRun } from "../domain/sync-run.ts";
 import type { Application, PlacementUnit } from "../domain/workspace.ts";
+import { FORGET_SYNC } from "./arrival.ts";
 import type { PatchOperation } from "./diff-object.ts";
 import { guards, newerFence } from "./diff-object.ts";
 import { INFO_RUN } from "./names.ts";
@@ -166,10 +167,7 @@ function requestPatch({ run, application, observed }: SyncFacts): readonly Patch
       syncOptions: syncOptions(application),
     },
   };
-  return [
-    ...(observed?.sync.state === undefined ? [] : [{ op: "remove", path: "/status/operationState" } as const]),
-    { op: "add", path: "/operation", value: operation },
-  ];
+  return [...(observed?.sync.state === undefined ? [] : [FORGET_SYNC]), { op: "add", path: "/operation", value: operation }];
 }
 
 function patch(observed: ObservedApplication | undefined, step: Step, steps: readonly PatchOperation[]): SyncAction {

@@ -75,8 +75,8 @@ export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
       const kind = isFailOver ? "evacuation" : wish.kind;
       const requested = await request({ ...wish, kind, isFailOver, reverses: undefined }, target, signal);
       if (requested.id !== undefined) return { kind: "asked", id: requested.id };
-      const under = requested.by === undefined ? undefined : await moves.read(requested.by, signal);
-      return under?.plan === wish.plan && under !== undefined ? { kind: "asked", id: under.id } : { kind: "refused", why: requested.why };
+      const { by: under, why } = requested;
+      return under?.plan === wish.plan && under !== undefined ? { kind: "asked", id: under.id } : { kind: "refused", why };
     },
     async giveUp(source, which, actor, signal) {
       const live = (await moves.list({ isLive: true, instanceId: source }, LIVE_READ, signal)).filter(({ from }) => from === source);

@@ -17,7 +17,7 @@ export interface RequestsDeps {
 }
 
 /** The move that waits now, or why there is none and which one stands in its way. */
-type Requested = { readonly id: MoveId } | { readonly id?: undefined; readonly why: string; readonly by?: MoveId };
+type Requested = { readonly id: MoveId } | { readonly id?: undefined; readonly why: string; readonly by?: Move | undefined };
 
 /** Where a unit is to go. */
 interface Destined {
@@ -41,12 +41,6 @@ export interface Requests {
 
 export function createRequests({ store: { moves, shards, fleet }, clock, ids }: RequestsDeps): Requests {
   const sourceOf: Requests["sourceOf"] = async ({ owner }, signal) => (owner === undefined ? undefined : fleet.readInstance(owner, signal));
-  const whyMoving = async (id: MoveId, signal: AbortSignal): Promise<string> => {
-    const text = `it is being moved already: \`argosy moves\` shows move ${id}`;
-    const under = await moves.read(id, signal);
-    const mayGoOn = under !== undefined && PHASES[under.phase].next.includes("REDIRECTED");
-    return mayGoOn ? `${text}; if its new owner is lost, \`argosy move --fail-over\` takes it on from there` : text;
-  };
   return {
     sourceOf,
     async whyNot({ unit, target, isFailOver = false }, signal) {
@@ -59,7 +53,10 @@ export function createRequests({ store: { moves, shards, fleet }, clock, ids }: 
       const decision = requestDecision({ ...wish, id }, clock.now());
       const outcome = await moves.request({ ...wish, id, decision }, signal);
       if (outcome.kind === "requested") return { id };
-      if (outcome.kind === "moving") return { by: outcome.id, why: await whyMoving(outcome.id, signal) };
+      if (outcome.kind === "moving") {
+        const by = await moves.read(outcome.id, signal);
+        return { by, why: whyMoving(outcome.id, by) };
+      }
       return {
         why: outcome.kind === "full" ? `${name} has no room for it, or takes nothing now` : "it was moved at this moment: look again",
       };
@@ -70,4 +67,10 @@ export function createRequests({ store: { moves, shards, fleet }, clock, ids }: 
       return moves.abort(move.id, { message: text, decision }, signal);
     },
   };
+}
+
+function whyMoving(id: MoveId, under: Move | undefined): string {
+  const text = `it is being moved already: \`argosy moves\` shows move ${id}`;
+  const mayGoOn = under !== undefined && PHASES[under.phase].next.includes("REDIRECTED");
+  return mayGoOn ? `${text}; if its new owner is lost, \`argosy move --fail-over\` takes it on from there` : text;
 }

@@ -15,7 +15,7 @@ const REVIEWS: ResourceType = {
 /** What is tried: whoever may write may make one, and a trial makes none. */
 const TRIED = "argosy-may-it-write";
 /** An answer that takes longer is none, in ms; and each question goes to whichever API server is behind the address this time. */
-const QUICK = { timeoutMs: 2_000, isFresh: true } as const;
+const QUESTION = { timeoutMs: 2_000, isFresh: true } as const;
 
 /** Who asks: the client itself, or whom it is to impersonate. */
 export interface Asking {
@@ -40,7 +40,7 @@ async function review(client: KubeClient, asking: Asking, signal: AbortSignal): 
   const { namespace } = asking;
   const resourceAttributes = { namespace, verb: "create", group: "", version: "v1", resource: "configmaps" };
   const body = { apiVersion: "authorization.k8s.io/v1", kind: REVIEWS.kind, spec: { resourceAttributes } };
-  const request = { method: "POST", path: resourcePath(REVIEWS, {}), body, ...by(asking), ...QUICK } as const;
+  const request = { method: "POST", path: resourcePath(REVIEWS, {}), body, ...by(asking), ...QUESTION } as const;
   try {
     const answer = await client.request<{ readonly status?: { readonly allowed?: unknown } } | null>(request, signal);
     return typeof answer?.status?.allowed === "boolean" ? answer.status.allowed : undefined;
@@ -59,7 +59,7 @@ async function attempt(client: KubeClient, asking: Asking, signal: AbortSignal):
     query: { dryRun: "All" },
     body,
     ...by(asking),
-    ...QUICK,
+    ...QUESTION,
     decode: false,
   } as const;
   try {
