@@ -10,6 +10,13 @@ function ask(lane: Lane, from: number, to: number, nowMs = 0): readonly number[]
   return numbers.filter((number) => lane.admits(`w${number}`, `a${number}`, nowMs));
 }
 
+/** Whom a lane names at the moment when it is due by itself. */
+function namedWhenDue(beganMs: number): readonly string[] {
+  const lane = createLane(1);
+  ask(lane, 0, 2, beganMs);
+  return lane.next(lane.dueMs() ?? 0);
+}
+
 describe("a unit's line before its instance", () => {
   test("lets through what the instance may have work with at once, and the others as it is done with some", () => {
     const lane = createLane(SHARE);
@@ -57,6 +64,12 @@ describe("a unit's line before its instance", () => {
     expect(lane.next(0)).toEqual(["w1"]);
     lane.end("a1", 0);
     expect(lane.next(0)).toEqual(["w3"]);
+  });
+
+  test("is never due again at the moment it was due, whatever fraction of a millisecond it began at", () => {
+    fc.assert(fc.property(fc.double({ min: 0, max: 1e7, noNaN: true }), (beganMs) => namedWhenDue(beganMs).length === 1));
+    // A sum and a difference of these round apart.
+    for (const beganMs of [9450.860927237856, 6733.761380368644, 5902.441943855384]) expect(namedWhenDue(beganMs)).toEqual(["w1"]);
   });
 
   test("moves on without those that do not end, and does not count them anew when they are heard of", () => {

@@ -38,6 +38,9 @@ interface Counted {
   readonly isOurs: boolean;
 }
 
+/** One sum for both who waits for this moment and who asks whether it has come: a difference may round to less than what it waits for. */
+const dueOf = ({ sinceMs }: Counted): number => sinceMs + PATIENCE_MS;
+
 /** Creates an empty lane; `most`: Applications the controller may have work with before further ones wait, however fast it is. */
 export function createLane(most: number): Lane {
   /** In the order in which they were begun, because a `Map` keeps it and time only grows. */
@@ -52,7 +55,7 @@ export function createLane(most: number): Lane {
   };
   const expire = (nowMs: number): void => {
     for (const [at, counted] of counting) {
-      if (nowMs - counted.sinceMs < PATIENCE_MS) return;
+      if (dueOf(counted) > nowMs) return;
       counting.delete(at);
       slow.add(at);
       took(counted, nowMs);
@@ -100,7 +103,7 @@ export function createLane(most: number): Lane {
     leave: (wish) => void line.delete(wish),
     dueMs() {
       const [first] = counting.values();
-      return line.size === 0 || first === undefined ? undefined : first.sinceMs + PATIENCE_MS;
+      return line.size === 0 || first === undefined ? undefined : dueOf(first);
     },
     size: () => ({ working: counting.size + slow.size, held: line.size }),
   };
