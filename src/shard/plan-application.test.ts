@@ -17,6 +17,7 @@ const wish = (revision = 2, epoch = 7, path = "deploy"): DesiredObject =>
     anApplication({ desiredRevision: revision }, { source: { repoUrl: "https://git.example/a", path, targetRevision: "main" } }),
     TARGET,
   );
+const PAUSE = "argocd.argoproj.io/skip-reconcile";
 const OTHER = "post-delete-finalizer.argocd.argoproj.io";
 
 /** An API server with one place for an Application, as far as deletion and versions go. */
@@ -88,7 +89,7 @@ function placeOf(shape: typeof somePlace extends fc.Arbitrary<infer S> ? S : nev
   if (!shape.exists) return createPlace();
   const raw = stored(wish(2, 7, shape.path));
   raw.metadata["finalizers"] = shape.finalizers;
-  if (shape.isPaused) annotate(raw, { "argocd.argoproj.io/skip-reconcile": "true" });
+  if (shape.isPaused) annotate(raw, { [PAUSE]: "true" });
   if (shape.isArriving) annotate(raw, { "argosy.dev/arriving": "compared", "argosy.dev/copied-status": "1" });
   if (!shape.hasLabels) delete raw.metadata["labels"];
   if (!shape.hasAnnotations) delete raw.metadata["annotations"];
@@ -135,8 +136,7 @@ describe("an Application that is wanted", () => {
 
   test("works where a move had put it and ended before it was activated: it looks once more, and goes on with no sync that is not its own", () => {
     const raw = stored(wish());
-    const pause = { "argocd.argoproj.io/skip-reconcile": "true" };
-    annotate(raw, { ...pause, "argosy.dev/arriving": "compared", "argosy.dev/copied-status": "1" });
+    annotate(raw, { [PAUSE]: "true", "argosy.dev/arriving": "compared", "argosy.dev/copied-status": "1" });
     const place = createPlace({ ...raw, operation: { sync: {} }, status: { operationState: { phase: "Running" }, health: {} } });
     expect(drive(place, wish(), "none").kind).toBe("settled");
     const [annotations, own] = [place.raw()?.metadata["annotations"], stored(wish()).metadata["annotations"] as object];
@@ -166,6 +166,8 @@ describe("an Application that was deleted by its user", () => {
         const place = placeOf(shape);
         const wasWanted = place.raw() !== undefined && place.raw()?.metadata["deletionTimestamp"] === undefined;
         const end = drive(place, wish(), "cascade");
+        if (end.kind === "await-end")
+          expect(place.observed()?.annotations, "Argo CD ends nothing that is paused").not.toHaveProperty([PAUSE]);
         if (wasWanted) expect(place.cascade() || shape.finalizers.includes("resources-finalizer.argocd.argoproj.io")).toBe(true);
         else expect(["gone", "await-end"]).toContain(end.kind);
       }),

@@ -122,12 +122,19 @@ function cascade(
   observed: ObservedApplication | undefined,
   marksOf: (observed: ObservedApplication) => readonly PatchOperation[],
 ): ApplicationAction {
-  if (observed === undefined || observed.isDeleting) return planRemoval(observed);
+  if (observed === undefined) return { kind: "gone" };
+  if (observed.isDeleting) return endingUnpaused(observed);
   const restlessness = isPatient ? restlessnessOf(observed, now) : undefined;
   const calming = restlessness === undefined ? [] : calm(observed, restlessness);
   const marks = [...setFinalizers(observed, withCascade(observed)), ...unmark(observed), ...marksOf(observed), ...calming];
   if (marks.length > 0) return change(observed, marks);
   return restlessness === undefined ? planRemoval(observed) : { kind: "await-rest", observed };
+}
+
+/** Argo CD ends nothing that is paused. */
+function endingUnpaused(observed: ObservedApplication): ApplicationAction {
+  const marks = unmark(observed);
+  return marks.length > 0 ? change(observed, marks) : { kind: "await-end", observed };
 }
 
 function fencedOff(desired: DesiredObject, observed: ObservedApplication | undefined): ApplicationAction | undefined {
