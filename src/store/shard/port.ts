@@ -99,6 +99,9 @@ export interface ShardStore {
    * each of their runs that has not ended: no instance will say anything of these any more.
    */
   forgetApplications(ids: readonly ApplicationId[], signal: AbortSignal): Promise<void>;
-  /** Removes a workspace that is being deleted and has no application left; false while it has some. */
+  /**
+   * Removes a workspace that is being deleted and has no application left, with its units and their moves; false while it has some, or one
+   * of its units is being moved: what that move has made somewhere is known by its row alone.
+   */
   forgetWorkspace(id: WorkspaceId, signal: AbortSignal): Promise<boolean>;
 }

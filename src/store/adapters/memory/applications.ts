@@ -34,6 +34,7 @@ export function putUnit(tables: Tables, row: UnitRow): void {
 /** Removes a unit without applications, and what is kept in mind of those it had. */
 export function dropUnit(tables: Tables, id: UnitId): void {
   for (const ended of tables.endedApplications.where("unit", id)) tables.endedApplications.drop(ended.id);
+  for (const move of [...tables.moves.values()]) if (move.unitId === id) tables.moves.delete(move.id);
   tables.units.drop(id);
 }
 

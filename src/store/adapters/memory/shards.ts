@@ -1,11 +1,13 @@
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
+import type { Move } from "../../../domain/move.ts";
 import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import type { DesiredApplication, DesiredUnit, EndedApplication, Lagging, ProgressNote, ShardStore } from "../../shard/port.ts";
 import { UNIT_OBJECT_KINDS } from "../../shard/unit-object-kinds.ts";
 import { applicationsOf, dropApplications, objectKey, repoUrlsOf, unitRow, workspaceOf } from "./applications.ts";
 import { environmentNamed, environmentsOf } from "./environments.ts";
+import { liveMoveOf } from "./live-moves.ts";
 import { amendOpen, completeOperations } from "./operations-log.ts";
 import type { ApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
 import { dropWorkspace } from "./workspaces.ts";
@@ -168,8 +170,14 @@ function unitOf(tables: Tables, { kind, subject }: ShardObject): PlacementUnit |
 function forgetWorkspace(tables: Tables, id: WorkspaceId): boolean {
   const workspace = tables.workspaces.get(id);
   if (workspace === undefined) return true;
-  const isEmpty = tables.units.where("workspace", id).every(({ unit }) => applicationsOf(tables, unit.id).length === 0);
+  const units = tables.units.where("workspace", id).map(({ unit }) => unit.id);
+  const isEmpty = units.every((unit) => applicationsOf(tables, unit).length === 0 && !isUnderWay(liveMoveOf(tables, unit)));
   if (workspace.state !== "deleting" || !isEmpty || hasAccounts(tables, id)) return false;
   dropWorkspace(tables, id);
   return true;
+}
+
+/** One that waits for its turn has done nothing yet, and goes with its unit. */
+function isUnderWay(move: Move | undefined): boolean {
+  return move !== undefined && move.phase !== "WAITING";
 }

@@ -135,6 +135,26 @@ export function describeMoves(world: () => World): void {
     });
   });
 
+  it("a workspace that ended is not forgotten before the move of its unit has ended; one that waits goes with it", async () => {
+    const { store, remove, seat } = world();
+    const end = async ({ workspaceId, intent, applicationId }: Seated) => {
+      await store.intents.recordWorkspaceEnds([workspaceId], soon());
+      await remove(intent);
+      await store.shards.forgetApplications([applicationId], soon());
+      return store.shards.forgetWorkspace(workspaceId, soon());
+    };
+    const { seated, id, to } = await begun();
+    expect(await end(seated)).toBe(false);
+    expect(await store.moves.abort(id, { message: "", decision: aDecision() }, soon())).toBe(true);
+    expect(await store.shards.forgetWorkspace(seated.workspaceId, soon())).toBe(false);
+    expect(await store.moves.advance(id, { from: "ABORT", to: "ABORTED", message: "" }, soon())).toBe(true);
+    expect(await store.shards.forgetWorkspace(seated.workspaceId, soon())).toBe(true);
+    const waiting = await seat({ namespace: "waiting" });
+    expect(await store.moves.request(wishOf(waiting, to), soon())).toEqual({ kind: "requested" });
+    expect(await end(waiting)).toBe(true);
+    expect(await store.moves.list({}, 10, soon())).toEqual([]);
+  });
+
   it.each(LATER)("a move in %s ends with a fail-over of its unit from where it brought that, in one transaction", async (phase) => {
     const { store, addInstance, unit, hintsOf } = world();
     const { id, seated, to, toEpoch } = await committed();

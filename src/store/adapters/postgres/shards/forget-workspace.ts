@@ -14,10 +14,11 @@ const LOCK_UNITS: Statement = {
 const IS_EMPTY: Statement = {
   name: "is_workspace_empty",
   text: `select not exists (select from application a join placement_unit u on u.id = a.unit where u.workspace = $1)
-   and not exists (select from environment where workspace = $1 and has_account) as is_empty`,
+   and not exists (select from environment where workspace = $1 and has_account)
+   and not exists (select from move m join placement_unit u on u.id = m.unit where u.workspace = $1 and m.ended_at is null and m.phase <> 'WAITING') as is_empty`,
 };
 
-/** Units and operations go with their workspace (on delete cascade). */
+/** Units, their moves and operations go with their workspace (on delete cascade). */
 const DROP: Statement = {
   name: "drop_workspaces",
   text: `
