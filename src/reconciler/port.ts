@@ -59,6 +59,8 @@ export interface ApiCluster {
   readonly readers: ManagedObjects<ObservedObject>;
   readonly deployer: DeployerRole;
   readonly held: HeldObjects;
+  /** Asks the API server: what watches show may be behind. `undefined`: there is none of that name. */
+  readNamespaceUid(name: string, signal: AbortSignal): Promise<string | undefined>;
   isSynced(): boolean;
   synced(signal: AbortSignal): Promise<void>;
 }

@@ -19,7 +19,7 @@ export interface RegisterKeeper extends Pick<RepairJournal, "tell" | "waitMs" | 
 export interface RegisterDeps extends RepairJournalDeps {
   readonly shards: Pick<ShardStore, "readUnit">;
   readonly carrier: Carrier;
-  readonly apiCluster: Pick<ApiCluster, "bindings">;
+  readonly apiCluster: Pick<ApiCluster, "bindings" | "readNamespaceUid">;
 }
 
 /** Whoever forges the fence again and again is answered with the key's back-off. */
@@ -40,9 +40,21 @@ export function createRegisterKeeper(deps: RegisterDeps): RegisterKeeper {
     return isBorneOutBy(other, seen);
   };
 
+  /** In a namespace that was made anew under the name of one that ended nothing is ours: it may be another user's. */
+  const checkHome = async ({ unit, workspace }: DesiredUnit, { at }: DesiredObject, signal: AbortSignal): Promise<void> => {
+    const standing = apiCluster.bindings.get(at);
+    if (standing !== undefined && unitOf(standing) === unit.id) return;
+    const uid = await apiCluster.readNamespaceUid(workspace.namespace, signal);
+    if (uid === undefined || uid === workspace.namespaceUid) return;
+    throw new StaleError(`giving a right in ${workspace.namespace}, which is another namespace by now`, {
+      code: "reconciler.other-namespace",
+    });
+  };
+
   return {
     ...repairs,
     async put(row, desired, signal) {
+      await checkHome(row, desired, signal);
       const looks: Look[] = [];
       const forged = new Set<string>();
       const plan = (observed: ObservedBinding | undefined) => {

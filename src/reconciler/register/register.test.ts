@@ -6,7 +6,7 @@ import { accountName } from "../../shard/names.ts";
 import { renderRegister } from "../../shard/render-unit.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { ROLE_BINDINGS } from "../adapters/kubernetes/types.ts";
+import { NAMESPACES as NAMESPACE_TYPE, ROLE_BINDINGS, SERVICE_ACCOUNTS } from "../adapters/kubernetes/types.ts";
 import { createCarrier } from "../object/controller.ts";
 import { type Seated, seating } from "../testing/seat.ts";
 import { eventually, passes } from "../testing/until.ts";
@@ -65,6 +65,23 @@ describe("a register that somebody changes is put back, and SREs are told", () =
     await eventually("it is told of", async () => (await told(seated)).length === 1);
     expect((await told(seated))[0]?.rule).toMatch(/^(REPLACED|DELETED)$/);
     expect(await readRegister()).toMatchObject({ roleRef: { name: "argosy-deployer" } });
+  });
+
+  test("is not made in another namespace of its name, whose user may be another one", async () => {
+    const seated = await seat();
+    await world.hands.api.create(NAMESPACE_TYPE, { metadata: { name: AT.namespace } } as never, world.signal);
+    const reconciler = await world.startReconciler();
+    await eventually(
+      "its account stands",
+      async () =>
+        (await world.hands.api.get(
+          SERVICE_ACCOUNTS,
+          { namespace: NAMESPACES.accounts, name: accountName(seated.unit.id, seated.instance.id) },
+          world.signal,
+        )) !== undefined,
+    );
+    await reconciler.idle();
+    expect(await readRegister()).toBeUndefined();
   });
 
   test("nothing is told of what the reconciler itself makes or changes", async () => {

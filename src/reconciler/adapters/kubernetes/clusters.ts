@@ -14,7 +14,7 @@ import { createDeployerRole } from "./deployer-role.ts";
 import { createHeldObjects } from "./held-objects.ts";
 import type { WatchedObjects } from "./managed-objects.ts";
 import { createManagedObjects } from "./managed-objects.ts";
-import { APPLICATIONS, CLUSTER_ROLE_BINDINGS, PROJECTS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS } from "./types.ts";
+import { APPLICATIONS, CLUSTER_ROLE_BINDINGS, NAMESPACES, PROJECTS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS } from "./types.ts";
 
 export interface ClusterOptions {
   readonly client: KubeClient;
@@ -63,7 +63,9 @@ export function createApiCluster(options: ClusterOptions & { readonly namespaces
   };
   const deployer = createDeployerRole(client);
   const held = createHeldObjects({ client, accountsNamespace: options.namespaces.accounts, discover: deployer.discover });
-  return { cluster: client.cluster, ...parts, deployer, held, ...together(Object.values(parts)) };
+  const readNamespaceUid: ApiCluster["readNamespaceUid"] = async (name, signal) =>
+    (await client.get(NAMESPACES, { namespace: "", name }, signal))?.metadata.uid;
+  return { cluster: client.cluster, ...parts, deployer, held, readNamespaceUid, ...together(Object.values(parts)) };
 }
 
 type Lifecycle = Pick<WatchedObjects<never>, "start" | "isSynced" | "synced" | "stopped">;
