@@ -222,6 +222,17 @@ describe("preparing", () => {
     expect(model.objects.target.size).toBe(0);
   });
 
+  it("takes away what the unit left on the target when it was there before, also of deployments that are gone (I6)", () => {
+    const model = createModel([WEB]);
+    const left = structuredClone(model.objects.source.get("web")) as never as { metadata: Record<string, unknown> };
+    Object.assign(left.metadata, { name: "gone", finalizers: ["resources-finalizer.argocd.argoproj.io"] });
+    model.objects.target.set("gone", left as never);
+    for (let round = 0; round < 2; round += 1) for (const write of stepWrites(nextStep(aMove(), model.look(aMove())))) model.carry(write);
+    expect([...model.objects.target.keys()]).toEqual([]);
+    for (const write of stepWrites(nextStep(aMove(), model.look(aMove())))) model.carry(write);
+    expect([...model.objects.target.keys()]).toEqual(["web"]);
+  });
+
   it("gives up where somebody else's finalizer stands, and where the target cannot compare for five minutes", () => {
     const model = createModel([WEB]);
     (model.objects.source.get("web") as never as { metadata: Record<string, unknown> }).metadata["finalizers"] = ["example.com/keep"];
@@ -324,6 +335,21 @@ describe("revoking and granting", () => {
       expect(holderOf(model)).toBe(phase === "GRANT" ? "target" : "nobody");
     },
   );
+
+  it("makes no register in a namespace that is gone: it asks on whether the old owner is refused, and goes on from GRANT without one (I4)", () => {
+    const model = createModel([WEB]);
+    model.register = undefined;
+    const [revoking, granting] = [aMove({ phase: "REVOKE" }), aMove({ phase: "GRANT" })];
+    const isHomeGone = true;
+    expect(nextStep(revoking, model.look(revoking, { isHomeGone }))).toMatchObject({ kind: "probe", whom: "source" });
+    expect(nextStep(revoking, model.look(revoking, { isHomeGone, isRefusalProven: true }))).toMatchObject({ to: "COMMIT" });
+    expect(nextStep(granting, model.look(granting, { isHomeGone, answer: "silent" }))).toMatchObject({ to: "ACTIVATE" });
+    const visits: readonly Visited[] = [{ environment: "far", outcome: { kind: "done" } }];
+    expect(nextStep(granting, model.look(granting, { isHomeGone, answer: "silent", visits }))).toMatchObject({
+      kind: "probe",
+      whom: "target",
+    });
+  });
 
   it("takes a register of another role away instead of changing it, which nobody may who has not its rights", () => {
     const model = createModel([WEB]);

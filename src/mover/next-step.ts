@@ -23,6 +23,8 @@ export interface MoveWorld {
   readonly isSourceAway: boolean;
   readonly onTarget: readonly Sight[];
   readonly register: RegisterSight | undefined;
+  /** The unit's own namespace ends without a register, or is gone: nobody has a right there, or gets one. */
+  readonly isHomeGone: boolean;
   /** The register as it is to be once the target has the right to write. */
   readonly granted: DesiredObject;
   /** What the objects that Applications need on the target wait for; empty: they stand, absent: nobody has looked. */
@@ -134,8 +136,7 @@ function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
   const prepared = outside(world, false, { kind: "raise" });
   if (groundWaits === undefined || prepared.kind !== "raise") return prepared;
   const [waits] = groundWaits;
-  const arrivals = () => pairs.map((pair) => arrive(pair, epoch));
-  const verdict = waits === undefined ? together(inTurns(arrivals(), elapsedMs)) : ({ kind: "wait", why: waits } as const);
+  const verdict = waits === undefined ? arrivals(world, epoch, elapsedMs) : ({ kind: "wait", why: waits } as const);
   if (verdict.kind === "wait" && elapsedMs > PREPARE_CAP_MS) {
     return {
       kind: "abort",
@@ -143,6 +144,23 @@ function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
     };
   }
   return after(verdict, { kind: "advance", to: "FENCE", baseline: baselineOf(pairs), message: "" });
+}
+
+/**
+ * What the unit has left on the target when it was there before goes first, also of deployments that are gone: its account gets its right
+ * back, and such an Application would make anew what it once deployed.
+ */
+function arrivals({ pairs, onTarget }: MoveWorld, epoch: number, elapsedMs: number): ReturnType<typeof together> {
+  const left = onTarget.filter((sight) => (sight.epoch ?? 0) < epoch);
+  const cleared = together(left.map((sight) => remove("target", sight)));
+  return cleared.kind === "done"
+    ? together(
+        inTurns(
+          pairs.map((pair) => arrive(pair, epoch)),
+          elapsedMs,
+        ),
+      )
+    : cleared;
 }
 
 /** Goes to the environments of the unit first, where it has any. A source that was stopped needs no refusal where nobody gets to. */
@@ -162,7 +180,7 @@ function unreachable(away: string): Step {
 
 function revocation(world: MoveWorld, epoch: number, elapsedMs: number): Step {
   const { register, granted, answer, isRefusalProven, visits } = world;
-  const revoked = revoke(register, granted, epoch);
+  const revoked = world.isHomeGone ? DONE : revoke(register, granted, epoch);
   const isStuck = elapsedMs > SILENCE_CAP_MS && (revoked.kind === "write" || revoked.kind === "wait");
   if (isStuck) return { kind: "abort", why: { code: "NO_REFUSAL", text: NOT_TAKEN } };
   if (revoked.kind !== "done") return after(together([revoked]), DEAD_END);
@@ -186,12 +204,13 @@ function revocation(world: MoveWorld, epoch: number, elapsedMs: number): Step {
 
 /** After the point of no return an environment that cannot be reached is left to whoever looks after environments. */
 function granting(world: MoveWorld, elapsedMs: number): Step {
-  const granted = grant(world.register, world.granted);
+  const granted = world.isHomeGone ? DONE : grant(world.register, world.granted);
   if (granted.kind !== "done") return after(together([granted]), DEAD_END);
   const probe = { kind: "probe", whom: "target", why: "for the new owner to be allowed to write" } as const;
   const grantedOutside = outside(world, elapsedMs > GRANT_AWAY_CAP_MS, probe);
   if (grantedOutside.kind !== "probe") return grantedOutside;
-  return world.answer === "allowed" ? { kind: "advance", to: "ACTIVATE", message: "" } : probe;
+  const isNowhere = world.isHomeGone && world.visits?.length === 0;
+  return isNowhere || world.answer === "allowed" ? { kind: "advance", to: "ACTIVATE", message: "" } : probe;
 }
 
 /** A former owner that nobody gets to is waited for a moment; after that what stands there is the sweep's, as at once after a fail-over. */

@@ -24,6 +24,8 @@ export interface Sights extends Writes {
 /** The cluster that units deploy to, with their registers. */
 export interface ManagedCluster extends Writes {
   read(at: ObjectAt, signal: AbortSignal): Promise<RegisterSight | undefined>;
+  /** `undefined`: there is none of that name. */
+  readNamespace(name: string, signal: AbortSignal): Promise<{ readonly uid: string | undefined; readonly isDeleting: boolean } | undefined>;
   /** Asks as the user: a review of access, and a write that changes nothing. One answer of each API server that is known. */
   ask(user: string, namespace: string, signal: AbortSignal): Promise<readonly AccessAnswer[]>;
 }

@@ -10,6 +10,7 @@ import type { Store } from "../../store/port.ts";
 import type { EnvironmentRegisters } from "../../workspace/environment/port.ts";
 import { type Abroad, abroadOf } from "../abroad.ts";
 import { createEnds } from "../ends/controller.ts";
+import { lookHome, UNSEEN } from "../home/controller.ts";
 import { LOOKS } from "../looks.ts";
 import type { MoveWorld } from "../next-step.ts";
 import { pairUp } from "../pair-up.ts";
@@ -42,7 +43,7 @@ export interface View {
 export interface LookDeps {
   readonly store: Pick<Store, "moves" | "shards" | "intents">;
   readonly sights: SightSource;
-  readonly managed: Pick<ManagedCluster, "read">;
+  readonly managed: Pick<ManagedCluster, "read" | "readNamespace">;
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
   readonly registers: Pick<EnvironmentRegisters, "isKnown">;
@@ -86,10 +87,10 @@ export function createLook({ store, sights, managed, destination, namespaces, re
       const seat: Seat = { unit, workspace, instance: target.instance };
       const register = { namespace: workspace.namespace, name: registerName(unit.bucket) };
       const looks = LOOKS[move.phase];
-      const [seen, onTarget, present] = await Promise.all([
+      const [seen, onTarget, home] = await Promise.all([
         looks.atApplications ? ends.listSource(move, source, signal) : [],
         looks.atApplications ? ends.listTarget(target, unit.id, signal) : [],
-        looks.atRegister ? managed.read(register, signal) : undefined,
+        looks.atRegister ? lookHome({ unitId: unit.id, workspace, register }, managed, signal) : UNSEEN,
       ]);
       const granted = renderRegister(seat, namespaces);
       const abroad = abroadOf(environments, rows);
@@ -99,8 +100,18 @@ export function createLook({ store, sights, managed, destination, namespaces, re
       const [onSource, isSourceAway] = [seen ?? [], seen === undefined];
       const pairs = pairUp(seat, { rows, onSource, isSourceAway, onTarget, unknown, own: destination, recorded });
       const isSourceStopped = source.instance.halt === "seen";
-      const mine = await believed(move, granted, present, signal);
-      const world = { now: clock.now(), pairs, onSource, isSourceAway, onTarget, register: mine, granted, isSourceStopped };
+      const mine = await believed(move, granted, home.register, signal);
+      const world = {
+        now: clock.now(),
+        pairs,
+        onSource,
+        isSourceAway,
+        onTarget,
+        register: mine,
+        isHomeGone: home.isGone,
+        granted,
+        isSourceStopped,
+      };
       const sides = { source: source.instance, target: target.instance, sourceSights: source.sights, targetSights: target.sights };
       const visits = abroad.length === 0 ? [] : undefined;
       return { move, ...sides, seat, register, abroad, unknown, unitEpoch: row.unit.epoch, visits, world };

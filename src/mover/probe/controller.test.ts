@@ -49,3 +49,12 @@ it("counts nothing that was asked of the target as a refusal of the source", asy
   for (const ms of [0, 700, 2_100]) await ask("target", ms);
   expect(await ask("source", 2_200)).toMatchObject({ isRefusalProven: false });
 });
+
+it("asks nobody in a namespace that is gone whether the target may write there", async () => {
+  const { probe } = create();
+  const gone = { ...VIEW, world: { ...VIEW.world, isHomeGone: true } };
+  await probe.ask(gone, "target", signal);
+  expect(probe.known(VIEW.move.id)).toMatchObject({ answer: "silent" });
+  await probe.ask(gone, "source", signal);
+  expect(probe.known(VIEW.move.id)).toMatchObject({ answer: "refused" });
+});

@@ -49,7 +49,8 @@ export function createProbe({ managed, outside, namespaces, fenceMs, clock }: Pr
     return nextProof(round?.proof ?? NO_PROOF, answers, clock.monotonicMs());
   };
 
-  const askHome = async ({ move, seat }: View, whom: Whom, signal: AbortSignal): Promise<readonly PlacedAnswer[]> => {
+  const askHome = async ({ move, seat, world }: View, whom: Whom, signal: AbortSignal): Promise<readonly PlacedAnswer[]> => {
+    if (whom === "target" && world.isHomeGone) return [];
     const account = accountName(move.unitId, whom === "source" ? move.from : move.to);
     const user = `system:serviceaccount:${namespaces.accounts}:${account}`;
     const said = await managed.ask(user, seat.workspace.namespace, signal);

@@ -114,7 +114,7 @@ export function createModel(applications: readonly Application[]): Model {
       return {
         ...{ now: model.now, pairs, onSource: move.isFailOver ? [] : list("source"), onTarget: list("target") },
         isSourceAway: move.isFailOver,
-        ...{ register: model.register && parseRegister(model.register), granted: GRANTED, groundWaits: [] },
+        ...{ register: model.register && parseRegister(model.register), isHomeGone: false, granted: GRANTED, groundWaits: [] },
         ...{ isRefusalProven: false, answer: undefined, askedAt: undefined, visits: [], isSourceStopped: false, enteredFreely: undefined },
         ...over,
         ...(move.phase === "GRANT" && over.answer === undefined ? { answer: holderOf(model) === "target" ? "allowed" : "refused" } : {}),

@@ -41,10 +41,17 @@ export function createWrites({ moves, managed, probe, grounds, log }: WritesDeps
   };
   return async (view, writes, signal) => {
     const ends = await Promise.allSettled(writes.map((each) => put(view, each, signal)));
-    const failed = ends.flatMap((end) => (end.status === "rejected" ? [end.reason as Error] : []));
-    const grave = failed.find((error) => !(error instanceof StaleError || error instanceof GoneError));
+    const grave = ends.flatMap((end, index) => graveOf(end, writes[index]) ?? [])[0];
     // What an API server will not have it will not have the next time: whoever looks at the move reads why it does not go on.
     if (grave instanceof RefusedError) await moves.note(view.move.id, view.move.phase, refusalText(grave), signal);
     if (grave !== undefined) throw grave;
   };
+}
+
+/** What has changed meanwhile is looked at again at once; where there is nothing to make something in, looking at once tells nothing new. */
+function graveOf(end: PromiseSettledResult<void>, written: SidedWrite | undefined): Error | undefined {
+  if (end.status === "fulfilled") return undefined;
+  const error = end.reason as Error;
+  const isOvertaken = error instanceof StaleError || (error instanceof GoneError && written?.write.kind !== "create");
+  return isOvertaken ? undefined : error;
 }
