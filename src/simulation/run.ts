@@ -14,6 +14,7 @@ import { photograph } from "./fleet/photograph.ts";
 import { planTroubles } from "./fleet/troubles.ts";
 import { createUsers } from "./fleet/users.ts";
 import { createHistory, type Happening, type History, type Photograph } from "./history.ts";
+import { drawScenario } from "./scenarios/draw.ts";
 import type { Scenario } from "./scenarios/schema.ts";
 import { type CallMade, createFailpoints, type Failpoint } from "./world/failpoints.ts";
 import { createNetwork } from "./world/network.ts";
@@ -61,7 +62,8 @@ const REST_MS = 20_000;
 
 /** Runs one scenario with one seed to its end, or to the first property that does not hold. */
 export async function runSeed(options: RunOptions): Promise<Outcome> {
-  const { scenario, seed, failpoints: named = [], breaker = (ports) => ports } = options;
+  const { seed, failpoints: named = [], breaker = (ports) => ports } = options;
+  const scenario = options.scenario.isDrawn ? drawScenario(options.scenario, seed) : options.scenario;
   const history = createHistory(options.keepsEntries);
   const violations = follow(history, checkersFor(scenario));
   history.follow(({ happening }) => {

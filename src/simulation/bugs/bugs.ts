@@ -6,6 +6,7 @@ import type { ObservedBinding } from "../../shard/parse-rights.ts";
 import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
 import type { Breaker, Ports } from "../fleet/argosy.ts";
 import type { Bug } from "./bug.ts";
+import { DRAWN_BUGS } from "./drawn-bugs.ts";
 import { MOVE_BUGS } from "./move-bugs.ts";
 import { REDIRECT_BUGS } from "./redirect-bugs.ts";
 
@@ -143,8 +144,8 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
 ];
 
-/** Those of deployments, of hand-overs, and of hand-overs from where one had just led. */
-export const BUGS: readonly Bug[] = [...BUGS_AT_REST, ...MOVE_BUGS, ...REDIRECT_BUGS];
+/** Those of deployments, of hand-overs, of hand-overs from where one had just led, and of much together. */
+export const BUGS: readonly Bug[] = [...BUGS_AT_REST, ...MOVE_BUGS, ...REDIRECT_BUGS, ...DRAWN_BUGS];
 
 function unlessDeleting<T extends ObservedObject>(found: T | undefined): T | undefined {
   return found?.isDeleting === true ? undefined : found;

@@ -1,5 +1,6 @@
 import { ANNOTATION_EPOCH, DEPLOYER_ROLE } from "../../domain/names.ts";
 import { mapAt } from "../../runtime/kube/testing/json.ts";
+import type { Happening } from "../history.ts";
 import { subjectsOf } from "../models/authority.ts";
 import { annotationsOf } from "../models/kubernetes/server.ts";
 import { textAt } from "../models/kubernetes/text.ts";
@@ -7,25 +8,43 @@ import type { Checker } from "./checker.ts";
 import { accountOf, createOwners } from "./owners.ts";
 
 /**
- * I1: no API server of the users' cluster lets in an account while any lets in another one, and once an owner was let in nothing of the
- * one before is carried out any more.
+ * I1: no API server of the users' cluster lets in an account of a unit while any lets in another one of it, and once an owner was let in
+ * nothing of the one before is carried out any more. Accounts of two units are no two owners: a namespace that ended and was made anew may
+ * still let in that of the former one, where an API server stood still meanwhile.
  */
 export function oneAuthority(): Checker {
+  const units = createUnits();
   const latest = new Map<string, string>();
+  const lookAt = (namespace: string, accounts: readonly string[]): string | undefined => {
+    const [only] = accounts;
+    if (only !== undefined && accounts.length === 1) latest.set(`${namespace} ${units.of(only)}`, only);
+    const whose = new Set(accounts.map(units.of));
+    return accounts.length > 1 && (whose.has("") || whose.size < accounts.length)
+      ? `in ${namespace} may write: ${accounts.join(", ")}`
+      : undefined;
+  };
   return {
     property: "I1",
     look({ happening }) {
-      if (happening.kind === "authority") {
-        const { namespace, accounts } = happening;
-        const [only] = accounts;
-        if (only !== undefined && accounts.length === 1) latest.set(namespace, only);
-        return accounts.length < 2 ? undefined : `in ${namespace} may write: ${accounts.join(", ")}`;
-      }
+      units.learn(happening);
+      if (happening.kind === "authority") return lookAt(happening.namespace, happening.accounts);
       if (happening.kind !== "engine-write" || !happening.taken) return undefined;
       const { namespace, account, instance } = happening;
-      const now = latest.get(namespace);
+      const now = latest.get(`${namespace} ${units.of(account)}`);
       return now === undefined || now === account ? undefined : `${instance} wrote in ${namespace} as ${account} when ${now} was let in`;
     },
+  };
+}
+
+/** Whose an account is: of the unit that was placed on its instance, or is on its way to it. One that nobody knows (empty) is anybody's. */
+function createUnits() {
+  const units = new Map<string, string>();
+  return {
+    learn(happening: Happening): void {
+      if (happening.kind === "placed") units.set(accountOf(happening), happening.unit);
+      if (happening.kind === "move") units.set(accountOf({ unit: happening.unit, instance: happening.to }), happening.unit);
+    },
+    of: (account: string): string => units.get(account) ?? "",
   };
 }
 

@@ -31,6 +31,22 @@ describe("I2", () => {
     history.add(2_000, { ...made, change: "DELETED", by, askedAt });
     expect(violations).toHaveLength(times);
   });
+
+  it.each([
+    ["a moment after", 3_000, 0],
+    ["long after", 5 * MINUTE_MS, 1],
+  ])("is not broken by a sync that prunes what was put back into Git %s (%i ms): %i times", (_, at, times) => {
+    const history = createHistory();
+    const violations = follow(history, [nothingWantedIsDeleted()]);
+    const push = (files: readonly string[]): Happening => ({ kind: "push", path: DEPLOYMENT.path, files, revision: "1" });
+    history.add(0, user("create"));
+    history.add(0, push(["app-1-0"]));
+    history.add(500, push([]));
+    history.add(1_000, push(["app-1-0"]));
+    history.add(2_000, { ...made, askedAt: 2_000 });
+    history.add(at, { ...made, change: "DELETED", by: "standard-1", askedAt: at });
+    expect(violations).toHaveLength(times);
+  });
 });
 
 describe("I6", () => {

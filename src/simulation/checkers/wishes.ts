@@ -8,6 +8,8 @@ export interface Wishes {
   learn(happening: Happening, at: number): void;
   /** Whether the Application's deployment is wanted and has this object. */
   wants(application: string, object: string): boolean;
+  /** When the object, which its user or Git had taken out, was put back in; undefined for what was in all the time, or is out. */
+  wantedAgainAt(application: string, object: string): number | undefined;
   /** When the Application's deployment was deleted; undefined while it is wanted. */
   deletedAt(application: string): number | undefined;
   isWanted(application: string): boolean;
@@ -15,11 +17,21 @@ export interface Wishes {
   pathsOf(application: string): readonly string[];
 }
 
+const NO_FILES: ReadonlySet<string> = new Set();
+
 export function createWishes(): Wishes {
   const folders = new Map<string, ReadonlySet<string>>();
   const wanted = new Map<string, { readonly namespace: string; readonly path: string }>();
   const ends = new Map<string, number>();
   const paths = new Map<string, readonly string[]>();
+  const returns = createReturns();
+
+  const filesOf = (application: string): ReadonlySet<string> => folders.get(wanted.get(application)?.path ?? "") ?? NO_FILES;
+  const push = (path: string, after: ReadonlySet<string>, at: number): void => {
+    const deploying = [...wanted].filter(([, wish]) => wish.path === path);
+    for (const [application] of deploying) returns.learn(application, { before: filesOf(application), after, at });
+    folders.set(path, after);
+  };
 
   const end = (application: string, at: number): void => {
     wanted.delete(application);
@@ -34,22 +46,38 @@ export function createWishes(): Wishes {
     else if (happening.act === "delete") end(argoName(happening), at);
     // What is edited while its namespace ends goes with it.
     else if (happening.act === "create" || wanted.has(argoName(happening))) {
+      returns.learn(argoName(happening), { before: filesOf(argoName(happening)), after: folders.get(path) ?? NO_FILES, at });
       wanted.set(argoName(happening), { namespace, path });
       paths.set(argoName(happening), [...(paths.get(argoName(happening)) ?? []), path]);
     }
   };
   return {
     learn(happening, at) {
-      if (happening.kind === "push") folders.set(happening.path, new Set(happening.files));
+      if (happening.kind === "push") push(happening.path, new Set(happening.files), at);
       if (happening.kind === "user") act(happening, at);
     },
-    wants(application, object) {
-      const path = wanted.get(application)?.path;
-      return path !== undefined && folders.get(path)?.has(object) === true;
-    },
+    wants: (application, object) => filesOf(application).has(object),
+    wantedAgainAt: returns.at,
     deletedAt: (application) => ends.get(application),
     isWanted: (application) => wanted.has(application),
     pathsOf: (application) => paths.get(application) ?? [],
+  };
+}
+
+/** Remembers what was taken out of Applications, and when it came back. */
+function createReturns() {
+  const out = new Set<string>();
+  const returned = new Map<string, number>();
+  return {
+    learn(
+      application: string,
+      change: { readonly before: ReadonlySet<string>; readonly after: ReadonlySet<string>; readonly at: number },
+    ): void {
+      for (const object of change.before.difference(change.after)) out.add(`${application} ${object}`);
+      for (const object of change.after.difference(change.before))
+        if (out.delete(`${application} ${object}`)) returned.set(`${application} ${object}`, change.at);
+    },
+    at: (application: string, object: string) => returned.get(`${application} ${object}`),
   };
 }
 

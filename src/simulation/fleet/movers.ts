@@ -47,7 +47,7 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
         rng,
         instances.filter(({ id: other }) => other !== unit.owner),
       );
-    if (unit !== undefined && target !== undefined) await asked(() => desk.ask({ unit, target, kind, actor: ACTOR }, never));
+    if (unit !== undefined && target !== undefined) await answered(() => desk.ask({ unit, target, kind, actor: ACTOR }, never));
   };
   const empty = async (kind: MoveKind): Promise<void> => {
     const instance = pick(rng, instances);
@@ -62,7 +62,7 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
   };
   const withSome = async (isLive: boolean, act: (id: MoveId) => Promise<unknown>): Promise<void> => {
     const id = await some(isLive);
-    if (id !== undefined) await asked(() => act(id));
+    if (id !== undefined) await answered(() => act(id));
   };
 
   const onFarOwner = createFarOwners({ world, instances });
@@ -73,39 +73,45 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
     const target = pick(rng, near);
     const wish = { kind: "evacuation", actor: ACTOR, isFailOver: true } as const;
     if (unit !== undefined && target !== undefined && !near.some((each) => each.id === unit.owner))
-      await asked(() => desk.ask({ ...wish, unit, target }, never));
+      await answered(() => desk.ask({ ...wish, unit, target }, never));
   };
 
   return {
     async redirect() {
       onFarOwner((unit) => {
-        world.schedule(rng.next() * SOON_MS, "somebody fails over what has just arrived", () => void failOver(unit as UnitId));
+        const take = (): Promise<void> => answered(() => failOver(unit as UnitId));
+        world.schedule(rng.next() * SOON_MS, "somebody fails over what has just arrived", () => void take());
       });
     },
-    async failOver() {
+    failOver: wished(async () => {
       const held = await Promise.all(instances.filter(isFar).map(heldBy));
       const id = pick(rng, held.flat());
       if (id !== undefined) await failOver(id);
-    },
-    async move() {
+    }),
+    move: wished(async () => {
       const held = await Promise.all(instances.map(heldBy));
       const id = pick(rng, held.flat());
       if (id !== undefined) await send(id, "voluntary");
-    },
-    abort: () => withSome(true, (id) => desk.abort(id, ACTOR, never)),
-    reverse: () => withSome(false, (id) => desk.reverse(id, ACTOR, never)),
-    drain: () => empty("drain"),
-    evacuate: () => empty("evacuation"),
+    }),
+    abort: wished(() => withSome(true, (id) => desk.abort(id, ACTOR, never))),
+    reverse: wished(() => withSome(false, (id) => desk.reverse(id, ACTOR, never))),
+    drain: wished(() => empty("drain")),
+    evacuate: wished(() => empty("evacuation")),
   };
 }
 
 /** What speaks against it, or that the database is away, is answered to who asks, and changes nothing. */
-async function asked(ask: () => Promise<unknown>): Promise<void> {
+async function answered(ask: () => Promise<unknown>): Promise<void> {
   try {
     await ask();
   } catch (error) {
     if (![RefusedError, GoneError, UnavailableError].some((kind) => error instanceof kind)) throw error;
   }
+}
+
+/** Nobody looks for anything either while the database is away. */
+function wished(act: () => Promise<void>): () => Promise<void> {
+  return () => answered(act);
 }
 
 function pick<T>(rng: Rng, from: readonly T[]): T | undefined {

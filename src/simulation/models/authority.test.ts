@@ -34,7 +34,7 @@ async function aCluster(servers: number) {
     return judgeAnswer(said?.isAllowed, said?.trial ?? { status: undefined, message: "" }, USER);
   };
   const revoke = (): void => void server.objects.mergePatch(ROLE_BINDINGS, AT, { isStatus: false, dryRun: false, patch: { subjects: [] } });
-  return { world, authority, ask, revoke };
+  return { world, server, authority, ask, revoke };
 }
 
 describe("the model of the users' cluster", () => {
@@ -53,6 +53,17 @@ describe("the model of the users' cluster", () => {
     expect(await ask(3_000)).toBe("silent");
     await world.run(10_000);
     expect(await ask()).toBe("refused");
+  });
+
+  it("learns in order what happened while it stood still, and just before", async () => {
+    const { world, server, authority, ask, revoke } = await aCluster(1);
+    for (let round = 0; round < 20; round += 1) {
+      revoke();
+      authority.freeze(0, 1_000);
+      server.objects.mergePatch(ROLE_BINDINGS, AT, { isStatus: false, dryRun: false, patch: { subjects: [{ name: "owner" }] } });
+      await world.run(2_000);
+      expect(await ask()).toBe("allowed");
+    }
   });
 
   it("has servers that do not know the same while one of them stands still", async () => {

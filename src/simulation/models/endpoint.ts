@@ -36,9 +36,10 @@ export function createEndpoint(world: World, rng: Rng, tell: (namespace: string)
     tell(namespace);
   };
   /** It hears of changes in order, and of none while it stands still. */
-  const learnLater = (run: () => void): void => {
+  const news: (() => void)[] = [];
+  const learnNext = (): void => {
     lastAt = Math.max(lastAt, frozenUntil, world.elapsedMs() + rng.next() * LONGEST_LAG_MS);
-    world.schedule(lastAt - world.elapsedMs(), "the authoriser learns", () => (leftMs() > 0 ? learnLater(run) : run()));
+    world.schedule(lastAt - world.elapsedMs(), "the authoriser learns", () => (leftMs() > 0 ? learnNext() : news.shift()?.()));
   };
   const awake = async (): Promise<void> => {
     while (leftMs() > 0) await pause(leftMs() + rng.next() * THAW_MS);
@@ -46,7 +47,10 @@ export function createEndpoint(world: World, rng: Rng, tell: (namespace: string)
 
   return {
     allowed: (namespace) => [...new Set([...(registers.get(namespace)?.values() ?? [])].flat())].sort(),
-    hear: ({ namespace, name }, subjects) => learnLater(() => learn(namespace, name, subjects)),
+    hear({ namespace, name }, subjects) {
+      news.push(() => learn(namespace, name, subjects));
+      learnNext();
+    },
     freeze(forMs) {
       frozenUntil = Math.max(frozenUntil, world.elapsedMs() + forMs);
     },

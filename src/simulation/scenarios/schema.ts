@@ -42,6 +42,7 @@ export const scenarioSchema = z.strictObject({
     .string()
     .optional()
     .describe("what some of its seeds still find: known seeds of it are run with every commit, fresh ones are not"),
+  isDrawn: z.boolean().default(false).describe("what is said is the most of everything: each seed has some of it, drawn anew"),
   commitRuns: times.default(60).describe("fresh seeds of it that every commit runs"),
   members: z.int().min(1).max(10),
   instances: z.int().min(1).max(50),

@@ -11,6 +11,7 @@ const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
   "lost-answers": [1, 4, 21, 153, 173, 213, 243],
   "lost-calls": [117, 173],
   "move-crashes": [106],
+  "move-ended-namespaces": [40153],
   "move-fail-over": [107],
   "move-redirect": [8, 27, 48, 72],
   "tenant-chaos": [24],
