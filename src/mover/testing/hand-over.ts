@@ -139,7 +139,9 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
   });
   let lateMs = 0;
   const time = createStepClock();
-  const real = createManagedCluster(hands.api);
+  // The rows say by which uid each namespace is known; these worlds make none.
+  const readNamespace: ManagedCluster["readNamespace"] = async (name) => ({ uid: `uid-of-${name}`, isDeleting: false });
+  const real = { ...createManagedCluster(hands.api), readNamespace };
 
   const holders = async (): Promise<readonly string[]> => {
     const raw = await hands.api.get<KubeObject>(ROLE_BINDINGS, { namespace: "team-a", name: "argosy-deployer" }, signal);
