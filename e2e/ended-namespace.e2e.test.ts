@@ -1,0 +1,73 @@
+import { beforeAll, expect, it } from "vitest";
+import type { MoveView } from "../src/api/routes/moves.ts";
+import type { WorkspaceView } from "../src/api/schema.ts";
+import { ACCOUNTS_NAMESPACE, LABEL_UNIT } from "../src/domain/names.ts";
+import { SERVICE_ACCOUNTS } from "../src/reconciler/adapters/kubernetes/types.ts";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { bindingOf } from "./binding.ts";
+import { inSeconds } from "./in-seconds.ts";
+import { askForMove, MOVE_PATIENCE_MS, type Movable, openMovable } from "./moves-world.ts";
+import { openWorld, report, TYPES, until, type World } from "./world.ts";
+
+const NAMESPACE = "ended-meanwhile";
+const BYPASS = { namespace: NAMESPACE, name: "bypass" };
+/** On a machine of its own the story takes half a minute; a shared one may take ten times as long. */
+const DEADLINE_MS = 10 * 60_000;
+
+let world: World;
+let movable: Movable;
+beforeAll(async () => {
+  world = openWorld();
+  movable = await openMovable(world, NAMESPACE, ["app", "other"]);
+}, DEADLINE_MS);
+
+/** Names of Applications of the unit, on whichever instance. */
+async function applications(): Promise<readonly string[]> {
+  const labelSelector = `${LABEL_UNIT}=${movable.unitId}`;
+  const pages = await Promise.all(
+    movable.instances.map(({ name }) =>
+      world.kube.listPage<KubeObject>(TYPES.application, { namespace: `argosy-${name}`, labelSelector, limit: 100 }, world.signal),
+    ),
+  );
+  return pages.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
+}
+
+it(
+  "a namespace that is deleted in the middle of a move goes, the move goes on without it, and nothing is left anywhere (I4)",
+  async () => {
+    const owner = await movable.owner();
+    const account = movable.accounts[movable.instances.findIndex(({ name }) => name === owner)] ?? "";
+    // The source may write by another binding than its register: its move stays in REVOKE until that goes with the namespace.
+    const bypass = bindingOf(BYPASS, "edit", { namespace: ACCOUNTS_NAMESPACE, name: account });
+    await world.kube.create(TYPES.roleBinding, bypass, world.signal);
+    const { id } = await askForMove(world, movable, await movable.other());
+    await until(
+      "it stands before the right to write",
+      () => world.rest.get<MoveView>(`/v1/moves/${id}`),
+      ({ phase }) => phase === "REVOKE",
+      MOVE_PATIENCE_MS,
+    );
+    const since = performance.now();
+    await world.kube.delete(TYPES.namespace, { namespace: "", name: NAMESPACE }, {}, world.signal);
+    await until(
+      "the namespace is gone",
+      () => world.kube.get(TYPES.namespace, { namespace: "", name: NAMESPACE }, world.signal),
+      (found) => found === undefined,
+      MOVE_PATIENCE_MS,
+    );
+    const goneAfterMs = performance.now() - since;
+    // The row of the move goes with those of the workspace, which stay until it has ended.
+    await until(
+      "the workspace is forgotten",
+      () => world.rest.all<WorkspaceView>("/v1/workspaces"),
+      (all) => all.every(({ namespace }) => namespace !== NAMESPACE),
+      MOVE_PATIENCE_MS,
+    );
+    expect(await applications()).toEqual([]);
+    for (const name of movable.accounts)
+      expect(await world.kube.get(SERVICE_ACCOUNTS, { namespace: ACCOUNTS_NAMESPACE, name }, world.signal)).toBeUndefined();
+    const took = [goneAfterMs, performance.now() - since].map(inSeconds);
+    report(`a namespace deleted while its move stood in REVOKE was gone after ${took[0]}, and all of its workspace after ${took[1]}`);
+  },
+  DEADLINE_MS,
+);
