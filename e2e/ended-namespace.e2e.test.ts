@@ -1,16 +1,13 @@
 import { beforeAll, expect, it } from "vitest";
-import type { MoveView } from "../src/api/routes/moves.ts";
 import type { WorkspaceView } from "../src/api/schema.ts";
 import { ACCOUNTS_NAMESPACE, LABEL_UNIT } from "../src/domain/names.ts";
 import { SERVICE_ACCOUNTS } from "../src/reconciler/adapters/kubernetes/types.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
-import { bindingOf } from "./binding.ts";
 import { inSeconds } from "./in-seconds.ts";
-import { askForMove, MOVE_PATIENCE_MS, type Movable, openMovable } from "./moves-world.ts";
+import { holdInRevoke, MOVE_PATIENCE_MS, type Movable, openMovable } from "./moves-world.ts";
 import { openWorld, report, TYPES, until, type World } from "./world.ts";
 
 const NAMESPACE = "ended-meanwhile";
-const BYPASS = { namespace: NAMESPACE, name: "bypass" };
 /** On a machine of its own the story takes half a minute; a shared one may take ten times as long. */
 const DEADLINE_MS = 10 * 60_000;
 
@@ -35,18 +32,8 @@ async function applications(): Promise<readonly string[]> {
 it(
   "a namespace that is deleted in the middle of a move goes, the move goes on without it, and nothing is left anywhere (I4)",
   async () => {
-    const owner = await movable.owner();
-    const account = movable.accounts[movable.instances.findIndex(({ name }) => name === owner)] ?? "";
-    // The source may write by another binding than its register: its move stays in REVOKE until that goes with the namespace.
-    const bypass = bindingOf(BYPASS, "edit", { namespace: ACCOUNTS_NAMESPACE, name: account });
-    await world.kube.create(TYPES.roleBinding, bypass, world.signal);
-    const { id } = await askForMove(world, movable, await movable.other());
-    await until(
-      "it stands before the right to write",
-      () => world.rest.get<MoveView>(`/v1/moves/${id}`),
-      ({ phase }) => phase === "REVOKE",
-      MOVE_PATIENCE_MS,
-    );
+    // What lets its source write goes with the namespace.
+    await holdInRevoke(world, movable, { namespace: NAMESPACE, name: "bypass" });
     const since = performance.now();
     await world.kube.delete(TYPES.namespace, { namespace: "", name: NAMESPACE }, {}, world.signal);
     await until(

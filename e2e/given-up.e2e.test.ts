@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { MoveView } from "../src/api/routes/moves.ts";
-import { ACCOUNTS_NAMESPACE } from "../src/domain/names.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
-import { bindingOf } from "./binding.ts";
 import { inSeconds } from "./in-seconds.ts";
-import { askForMove, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
+import { holdInRevoke, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
 import { allowMore, forbidMore } from "./quota.ts";
 import { configMapFile, findApplication, openWorld, report, TYPES, until, type World } from "./world.ts";
 
@@ -45,18 +43,8 @@ it(
   "a push whose sync a move had stopped, as it waited for its next attempt, is deployed where it was although the move was given up (I4, I6)",
   async () => {
     const owner = await movable.owner();
-    const account = movable.accounts[movable.instances.findIndex(({ name }) => name === owner)] ?? "";
     await pushInVain();
-    // The source may write by another binding than its register: its move does not get past REVOKE.
-    const bypass = bindingOf(BYPASS, "edit", { namespace: ACCOUNTS_NAMESPACE, name: account });
-    await world.kube.create(TYPES.roleBinding, bypass, world.signal);
-    const { id } = await askForMove(world, movable, await movable.other());
-    await until(
-      "its source is at rest",
-      () => world.rest.get<MoveView>(`/v1/moves/${id}`),
-      ({ phase }) => phase === "REVOKE",
-      MOVE_PATIENCE_MS,
-    );
+    const { id } = await holdInRevoke(world, movable, BYPASS);
     expect(await lastSync()).toMatchObject({ phase: "Failed", message: expect.stringMatching(/^Operation terminated/) });
     const given = await moveEnded(world, await world.rest.post<MoveView>(`/v1/moves/${id}/abort`, {}));
     expect([given.phase, await movable.owner()]).toEqual(["ABORTED", owner]);

@@ -4,7 +4,9 @@ import type { InstanceView, WorkspaceView } from "../src/api/schema.ts";
 import type { InstanceId, UnitId } from "../src/domain/ids.ts";
 import { ACCOUNTS_NAMESPACE } from "../src/domain/names.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import type { ObjectAt } from "../src/shard/managed-object.ts";
 import { accountName } from "../src/shard/names.ts";
+import { bindingOf } from "./binding.ts";
 import { configMapFile, openWorkspace, TYPES, until, type Workspace, type World } from "./world.ts";
 
 /** Longest a move may take before a story calls it stuck. On a machine of its own it takes seconds. */
@@ -91,6 +93,23 @@ export async function mayWrite({ kube, signal }: Pick<World, "kube" | "signal">,
 /** Asks for a move to the instance of this name; it goes on by itself. */
 export const askForMove = ({ rest }: World, { workspace }: Movable, to: string): Promise<MoveView> =>
   rest.post<MoveView>("/v1/moves", { workspace: workspace.namespace, to });
+
+/**
+ * Asks for a move that stays in REVOKE for as long as this binding is there: by it the source may write beside its register. Resolves once it
+ * stands there.
+ */
+export async function holdInRevoke(world: World, movable: Movable, bypass: ObjectAt): Promise<MoveView> {
+  const owner = await movable.owner();
+  const account = movable.accounts[movable.instances.findIndex(({ name }) => name === owner)] ?? "";
+  await world.kube.create(TYPES.roleBinding, bindingOf(bypass, "edit", { namespace: ACCOUNTS_NAMESPACE, name: account }), world.signal);
+  const { id } = await askForMove(world, movable, await movable.other());
+  return until(
+    "it stands before the right to write is taken",
+    () => world.rest.get<MoveView>(`/v1/moves/${id}`),
+    ({ phase }) => phase === "REVOKE",
+    MOVE_PATIENCE_MS,
+  );
+}
 
 /** Waits for the end of a move. */
 export const moveEnded = ({ rest }: World, { id, to }: Pick<MoveView, "id" | "to">): Promise<MoveView> =>
