@@ -1,3 +1,4 @@
+import type { MoveWorld } from "../../mover/next-step.ts";
 import type { Property } from "../checkers/checker.ts";
 import type { Breaker, Ports } from "../fleet/argosy.ts";
 
@@ -17,3 +18,7 @@ export interface Bug {
 export const withPorts =
   (change: (ports: Ports) => Partial<Ports>): Breaker =>
   (ports) => ({ ...ports, ...change(ports) });
+
+/** Shows the mover's decisions another world than there is. */
+export const seeing = (blur: (world: MoveWorld, move: Parameters<Ports["decide"]>[0]) => MoveWorld): Breaker =>
+  withPorts(({ decide }) => ({ decide: (move, world) => decide(move, blur(world, move)) }));

@@ -1,9 +1,4 @@
-import type { Ports } from "../fleet/argosy.ts";
-import { type Bug, withPorts } from "./bug.ts";
-
-type World = Parameters<Ports["decide"]>[1];
-
-const seeing = (blur: (world: World) => World) => withPorts(({ decide }) => ({ decide: (move, world) => decide(move, blur(world)) }));
+import { type Bug, seeing } from "./bug.ts";
 
 /** Mistakes that only several things together show, and that scenarios drawn anew for each seed were the first to find. */
 export const DRAWN_BUGS: readonly Bug[] = [

@@ -5,15 +5,11 @@ import type { SidedWrite } from "../../mover/verdict.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_PAUSE } from "../../shard/names.ts";
 import type { Sight } from "../../shard/parse-sight.ts";
 import type { Breaker, Ports } from "../fleet/argosy.ts";
-import { type Bug, withPorts } from "./bug.ts";
+import { type Bug, seeing, withPorts } from "./bug.ts";
 import { keptFor } from "./kept-answers.ts";
 
 type Decide = Ports["decide"];
 type Move = Parameters<Decide>[0];
-
-/** Shows the mover's decisions another world than there is. */
-const seeing = (blur: (world: MoveWorld, move: Move) => MoveWorld): Breaker =>
-  withPorts(({ decide }) => ({ decide: (move, world) => decide(move, blur(world, move)) }));
 
 const inPhase =
   (phase: Move["phase"], blur: (world: MoveWorld, move: Move) => MoveWorld) =>
