@@ -153,14 +153,9 @@ function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
 function arrivals({ pairs, onTarget }: MoveWorld, epoch: number, elapsedMs: number): ReturnType<typeof together> {
   const left = onTarget.filter((sight) => (sight.epoch ?? 0) < epoch);
   const cleared = together(left.map((sight) => remove("target", sight)));
-  return cleared.kind === "done"
-    ? together(
-        inTurns(
-          pairs.map((pair) => arrive(pair, epoch)),
-          elapsedMs,
-        ),
-      )
-    : cleared;
+  if (cleared.kind !== "done") return cleared;
+  const verdicts = pairs.map((pair) => arrive(pair, epoch));
+  return together(inTurns(verdicts, elapsedMs));
 }
 
 /** Goes to the environments of the unit first, where it has any. A source that was stopped needs no refusal where nobody gets to. */

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import { USER_FINALIZER } from "../domain/names.ts";
+import { NAMESPACES } from "../runtime/kube/namespaces.ts";
 import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
-import { DEPLOYMENTS, NAMESPACES } from "./adapters/kubernetes/user-resources.ts";
+import { DEPLOYMENTS } from "./adapters/kubernetes/user-resources.ts";
 import * as say from "./api/messages.ts";
 import { FIRST_STATUS_MS } from "./routing/patience.ts";
 import { aSpec, REPOSITORY } from "./testing/builders.ts";

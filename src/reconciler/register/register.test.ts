@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../runtime/clock.ts";
+import { NAMESPACES as NAMESPACE_TYPE } from "../../runtime/kube/namespaces.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { accountName } from "../../shard/names.ts";
 import { renderRegister } from "../../shard/render-unit.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { NAMESPACES as NAMESPACE_TYPE, ROLE_BINDINGS, SERVICE_ACCOUNTS } from "../adapters/kubernetes/types.ts";
+import { ROLE_BINDINGS, SERVICE_ACCOUNTS } from "../adapters/kubernetes/types.ts";
 import { createCarrier } from "../object/controller.ts";
 import { type Seated, seating } from "../testing/seat.ts";
 import { eventually, passes } from "../testing/until.ts";

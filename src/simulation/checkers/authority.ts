@@ -36,13 +36,12 @@ export function oneAuthority(): Checker {
   };
 }
 
-/** Whose an account is: of the unit that was placed on its instance, or is on its way to it. One that nobody knows (empty) is anybody's. */
+/** Whose an account is: of the unit that was placed on its instance. One that nobody knows (empty) is anybody's. */
 function createUnits() {
   const units = new Map<string, string>();
   return {
     learn(happening: Happening): void {
       if (happening.kind === "placed") units.set(accountOf(happening), happening.unit);
-      if (happening.kind === "move") units.set(accountOf({ unit: happening.unit, instance: happening.to }), happening.unit);
     },
     of: (account: string): string => units.get(account) ?? "",
   };

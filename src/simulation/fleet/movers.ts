@@ -62,7 +62,7 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
   };
   const withSome = async (isLive: boolean, act: (id: MoveId) => Promise<unknown>): Promise<void> => {
     const id = await some(isLive);
-    if (id !== undefined) await answered(() => act(id));
+    if (id !== undefined) await act(id);
   };
 
   const onFarOwner = createFarOwners({ world, instances });
@@ -73,7 +73,7 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
     const target = pick(rng, near);
     const wish = { kind: "evacuation", actor: ACTOR, isFailOver: true } as const;
     if (unit !== undefined && target !== undefined && !near.some((each) => each.id === unit.owner))
-      await answered(() => desk.ask({ ...wish, unit, target }, never));
+      await desk.ask({ ...wish, unit, target }, never);
   };
 
   return {

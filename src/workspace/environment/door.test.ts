@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { NAMESPACES } from "../adapters/kubernetes/user-resources.ts";
+import { NAMESPACES } from "../../runtime/kube/namespaces.ts";
 import { aSpec } from "../testing/builders.ts";
 import { eventually } from "../testing/world.ts";
 import { type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";

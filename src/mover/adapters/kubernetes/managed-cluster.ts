@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { readNamespace } from "../../../runtime/kube/namespaces.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
 import { tryAccess } from "../../../runtime/kube/try-access.ts";
 import { parseRegister } from "../../../shard/parse-sight.ts";
@@ -8,7 +9,6 @@ import { conditionalWrites } from "./conditional-writes.ts";
 export const REGISTERS: ResourceType = {
   ...{ group: "rbac.authorization.k8s.io", version: "v1", plural: "rolebindings", kind: "RoleBinding", namespaced: true },
 };
-const NAMESPACES: ResourceType = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
 
 /** The API cluster, for the registers of own namespaces. It is asked in the name of accounts, as instances act there. */
 export function createManagedCluster(client: KubeClient): ManagedCluster {
@@ -18,10 +18,7 @@ export function createManagedCluster(client: KubeClient): ManagedCluster {
       const raw = await client.get(REGISTERS, at, signal);
       return raw === undefined ? undefined : parseRegister(raw);
     },
-    async readNamespace(name, signal) {
-      const metadata = (await client.get(NAMESPACES, { namespace: "", name }, signal))?.metadata;
-      return metadata && { uid: metadata.uid, isDeleting: metadata.deletionTimestamp !== undefined };
-    },
+    readNamespace: (name, signal) => readNamespace(client, name, signal),
     ask: async (user, namespace, signal) => [
       { endpoint: client.server, ...(await tryAccess(client, { namespace, impersonating: user }, signal)) },
     ],

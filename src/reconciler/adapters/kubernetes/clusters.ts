@@ -2,6 +2,7 @@ import type { Clock } from "../../../domain/clock.ts";
 import { LABEL_MANAGED_BY, MANAGED_BY } from "../../../domain/names.ts";
 import type { Rng } from "../../../domain/rng.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { readNamespace } from "../../../runtime/kube/namespaces.ts";
 import type { ObjectChange } from "../../../shard/managed-object.ts";
 import { type ObservedApplication, parseApplication } from "../../../shard/parse-application.ts";
 import { parseObject } from "../../../shard/parse-object.ts";
@@ -14,7 +15,7 @@ import { createDeployerRole } from "./deployer-role.ts";
 import { createHeldObjects } from "./held-objects.ts";
 import type { WatchedObjects } from "./managed-objects.ts";
 import { createManagedObjects } from "./managed-objects.ts";
-import { APPLICATIONS, CLUSTER_ROLE_BINDINGS, NAMESPACES, PROJECTS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS } from "./types.ts";
+import { APPLICATIONS, CLUSTER_ROLE_BINDINGS, PROJECTS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS } from "./types.ts";
 
 export interface ClusterOptions {
   readonly client: KubeClient;
@@ -63,8 +64,7 @@ export function createApiCluster(options: ClusterOptions & { readonly namespaces
   };
   const deployer = createDeployerRole(client);
   const held = createHeldObjects({ client, accountsNamespace: options.namespaces.accounts, discover: deployer.discover });
-  const readNamespaceUid: ApiCluster["readNamespaceUid"] = async (name, signal) =>
-    (await client.get(NAMESPACES, { namespace: "", name }, signal))?.metadata.uid;
+  const readNamespaceUid: ApiCluster["readNamespaceUid"] = async (name, signal) => (await readNamespace(client, name, signal))?.uid;
   return { cluster: client.cluster, ...parts, deployer, held, readNamespaceUid, ...together(Object.values(parts)) };
 }
 

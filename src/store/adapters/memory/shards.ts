@@ -1,6 +1,6 @@
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
-import type { Move } from "../../../domain/move.ts";
+import { PHASES } from "../../../domain/move-phases.ts";
 import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import type { DesiredApplication, DesiredUnit, EndedApplication, Lagging, ProgressNote, ShardStore } from "../../shard/port.ts";
@@ -171,13 +171,14 @@ function forgetWorkspace(tables: Tables, id: WorkspaceId): boolean {
   const workspace = tables.workspaces.get(id);
   if (workspace === undefined) return true;
   const units = tables.units.where("workspace", id).map(({ unit }) => unit.id);
-  const isEmpty = units.every((unit) => applicationsOf(tables, unit).length === 0 && !isUnderWay(liveMoveOf(tables, unit)));
+  const isEmpty = units.every((unit) => applicationsOf(tables, unit).length === 0 && !isBeingMoved(tables, unit));
   if (workspace.state !== "deleting" || !isEmpty || hasAccounts(tables, id)) return false;
   dropWorkspace(tables, id);
   return true;
 }
 
 /** One that waits for its turn has done nothing yet, and goes with its unit. */
-function isUnderWay(move: Move | undefined): boolean {
-  return move !== undefined && move.phase !== "WAITING";
+function isBeingMoved(tables: Tables, unit: UnitId): boolean {
+  const move = liveMoveOf(tables, unit);
+  return move !== undefined && PHASES[move.phase].isUnderWay;
 }

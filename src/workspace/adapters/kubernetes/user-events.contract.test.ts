@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
+import { NAMESPACES } from "../../../runtime/kube/namespaces.ts";
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
 import { describeOnApiServers, type Subject } from "../../../runtime/kube/testing/api-servers.ts";
 import { createEventRecorder, EVENTS } from "./user-events.ts";
-import { NAMESPACES } from "./user-resources.ts";
 
 const NAMESPACE = `events-contract-${process.pid}`;
 const never = new AbortController().signal;

@@ -3,6 +3,7 @@ import { GoneError, StaleError } from "../../../domain/errors.ts";
 import { USER_FINALIZER } from "../../../domain/names.ts";
 import { systemClock } from "../../../runtime/clock.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { NAMESPACES } from "../../../runtime/kube/namespaces.ts";
 import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts";
 import { describeOnApiServers, type Subject } from "../../../runtime/kube/testing/api-servers.ts";
 import { systemRng } from "../../../runtime/rng.ts";
@@ -12,7 +13,7 @@ import { renderCrds } from "../../api/crd.ts";
 import type { ResourceChange, UserResources } from "../../port.ts";
 import { aSpec } from "../../testing/builders.ts";
 import { eventually } from "../../testing/world.ts";
-import { createUserResources, DEPLOYMENTS, NAMESPACES } from "./user-resources.ts";
+import { createUserResources, DEPLOYMENTS } from "./user-resources.ts";
 
 const definitions: ResourceType = {
   group: "apiextensions.k8s.io",

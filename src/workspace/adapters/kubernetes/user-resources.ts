@@ -3,6 +3,7 @@ import { RefusedError, StaleError } from "../../../domain/errors.ts";
 import { USER_FINALIZER } from "../../../domain/names.ts";
 import type { Rng } from "../../../domain/rng.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { NAMESPACES, readNamespace } from "../../../runtime/kube/namespaces.ts";
 import { createReflector } from "../../../runtime/kube/reflector.ts";
 import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts";
 import type { Log } from "../../../telemetry/log.ts";
@@ -13,7 +14,6 @@ import type { ResourceAt, ResourceChange, UserResources } from "../../port.ts";
 import { createWatchedKind, typeOf } from "./watched-kind.ts";
 
 export const DEPLOYMENTS: ResourceType = typeOf(USER_KINDS.deployment);
-export const NAMESPACES: ResourceType = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
 
 export interface UserResourcesOptions {
   readonly client: KubeClient;
@@ -55,7 +55,7 @@ export function createUserResources(options: UserResourcesOptions): UserResource
       return () => void listeners.delete(listener);
     },
     readUid: deployments.readUid,
-    readNamespaceUid: async (name, signal) => (await client.get(NAMESPACES, { namespace: "", name }, signal))?.metadata.uid,
+    readNamespaceUid: async (name, signal) => (await readNamespace(client, name, signal))?.uid,
     patchStatus: deployments.patchStatus,
     removeFinalizer: (resource, signal) => removeFinalizer(client, resource, signal),
   };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { systemClock } from "../../../runtime/clock.ts";
+import { NAMESPACES } from "../../../runtime/kube/namespaces.ts";
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
 import { describeOnApiServers, type Subject } from "../../../runtime/kube/testing/api-servers.ts";
 import { systemRng } from "../../../runtime/rng.ts";
@@ -7,7 +8,6 @@ import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
 import type { ResourceAt, UserSecrets } from "../../port.ts";
 import { eventually } from "../../testing/world.ts";
-import { NAMESPACES } from "./user-resources.ts";
 import { createUserSecrets, SECRETS } from "./user-secrets.ts";
 
 const common = { clock: systemClock, rng: systemRng, log: silentLog, metrics: noMetrics };

@@ -1,12 +1,13 @@
 import type { Partition } from "../../../domain/partition.ts";
 import { systemClock } from "../../../runtime/clock.ts";
 import { createCountingIds } from "../../../runtime/ids.ts";
+import { NAMESPACES } from "../../../runtime/kube/namespaces.ts";
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
 import { createSeededRng } from "../../../runtime/rng.ts";
 import type { RepositoryCredentialView } from "../../../store/repository-credential/port.ts";
 import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
-import { createUserResources, NAMESPACES } from "../../adapters/kubernetes/user-resources.ts";
+import { createUserResources } from "../../adapters/kubernetes/user-resources.ts";
 import { createUserSecrets, SECRETS } from "../../adapters/kubernetes/user-secrets.ts";
 import { createWatchedKind, typeOf } from "../../adapters/kubernetes/watched-kind.ts";
 import { USER_KINDS } from "../../api/names.ts";
