@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { USER_FINALIZER } from "../domain/names.ts";
 import type { Partition } from "../domain/partition.ts";
 import { anIntent } from "../store/testing/builders.ts";
+import { behindOnNamespaces, namespaceUid } from "./testing/behind.ts";
 import { aSpec } from "./testing/builders.ts";
 import { eventually, startWorld, type World } from "./testing/world.ts";
 
@@ -73,6 +74,19 @@ describe("when the API server is away or lies", () => {
     arrive();
     await eventually("the row is marked", async () => (await world.rowOf(uid))?.application.deletion !== "none");
     expect((await world.rowOf(uid))?.application.deletion).toBe("cascade");
+  });
+
+  it("does not give a new namespace's resource to the former namespace of that name whose end it has not heard of", async () => {
+    world.openDoor();
+    await deployed("first");
+    const { arrive, renew, isAsked } = behindOnNamespaces(world);
+    await renew();
+    await world.apply("second");
+    await eventually("the namespace is asked for", isAsked);
+    expect(await world.row("second")).toBeUndefined();
+    arrive();
+    await eventually("it is recorded", hasRow("second"));
+    expect((await world.row("second"))?.workspace.namespaceUid).toBe(await namespaceUid(world));
   });
 
   it("does not take a resource for deleted that it merely cannot see yet (I2)", async () => {

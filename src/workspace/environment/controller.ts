@@ -2,13 +2,12 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Ids, WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
-import type { ObservedNamespace } from "../../domain/user-resource.ts";
 import { createKeyedQueue, type WorkResult } from "../../runtime/keyed-queue.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { deploymentKey, parseKey, shareOf } from "../keys.ts";
-import type { ResourceAt, UserSecrets, WatchedResources } from "../port.ts";
+import type { ResourceAt, UserResources, UserSecrets, WatchedResources } from "../port.ts";
 import { createEnvironmentAccess } from "./access/controller.ts";
 import { createAccountController } from "./account/controller.ts";
 import { createAttention } from "./attention/controller.ts";
@@ -24,7 +23,7 @@ export interface EnvironmentDoorDeps {
   readonly store: Pick<Store, "environments" | "credentials" | "placements" | "fleet" | "changes">;
   readonly resources: WatchedResources;
   readonly secrets: UserSecrets;
-  readonly namespaces: { readonly namespace: (name: string) => ObservedNamespace | undefined; synced(signal: AbortSignal): Promise<void> };
+  readonly namespaces: Pick<UserResources, "namespace" | "readNamespaceUid" | "synced">;
   readonly probe: ClusterProbe;
   readonly accounts: ClusterAccounts;
   /** Name of the cluster the resources are of. */

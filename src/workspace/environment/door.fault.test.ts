@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { UnavailableError } from "../../domain/errors.ts";
+import { behindOnNamespaces, namespaceUid } from "../testing/behind.ts";
 import { eventually } from "../testing/world.ts";
 import { type DoorPorts, type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";
 
@@ -154,4 +155,29 @@ describe("what a door merely cannot see", () => {
       await world.close();
     }
   });
+});
+
+it("an environment of a namespace that was made anew is recorded for that one, though its door has not heard of it yet", async () => {
+  const world = await startEnvironmentWorld();
+  try {
+    world.openEnvironmentDoor();
+    world.clusters.serve(SERVER, "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment({}, "jane", "first");
+    await eventually("the first one is connected", async () => (await world.rows())[0]?.state === "connected");
+    const { arrive, renew, isAsked } = behindOnNamespaces(world);
+    await renew();
+    await world.putEnvironment();
+    await eventually("the namespace is asked for", isAsked);
+    arrive();
+    const claimed = async () => (await world.rows()).find(({ name }) => name === "prod");
+    await eventually("it is recorded", async () => (await claimed()) !== undefined);
+    const known = await world.store.intents.listKnownWorkspaces("api", world.signal);
+    const uid = await namespaceUid(world);
+    expect(known.map(({ namespaceUid: of }) => of)).toContain(uid);
+    const claim = await world.store.environments.read((await claimed())?.uid ?? "", world.signal);
+    expect(claim?.workspaceId).toBe(known.find(({ namespaceUid: of }) => of === uid)?.workspaceId);
+  } finally {
+    await world.close();
+  }
 });

@@ -8,8 +8,9 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { DoorPolicy } from "../door-policy.ts";
 import { parseKey } from "../keys.ts";
-import type { ResourceAt, UserResources } from "../port.ts";
+import type { UserResources } from "../port.ts";
 import type { RowIndex } from "../row-index.ts";
+import { createLagCheck } from "./lag/controller.ts";
 import { type IntentPlan, planIntent, type RecordedIntent } from "./plan-intent.ts";
 
 export interface IntentDeps {
@@ -43,6 +44,7 @@ const UNSEEN_AGAIN_MS = 1_000;
  */
 export function createIntentController(deps: IntentDeps): KeyedQueue {
   const { intents, resources, rows, ids } = deps;
+  const lag = createLagCheck(deps);
   const record = createBatcher<DeploymentIntent, IntentOutcome>({
     maxSize: BATCH,
     key: (intent) => intent.uid,
@@ -70,7 +72,7 @@ export function createIntentController(deps: IntentDeps): KeyedQueue {
 
   async function work(key: string, signal: AbortSignal): Promise<WorkResult | void> {
     const at = parseKey(key);
-    if (await isUnseen(at, key, signal)) return { requeueAfterMs: UNSEEN_AGAIN_MS };
+    if (await lag.isUnseen(at, key, signal)) return { requeueAfterMs: UNSEEN_AGAIN_MS };
     const resource = resources.deployment(at);
     const siblings = resources.deployments(at.namespace);
     const plan = planIntent({
@@ -81,17 +83,13 @@ export function createIntentController(deps: IntentDeps): KeyedQueue {
       isAdmitted: rows.isAdmitted,
       policy: deps.policy(),
     });
+    // In one step with the decision: the quota holds for all that are decided at one time.
     if (plan.record !== undefined) rows.admit(plan.record.uid);
+    if (plan.record !== undefined && (await lag.isElsewhere(plan.record, signal))) return { requeueAfterMs: UNSEEN_AGAIN_MS };
     await recordDeletions(key, plan, signal);
     if (plan.record !== undefined) await recordDeployment(key, plan.record, signal);
     if (plan.tell !== "nothing") deps.tell(key, plan.tell);
     if (resource !== undefined && plan.release !== "never") return release({ ...at, uid: resource.uid }, plan.release, signal);
-  }
-
-  /** Of a namespace that is not kept here the watch may be behind: only one that is gone takes along what was deployed into it. */
-  async function isUnseen({ namespace, name }: ResourceAt, key: string, signal: AbortSignal): Promise<boolean> {
-    const isGone = resources.namespace(namespace) === undefined && resources.deployment({ namespace, name }) === undefined;
-    return isGone && rows.uidsOf(key).length > 0 && (await resources.readNamespaceUid(namespace, signal)) !== undefined;
   }
 
   async function recordDeletions(key: string, { deletions }: IntentPlan, signal: AbortSignal): Promise<void> {

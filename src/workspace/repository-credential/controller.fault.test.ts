@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UnavailableError } from "../../domain/errors.ts";
+import { behindOnNamespaces, namespaceUid } from "../testing/behind.ts";
 import { eventually } from "../testing/world.ts";
 import { startWorld, type World } from "./testing/world.ts";
 
@@ -85,4 +86,22 @@ describe.each<Mode>(["fails once", "loses its reply once"])("a credential conver
     await eventually("it is revoked", async () => (await world.recorded()).length === 0);
     await eventually("the call was made", fault.isBroken);
   });
+});
+
+it("of a namespace that was made anew is recorded for that one, though its door has not heard of it yet", async () => {
+  await world.putSecret("access", { username: "bot", password: "first" });
+  await world.putCredential("guestbook");
+  world.openCredentialDoor();
+  await eventually("it is recorded", async () => (await passwords()).length === 1);
+  const { arrive, renew, isAsked } = behindOnNamespaces(world);
+  await world.removeCredential("guestbook");
+  const former = await namespaceUid(world);
+  await renew();
+  await world.putCredential("guestbook");
+  await eventually("the namespace is asked for", isAsked);
+  arrive();
+  await eventually("it is recorded", async () => (await passwords()).length === 1);
+  const of = (uid: string) =>
+    world.store.repositoryCredentials.listOfWorkspace({ plane: "kubernetes", apiCluster: "api", namespaceUid: uid }, world.signal);
+  expect((await of(former)).map(({ credential }) => credential.uid)).not.toContain((await world.readCredential("guestbook"))?.metadata.uid);
 });

@@ -24,7 +24,7 @@ export interface CredentialDoorDeps {
   readonly resources: Watched;
   readonly secrets: UserSecrets;
   /** Watched by somebody else, who starts and stops it. */
-  readonly namespaces: Pick<UserResources, "namespace" | "synced" | "subscribe">;
+  readonly namespaces: Pick<UserResources, "namespace" | "readNamespaceUid" | "synced" | "subscribe">;
   readonly looker: RepositoryLooker;
   /** Looks at once. */
   readonly looksAtOnce: number;
@@ -64,7 +64,6 @@ export function createCredentialDoor(deps: CredentialDoorDeps): CredentialDoor {
   });
   const reviews = createReviewController({
     ...common,
-    namespace: namespaces.namespace,
     looks: () => looks,
     policy: upkeep.policy,
     onChanged: reviewNamespace,

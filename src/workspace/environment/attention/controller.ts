@@ -4,7 +4,7 @@ import type { ObservedNamespace, ObservedResource } from "../../../domain/user-r
 import type { WorkResult } from "../../../runtime/keyed-queue.ts";
 import type { EnvironmentStore } from "../../../store/environment/port.ts";
 import { type DoorPolicy, isWorkspace } from "../../door-policy.ts";
-import type { UserKindResources, UserSecrets } from "../../port.ts";
+import type { UserKindResources, UserResources, UserSecrets } from "../../port.ts";
 import { isWithinQuota } from "../../quota.ts";
 import type { EnvironmentAccess } from "../access/controller.ts";
 import { environmentStatus, pausedEnvironmentStatus } from "../environment-status.ts";
@@ -17,7 +17,7 @@ export interface AttentionDeps {
   readonly environments: EnvironmentStore;
   readonly resources: Pick<UserKindResources, "get" | "list" | "readUid" | "patchStatus">;
   readonly secrets: Pick<UserSecrets, "read">;
-  readonly namespaces: { readonly namespace: (name: string) => ObservedNamespace | undefined };
+  readonly namespaces: Pick<UserResources, "namespace" | "readNamespaceUid">;
   readonly probe: ClusterProbe;
   readonly access: EnvironmentAccess;
   readonly pace: Pick<ReturnType<typeof createVisitPace>, "next">;
@@ -54,14 +54,18 @@ export function createAttention(deps: AttentionDeps) {
   const { environments, resources, namespaces, access, apiCluster, clock, ids } = deps;
   const examine = createExamination(deps);
 
+  /** Another of this name may be there by now, which a claim of this one would drive out, or another namespace, whose it is. */
+  const isBehind = async (resource: ObservedResource, namespace: ObservedNamespace, signal: AbortSignal): Promise<boolean> =>
+    (await resources.readUid(resource, signal)) !== resource.uid ||
+    (await namespaces.readNamespaceUid(namespace.name, signal)) !== namespace.uid;
+
   /** The credential first: a row that is connected always has one. Returns what there is to say instead of that it works. */
   const connect = async (resource: ObservedResource, home: Home, works: Works, signal: AbortSignal): Promise<Followed> => {
     const { name, uid, generation } = resource;
     const { namespace, policy, trustClass } = home;
     const { secretName: _, ...wish } = works.wish;
     const workspace = { plane: "kubernetes", apiCluster, namespace: namespace.name, namespaceUid: namespace.uid, trustClass } as const;
-    // The watch may be behind: another of this name may be there by now, which a claim of this one would drive out.
-    if ((await environments.read(uid, signal)) === undefined && (await resources.readUid(resource, signal)) !== uid)
+    if ((await environments.read(uid, signal)) === undefined && (await isBehind(resource, namespace, signal)))
       return { againMs: AGAIN_MS.unseen };
     const newIds = { workspaceId: ids.next<never>(), environmentId: ids.next<never>() };
     const { id, workspaceId, hasAccount } = await environments.claim({ workspace, newIds, name, uid }, signal);

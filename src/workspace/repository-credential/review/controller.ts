@@ -9,7 +9,7 @@ import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import type { DoorPolicy } from "../../door-policy.ts";
 import { parseKey } from "../../keys.ts";
-import type { ResourceAt, UserKindResources, UserSecrets } from "../../port.ts";
+import type { ResourceAt, UserKindResources, UserResources, UserSecrets } from "../../port.ts";
 import { statusToWrite } from "../credential-status.ts";
 import type { Looks } from "../looks/controller.ts";
 import { planReview, type RecordedCredential, type ReviewPlan, secretNameOf } from "../plan-review.ts";
@@ -19,7 +19,7 @@ export interface ReviewDeps {
   readonly store: RepositoryCredentialStore;
   readonly resources: UserKindResources;
   readonly secrets: UserSecrets;
-  readonly namespace: (name: string) => ObservedNamespace | undefined;
+  readonly namespaces: Pick<UserResources, "namespace" | "readNamespaceUid">;
   readonly looks: () => Looks;
   readonly policy: () => DoorPolicy;
   /** What is in use changed: the other credentials of the namespace may have to say something else. */
@@ -37,16 +37,16 @@ export interface ReviewDeps {
 const CONCURRENCY = 16;
 /** How soon to see whether what was only noted is seen here too, in ms. */
 const NOTED_MS = 200;
-/** How soon to see whether the instance has what is new, and whether there is one by now, in ms. */
-const POLL_MS = { "under-way": 1_000, unplaced: 15_000 } as const;
+/** How soon to see whether the instance has what is new, whether there is one by now, and which namespace a watch that is behind shows; in ms. */
+const POLL_MS = { "under-way": 1_000, unplaced: 15_000, behind: 1_000 } as const;
 
 /** Makes the row of one credential, and what its user is told, what a look at it has shown. Key: `cluster|namespace|name`. */
 export function createReviewController(deps: ReviewDeps): KeyedQueue {
-  const { store, resources, secrets, apiCluster, clock, ids } = deps;
+  const { store, resources, secrets, namespaces, apiCluster, clock, ids } = deps;
 
   async function work(key: string, signal: AbortSignal): Promise<WorkResult | void> {
     const at = parseKey(key);
-    const namespace = deps.namespace(at.namespace);
+    const namespace = namespaces.namespace(at.namespace);
     // What belonged to a namespace that is gone goes with its workspace.
     if (namespace === undefined || !deps.partition.isMine(at.namespace)) return deps.looks().forget(key);
     const recorded = await store.listOfWorkspace({ plane: "kubernetes", apiCluster, namespaceUid: namespace.uid }, signal);
@@ -59,7 +59,7 @@ export function createReviewController(deps: ReviewDeps): KeyedQueue {
     const secret = secretName === "" ? undefined : await secrets.read(secretAt, signal);
     const seen = { resource, namespace, siblings: resources.list(at.namespace), recorded, secret, secretVersion };
     const plan = planReview({ ...seen, policy: deps.policy(), lastLook: deps.looks().last(key) });
-    const again = await carryOut({ plan, resource, namespace, secretVersion }, signal);
+    const again = await carryOut({ plan, resource, namespace, secretVersion, recorded }, signal);
     if (again !== undefined) return again;
     const status = statusToWrite(resource, plan, clock.now());
     if (status !== undefined) await resources.patchStatus(resource, status, signal);
@@ -77,8 +77,16 @@ export function createReviewController(deps: ReviewDeps): KeyedQueue {
     if (gone.length > 0) deps.onChanged(at.namespace);
   }
 
+  /** A row stays with its workspace: before the first one is made its namespace has to be the one that has the name now. */
+  const isElsewhere = async (
+    { resource, namespace: { name, uid }, recorded }: Omit<Scene, "plan">,
+    signal: AbortSignal,
+  ): Promise<boolean> =>
+    recorded.every(({ credential }) => credential.uid !== resource.uid) && (await namespaces.readNamespaceUid(name, signal)) !== uid;
+
   /** In how many ms to look again because something was changed, so that what was read is not so any more. */
   async function carryOut({ plan, ...scene }: Scene, signal: AbortSignal): Promise<WorkResult | undefined> {
+    if (plan.record !== undefined && (await isElsewhere(scene, signal))) return { requeueAfterMs: POLL_MS.behind };
     const record = recordOf(plan.record, { ...scene, apiCluster, newUnit: deps.policy().newUnit });
     if (plan.revoke.length > 0) await store.revoke(plan.revoke, signal);
     const newIds = () => ({ workspaceId: ids.next(), unitId: ids.next(), repositoryCredentialId: ids.next(), credentialId: ids.next() });
@@ -107,4 +115,5 @@ interface Scene {
   readonly resource: ObservedResource;
   readonly namespace: ObservedNamespace;
   readonly secretVersion: string | undefined;
+  readonly recorded: readonly RecordedCredential[];
 }
