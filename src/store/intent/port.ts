@@ -26,7 +26,7 @@ export interface DeploymentIntent {
 
 export type IntentOutcome =
   | { readonly kind: "created" | "updated" | "unchanged"; readonly applicationId: ApplicationId }
-  /** The row is being deleted: a resource with this uid was already seen to go. */
+  /** The row is being deleted, or is gone since less than `ECHO_MS`: a resource with this uid was already seen to go. */
   | { readonly kind: "deleting"; readonly applicationId: ApplicationId };
 
 /** A resource that is to have a name in Argo CD that was not made here. */
@@ -115,7 +115,7 @@ export interface IntentStore {
   keepName(name: KeptName, signal: AbortSignal): Promise<KeptNameOutcome>;
   /**
    * Marks applications as deleted (idempotent) and notifies `application`; unknown uids are ignored. A deletion under way may
-   * still become `orphan`, never `cascade`. Of a unit that was never placed nothing can stand anywhere: its rows go at once,
+   * still become `orphan`, never `cascade`. Where the workspace has ended they go with their namespace. Of a unit that was never placed nothing can stand anywhere: its rows go at once,
    * which notifies `status`.
    */
   recordDeletions(deletions: readonly DeletionIntent[], signal: AbortSignal): Promise<void>;
@@ -135,7 +135,7 @@ export interface IntentStore {
   listKnownWorkspaces(apiCluster: string, signal: AbortSignal): Promise<readonly KnownWorkspace[]>;
   /**
    * Marks workspaces whose namespace is gone as being deleted (idempotent) and notifies their units; those that hold no
-   * application and were never placed go at once.
+   * application and were never placed go at once. Cascades under way in the namespace itself become orphans.
    */
   recordWorkspaceEnds(ids: readonly WorkspaceId[], signal: AbortSignal): Promise<void>;
 }

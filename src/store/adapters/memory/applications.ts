@@ -74,9 +74,9 @@ export function dropApplications(transaction: Transaction, applications: readonl
     transaction,
     doomed.map(({ unitId }) => unitId),
     () => {
-      for (const { id, argoName, unitId, deletion } of doomed) {
+      for (const { id, uid, argoName, unitId, deletion } of doomed) {
         tables.applications.drop(id);
-        if (deletion === "cascade") tables.endedApplications.put(id, { id, argoName, unitId, endedAt: now() });
+        if (deletion === "cascade") tables.endedApplications.put(id, { id, uid, argoName, unitId, endedAt: now() });
         for (const object of tables.objects.where("subject", id)) tables.objects.drop(objectKey(object));
         completeOperations(transaction, id, { kind: "delete-application" });
         notify("status", id);

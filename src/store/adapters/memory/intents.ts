@@ -3,6 +3,7 @@ import { canonicalJson } from "../../../domain/hash.ts";
 import type { ApplicationId, WorkspaceId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
 import type { Application, PlacementUnit } from "../../../domain/workspace.ts";
+import { ECHO_MS } from "../../intent/echo.ts";
 import type { DeletionIntent, DeploymentIntent, IntentOutcome, IntentStore, KeptName, KeptNameOutcome } from "../../intent/port.ts";
 import { SUPERSEDED_BY_DELETION } from "../../operation/messages.ts";
 import { applicationsOf, dropApplications, putUnit, unitRow, withUnits } from "./applications.ts";
@@ -111,6 +112,8 @@ function recordDeployment(transaction: Transaction, intent: DeploymentIntent, un
   const { tables } = transaction;
   const { uid, name, generation, spec, argoName, newIds } = intent;
   const [row] = tables.applications.where("uid", uid);
+  const ended = tables.endedApplications.where("uid", uid).find(({ endedAt }) => endedAt > transaction.now() - ECHO_MS);
+  if (ended !== undefined) return { kind: "deleting", applicationId: ended.id };
   if (row === undefined) {
     const wanted = { desiredRevision: 1, deletion: "none", deletedAt: undefined } as const;
     const application: Application = {
@@ -165,7 +168,8 @@ function markDeleted(transaction: Transaction, row: ApplicationRow, { deletion: 
   const { tables, notify, now } = transaction;
   const { application } = row;
   const isElsewhere = application.spec.destination.environment !== undefined;
-  const deletion = asked !== "with-namespace" ? asked : isElsewhere ? "cascade" : "orphan";
+  const isNamespaceGone = asked === "with-namespace" || tables.workspaces.get(application.workspaceId)?.state === "deleting";
+  const deletion = asked === "orphan" || (isNamespaceGone && !isElsewhere) ? "orphan" : "cascade";
   const isFirst = application.deletedAt === undefined;
   if (!isFirst && (application.deletion === "orphan" || application.deletion === deletion)) return;
   const after: Application = { ...application, deletion, deletedAt: application.deletedAt ?? now() };
@@ -180,7 +184,16 @@ function putApplication(tables: Tables, row: ApplicationRow, application: Applic
   tables.applications.put(application.id, { ...row, application });
 }
 
-function endWorkspace({ tables, notify }: Transaction, id: WorkspaceId): void {
+/** A cascade that had not ended when its namespace was gone finds nothing left there, and the right to look is gone too. */
+function release({ tables, notify }: Transaction, row: ApplicationRow): void {
+  const { id, deletion, spec } = row.application;
+  if (deletion !== "cascade" || spec.destination.environment !== undefined) return;
+  putApplication(tables, row, { ...row.application, deletion: "orphan" });
+  notify("application", id);
+}
+
+function endWorkspace(transaction: Transaction, id: WorkspaceId): void {
+  const { tables, notify } = transaction;
   const workspace = tables.workspaces.get(id);
   if (workspace === undefined) return;
   const units = tables.units.where("workspace", id).map(({ unit }) => unit);
@@ -190,4 +203,5 @@ function endWorkspace({ tables, notify }: Transaction, id: WorkspaceId): void {
   if (workspace.state === "deleting") return;
   tables.workspaces.put(id, { ...workspace, state: "deleting" });
   for (const unit of units) notify("unit", unit.id);
+  for (const row of units.flatMap((unit) => tables.applications.where("unit", unit.id))) release(transaction, row);
 }

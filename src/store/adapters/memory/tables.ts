@@ -80,6 +80,7 @@ export interface CredentialRow {
 
 export interface EndedRow {
   readonly id: ApplicationId;
+  readonly uid: string;
   readonly argoName: string;
   readonly unitId: UnitId;
   readonly endedAt: Millis;
@@ -90,7 +91,7 @@ export interface Tables {
   readonly workspaces: IndexedTable<WorkspaceId, Workspace, "identity">;
   readonly units: IndexedTable<UnitId, UnitRow, "workspace" | "owner">;
   readonly applications: IndexedTable<ApplicationId, ApplicationRow, "unit" | "uid">;
-  readonly endedApplications: IndexedTable<ApplicationId, EndedRow, "unit">;
+  readonly endedApplications: IndexedTable<ApplicationId, EndedRow, "unit" | "uid">;
   readonly objects: IndexedTable<string, ShardObject, "subject">;
   readonly operations: IndexedTable<OperationId, OperationRow, "subject">;
   readonly syncRuns: IndexedTable<string, SyncRunRow, "application">;
@@ -137,7 +138,7 @@ export function createTables(): Tables {
     workspaces: createIndexedTable({ identity: (workspace: Workspace) => workspaceIdentity(workspace) }),
     units: createIndexedTable({ workspace: ({ unit }) => unit.workspaceId, owner: ({ unit }) => unit.owner ?? "" }),
     applications: createIndexedTable({ unit: ({ application }) => application.unitId, uid: ({ application }) => application.uid }),
-    endedApplications: createIndexedTable({ unit: ({ unitId }) => unitId }),
+    endedApplications: createIndexedTable({ unit: ({ unitId }) => unitId, uid: ({ uid }) => uid }),
     objects: createIndexedTable({ subject: (object) => object.subject }),
     operations: createIndexedTable({ subject: ({ operation }) => operation.subject }),
     syncRuns: createIndexedTable({ application: ({ run }) => run.applicationId ?? "" }),

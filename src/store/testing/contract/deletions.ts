@@ -41,6 +41,20 @@ export function describeDeletions(world: () => World): void {
       expect(await application(applicationId)).toMatchObject({ generation: 1, deletion: "cascade" });
     });
 
+    it("makes no row anew for what a cascade ended a moment ago, and has heard nothing of it later", async () => {
+      const { store, seat, remove, again } = world();
+      const { intent, applicationId } = await seat();
+      await remove(intent);
+      await store.shards.forgetApplications([applicationId], soon());
+      const ended = { kind: "deleting", applicationId };
+      expect(await again(intent, {})).toEqual([ended]);
+      const other = { ...anIntent({ name: "other" }), workspace: intent.workspace };
+      expect(await store.intents.recordDeployments([intent, other], soon())).toMatchObject([ended, { kind: "created" }]);
+      expect((await store.intents.listKnown("main", soon())).map(({ uid }) => uid)).toEqual([other.uid]);
+      await store.retention.forgetEnded(millis(Date.now() + 60_000), 10, soon());
+      expect(await again(intent, {})).toMatchObject([{ kind: "created" }]);
+    });
+
     it("ends the operation that the deletion overtook and opens one of its own", async () => {
       const { store, seat, remove } = world();
       const { intent, instanceId } = await seat();
@@ -95,6 +109,20 @@ export function describeDeletions(world: () => World): void {
       expect(await overdue(since + 1, "other")).toEqual([]);
       await remove(intent, "orphan");
       expect(await overdue(since + 1)).toEqual([]);
+    });
+
+    it("lets go what is left of a namespace that is gone, also what is asked for later, and nothing of what stands elsewhere", async () => {
+      const { store, seat, remove, application, hintsOf, record } = world();
+      const { intent, applicationId, workspaceId, unitId } = await seat();
+      const { workspace } = intent;
+      const away = await record({ name: "away", workspace, spec: { ...aSpec(), destination: { environment: "prod", namespace: "web" } } });
+      const late = await record({ name: "late", workspace });
+      for (const each of [intent, away]) await remove(each);
+      const hints = await hintsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()));
+      expect(hints).toEqual([`application:${applicationId}`, `unit:${unitId}`]);
+      await remove(late);
+      const deletions = await Promise.all([applicationId, away.applicationId, late.applicationId].map(application));
+      expect(deletions.map(({ deletion }) => deletion)).toEqual(["orphan", "cascade", "orphan"]);
     });
 
     it("takes an empty batch", async () => {

@@ -23,7 +23,8 @@ with known as materialized (
          a.deleted_at is null or (a.deletion = 'cascade' and i.deletion = 'orphan') as is_news
     from unnest($1::text[], $2::text[], $3::text[]) as n (uid, deletion, operation)
    cross join lateral (select id, workspace, unit, desired_revision, deletion, deleted_at, environment from application where uid = n.uid offset 0) as a
-   cross join lateral (select n.operation, case when n.deletion <> 'with-namespace' then n.deletion when a.environment is null then 'orphan' else 'cascade' end as deletion) as i
+   cross join lateral (select case when n.deletion = 'cascade' and state = 'deleting' then 'with-namespace' else n.deletion end as asked from workspace where id = a.workspace offset 0) as w
+   cross join lateral (select n.operation, case when w.asked <> 'with-namespace' then w.asked when a.environment is null then 'orphan' else 'cascade' end as deletion) as i
    cross join lateral (select owner, epoch from placement_unit where id = a.unit offset 0) as u
 ), marked as (
   update application a set deletion = k.deletion, deleted_at = coalesce(a.deleted_at, $4) from known k where a.id = k.id and k.is_news

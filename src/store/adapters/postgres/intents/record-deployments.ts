@@ -1,64 +1,14 @@
-import { bucketKeys } from "../../../../domain/bucket.ts";
-import type { Clock } from "../../../../domain/clock.ts";
+import { type Clock, millis } from "../../../../domain/clock.ts";
 import { DefectError, StaleError } from "../../../../domain/errors.ts";
 import { canonicalJson } from "../../../../domain/hash.ts";
-import type { ApplicationId, UnitId, WorkspaceId } from "../../../../domain/ids.ts";
+import type { ApplicationId } from "../../../../domain/ids.ts";
+import { ECHO_MS } from "../../../intent/echo.ts";
 import type { DeploymentIntent, IntentOutcome } from "../../../intent/port.ts";
 import { LOAD_PER_APPLICATION } from "../../../placement/planning-load.ts";
-import type { Database, Run, Statement } from "../database.ts";
+import type { Database, Statement } from "../database.ts";
 import { openingOf } from "../opening.ts";
 import { instant, numbers, sortedBy, texts } from "../sql-values.ts";
-
-/**
- * Everybody who changes a unit's applications holds the lock on its row first, and only then looks at what is there: what
- * follows from the whole set (its repositories, its load) would otherwise rest on a picture in which the other change is missing.
- *
- * An application's unit is the one it has. A new one's is the part of its bucket, where its workspace is split.
- */
-const LOCK_UNITS: Statement = {
-  name: "lock_units_of_workspaces",
-  text: `
-select n.uid, n.workspace, u.id as unit
-  from (
-    select i.uid, w.id as workspace, coalesce(a.unit, b.id) as unit
-      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
-        as i (uid, plane, api_cluster, namespace_uid, fine, coarse, cluster)
-     cross join lateral (
-       select id from workspace where plane = i.plane and api_cluster = i.api_cluster and namespace_uid = i.namespace_uid and state = 'active' offset 0) as w
-     cross join lateral (
-       select id from placement_unit
-        where workspace = w.id
-          and bucket = coalesce((select part from bucket_part where workspace = w.id and key = i.fine),
-                                (select part from bucket_part where workspace = w.id and key = i.coarse),
-                                (select part from bucket_part where workspace = w.id and key = i.cluster),
-                                (select open_part from workspace_split where workspace = w.id), 0) offset 0) as b
-      left join lateral (select unit from application where uid = i.uid and workspace = w.id offset 0) as a on true
-     order by 3
-  ) as n
- cross join lateral (select id from placement_unit where id = n.unit for no key update) as u`,
-};
-
-/** A workspace that was being deleted may have lost its objects already: its unit is wanted anew. One of environments alone has none. */
-const ENSURE_WORKSPACES: Statement = {
-  name: "ensure_workspaces",
-  text: `
-with input as (
-  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-    as i (plane, api_cluster, namespace_uid, namespace, trust_class, class, workspace, unit)
-), ensured as (
-  insert into workspace (id, plane, api_cluster, namespace, namespace_uid, trust_class, state)
-  select workspace, plane, api_cluster, namespace, namespace_uid, trust_class, 'active' from input order by plane, api_cluster, namespace_uid
-  on conflict (plane, api_cluster, namespace_uid) do update set state = 'active'
-   where workspace.state <> 'active' or not exists (select from placement_unit b where b.workspace = workspace.id and b.bucket = 0)
-  returning id, plane, api_cluster, namespace_uid
-), units as (
-  insert into placement_unit as u (id, workspace, bucket, class, created_at)
-  select i.unit, e.id, 0, i.class, $9 from ensured e join input i using (plane, api_cluster, namespace_uid) order by e.id
-  on conflict (workspace, bucket) do update set desired_revision = u.desired_revision + 1
-  returning u.id
-)
-select pg_notify('argosy', 'unit:' || id) from units`,
-};
+import { type Home, lockUnits } from "./lock-units.ts";
 
 /**
  * Everything follows from one picture that the units' locks keep true: nothing here joins what was just written. `changed`:
@@ -69,7 +19,9 @@ select pg_notify('argosy', 'unit:' || id) from units`,
 const RECORD: Statement = {
   name: "record_deployments",
   text: `
-with known as materialized (
+with ended as materialized (
+  select uid, id from ended_application where uid = any ($1::text[]) and ended_at > $17
+), known as materialized (
   select i.*, coalesce(n.argo_name, i.argo_name) as kept_name, u.class, u.bucket, u.created_at, u.owner, u.epoch, u.desired_revision as unit_revision,
          a.id is null as is_created, a.deleted_at is not null as is_deleted, coalesce(a.id, i.application) as id,
          coalesce(a.desired_revision, 0) as known_revision, a.generation as known_generation, a.repo_url as known_repo_url, a.environment as known_environment,
@@ -79,7 +31,7 @@ with known as materialized (
    cross join lateral (select class, bucket, created_at, owner, epoch, desired_revision from placement_unit where id = i.unit offset 0) as u
     left join lateral (select id, unit, deleted_at, desired_revision, generation, repo_url, environment, spec from application where uid = i.uid offset 0) as a on true
     left join lateral (select argo_name from kept_name where uid = i.uid offset 0) as n on true
-   where a.unit is null or a.unit = i.unit
+   where (a.unit is null or a.unit = i.unit) and i.uid <> all (array(select uid from ended))
 ), applications as (
   insert into application as a (id, workspace, unit, name, uid, generation, spec, repo_url, environment, argo_name, desired_revision)
   select id, workspace, unit, name, uid, generation, spec, repo_url, environment, kept_name, known_revision + is_changed::integer from known
@@ -132,7 +84,9 @@ with known as materialized (
            union all
           select 'unit:' || unit from touched where owner is null or is_raised) as h (hint)
 )
-select uid, id as application, is_created, is_deleted, is_changed from known cross join hints`,
+select uid, id as application, is_created, is_deleted, is_changed from known cross join hints
+ union all
+select uid, id, false, true, false from ended`,
 };
 
 interface Recorded {
@@ -175,55 +129,6 @@ function outcomeOf(row: Recorded): IntentOutcome {
   return { kind: row.is_changed ? "updated" : "unchanged", applicationId: row.application };
 }
 
-interface Home {
-  readonly workspace: WorkspaceId;
-  readonly unit: UnitId;
-}
-
-type LockedRow = Home & { readonly uid: string };
-
-/** What a workspace and its unit are made from where they do not exist yet, and what asks for it: an application's uid, or another's. */
-type UnitWish = Pick<DeploymentIntent, "uid" | "workspace" | "class"> & {
-  /** Absent: what is asked for is no application. */
-  readonly spec?: Pick<DeploymentIntent["spec"], "destination">;
-  readonly newIds: Pick<DeploymentIntent["newIds"], "workspaceId" | "unitId">;
-};
-
-const identity = ({ workspace: { plane, apiCluster, namespaceUid } }: Pick<UnitWish, "workspace">): string =>
-  [plane, apiCluster, namespaceUid].join("|");
-
-/** Locks the units of the batch, made where there were none; returns them by the uid of what asked for them. */
-export async function lockUnits(run: Run, clock: Clock, batch: readonly UnitWish[]): Promise<ReadonlyMap<string, Home>> {
-  const buckets = batch.map(({ spec }) => bucketKeys(spec?.destination ?? {}));
-  const lock = async (): Promise<Map<string, Home>> => {
-    const keys = [
-      batch.map(({ uid }) => uid),
-      batch.map(({ workspace }) => workspace.plane),
-      batch.map(({ workspace }) => workspace.apiCluster),
-      batch.map(({ workspace }) => workspace.namespaceUid),
-      ...([0, 1, 2] as const).map((level) => buckets.map((each) => each[level])),
-    ];
-    const rows = await run<LockedRow>(LOCK_UNITS, keys.map(texts));
-    return new Map(rows.map(({ uid, workspace, unit }) => [uid, { workspace, unit }]));
-  };
-  const homes = await lock();
-  const homeless = batch.filter(({ uid }) => !homes.has(uid));
-  const missing = [...new Map(homeless.toReversed().map((intent) => [identity(intent), intent])).values()];
-  if (missing.length === 0) return homes;
-  await run(ENSURE_WORKSPACES, [
-    texts(missing.map(({ workspace }) => workspace.plane)),
-    texts(missing.map(({ workspace }) => workspace.apiCluster)),
-    texts(missing.map(({ workspace }) => workspace.namespaceUid)),
-    texts(missing.map(({ workspace }) => workspace.namespace)),
-    texts(missing.map(({ workspace }) => workspace.trustClass)),
-    texts(missing.map((intent) => intent.class)),
-    texts(missing.map(({ newIds }) => newIds.workspaceId)),
-    texts(missing.map(({ newIds }) => newIds.unitId)),
-    instant(clock.now()),
-  ]);
-  return lock();
-}
-
 function values(batch: readonly DeploymentIntent[], homes: ReadonlyMap<string, Home>, clock: Clock): readonly unknown[] {
   const home = (intent: DeploymentIntent): Home => found(homes.get(intent.uid), intent);
   return [
@@ -240,6 +145,7 @@ function values(batch: readonly DeploymentIntent[], homes: ReadonlyMap<string, H
     LOAD_PER_APPLICATION,
     ...openingOf(clock.now()),
     texts(batch.map((intent) => intent.spec.destination.environment)),
+    instant(millis(clock.now() - ECHO_MS)),
   ];
 }
 

@@ -13,13 +13,19 @@ select w.id from workspace w
  order by w.id`,
 };
 
+/** A cascade that had not ended when its namespace was gone finds nothing left there, and the right to look is gone too. */
 const MARK: Statement = {
   name: "record_workspace_ends",
   text: `
 with marked as (
   update workspace set state = 'deleting' where id = any ($1::text[]) and state <> 'deleting' returning id
+), released as (
+  update application a set deletion = 'orphan' from marked m
+   where a.workspace = m.id and a.deletion = 'cascade' and a.environment is null
+  returning a.id
 )
-select count(pg_notify('argosy', 'unit:' || u.id)) as sent from placement_unit u join marked m on u.workspace = m.id`,
+select count(pg_notify('argosy', h.hint)) as sent
+  from (select 'unit:' || u.id from placement_unit u join marked m on u.workspace = m.id union all select 'application:' || id from released) as h (hint)`,
 };
 
 export async function recordWorkspaceEnds(database: Database, ids: readonly WorkspaceId[], signal: AbortSignal): Promise<void> {

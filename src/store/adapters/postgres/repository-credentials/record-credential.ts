@@ -7,7 +7,7 @@ import { putSealed } from "../credentials/credentials.ts";
 import type { Envelope } from "../credentials/envelope.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { lockUnitsOf } from "../environments/raise-users.ts";
-import { lockUnits } from "../intents/record-deployments.ts";
+import { lockUnits } from "../intents/lock-units.ts";
 import { text } from "../sql-values.ts";
 import { raiseUnits } from "./raise-units.ts";
 

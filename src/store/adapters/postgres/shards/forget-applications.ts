@@ -18,7 +18,7 @@ const FORGET: Statement = {
   name: "forget_applications",
   text: `
 with doomed as materialized (
-  select id, unit, repo_url, environment, argo_name, deletion from application where id = any ($1::text[]) and deleted_at is not null
+  select id, uid, unit, repo_url, environment, argo_name, deletion from application where id = any ($1::text[]) and deleted_at is not null
 ), raised as materialized (
   select distinct d.unit
     from (select distinct unit, repo_url from doomed) as d
@@ -48,8 +48,8 @@ with doomed as materialized (
 ), completed as (
   update operation o set state = 'Completed', attempts = o.attempts + 1, updated_at = $3, message = '' from answered a where o.id = a.id
 ), remembered as (
-  insert into ended_application (id, argo_name, unit, ended_at)
-  select id, argo_name, unit, $3 from doomed where deletion = 'cascade' on conflict (id) do nothing
+  insert into ended_application (id, uid, argo_name, unit, ended_at)
+  select id, uid, argo_name, unit, $3 from doomed where deletion = 'cascade' on conflict (id) do nothing
 ), gone as (
   delete from application a using doomed d where a.id = d.id
 )
