@@ -1,5 +1,6 @@
 import type { ApplicationId, InstanceId } from "../domain/ids.ts";
 import type { Deletion, PlacementUnit } from "../domain/workspace.ts";
+import { unmark } from "./arrival.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 import { applicationOf } from "./parse-application.ts";
 import { type ApplicationAction, type ApplicationWish, planDeparture, planLateCascade, planRelease } from "./plan-application.ts";
@@ -68,10 +69,15 @@ export function judgeStrays(
       (stray): Stray => ({
         ...stray,
         deletion: stray.reason === "no-row" && isLate(stray.observed, rows) ? "cascade" : "orphan",
-        isRemovable: mayGo(stray) && seenBefore.has(stray.observed.uid) && !stray.observed.isDeleting,
+        isRemovable: mayGo(stray) && seenBefore.has(stray.observed.uid) && !isEnding(stray.observed),
       }),
     )
     .sort((a, b) => (a.observed.at.name < b.observed.at.name ? -1 : 1));
+}
+
+/** By itself: Argo CD ends nothing that is paused, as the copies of a move are, and somebody may have deleted one by hand. */
+function isEnding(observed: ObservedApplication): boolean {
+  return observed.isDeleting && unmark(observed).length === 0;
 }
 
 function isLate(observed: ObservedApplication, { ended }: RowsOfStrays): boolean {

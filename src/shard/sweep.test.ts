@@ -88,6 +88,15 @@ describe("Applications that stand where they do not belong", () => {
   });
 });
 
+test("a stray that is deleted and paused goes: Argo CD ends nothing that is paused", () => {
+  const copy = anObserved("application-3", (raw) => {
+    raw.metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    raw.metadata["annotations"] = { ...(raw.metadata["annotations"] as object), "argocd.argoproj.io/skip-reconcile": "true" };
+  });
+  const [stray] = judgeStrays([copy], { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(copy));
+  expect(stray).toMatchObject({ reason: "no-row", isRemovable: true });
+});
+
 describe("an Application that was created after a cascade had ended what it stands for", () => {
   const late = anObserved("application-1");
   const ended = (over: Partial<Ended> = {}) =>
