@@ -1,80 +1,8 @@
-import type { MoveWorld, Step } from "../../mover/next-step.ts";
-import type { Pair } from "../../mover/pair.ts";
-import type { Sights } from "../../mover/port.ts";
-import type { SidedWrite } from "../../mover/verdict.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_PAUSE } from "../../shard/names.ts";
-import type { Sight } from "../../shard/parse-sight.ts";
-import type { Breaker, Ports } from "../fleet/argosy.ts";
 import { type Bug, seeing, withPorts } from "./bug.ts";
 import { keptFor } from "./kept-answers.ts";
 
-type Decide = Ports["decide"];
-type Move = Parameters<Decide>[0];
-
-const inPhase =
-  (phase: Move["phase"], blur: (world: MoveWorld, move: Move) => MoveWorld) =>
-  (world: MoveWorld, move: Move): MoveWorld =>
-    move.phase === phase ? blur(world, move) : world;
-
-const mapSource = (world: MoveWorld, change: (sight: Sight) => Sight): MoveWorld => ({
-  ...world,
-  onSource: world.onSource.map(change),
-  pairs: world.pairs.map((pair) => (pair.source === undefined ? pair : { ...pair, source: change(pair.source) })),
-});
-
-const mapTarget = (world: MoveWorld, change: (sight: Sight) => Sight): MoveWorld => ({
-  ...world,
-  onTarget: world.onTarget.map(change),
-  pairs: world.pairs.map((pair) => (pair.target === undefined ? pair : { ...pair, target: change(pair.target) })),
-});
-
-/** Changes the writes that are decided. */
-const writing = (spoil: (write: SidedWrite, pairs: readonly Pair[]) => SidedWrite): Breaker =>
-  withPorts(({ decide }) => ({
-    decide(move, world): Step {
-      const step = decide(move, world);
-      return step.kind === "write" ? { ...step, writes: step.writes.map((each) => spoil(each, world.pairs)) } : step;
-    },
-  }));
-
-/** Replaces methods of what Applications are read and written through in a move. */
-const ofSights = (change: (sights: Sights) => Partial<Sights>): Breaker =>
-  withPorts(({ sights }) => ({
-    sights: {
-      async of(cluster) {
-        const found = await sights.of(cluster);
-        return found && { ...found, ...change(found) };
-      },
-    },
-  }));
-
-const AUTOMATED = { prune: true, selfHeal: true, allowEmpty: true };
-
-/** Gives a copy the last operation of its source, however that ended. */
-function withFailure(each: SidedWrite, pairs: readonly Pair[]): SidedWrite {
-  const { write } = each;
-  const name = write.kind === "create" ? write.manifest.metadata.name : write.at.name;
-  const operationState = pairs.find((pair) => pair.name === name)?.source?.status["operationState"];
-  if (each.side !== "target" || operationState === undefined || write.kind === "delete") return each;
-  const spoiled = (status: unknown): object => ({ ...(status as object), operationState });
-  if (write.kind === "create")
-    return { ...each, write: { ...write, manifest: { ...write.manifest, status: spoiled(write.manifest["status"]) } } };
-  const patch = write.patch.map((step) => (step.path === "/status" ? { ...step, value: spoiled(step.value) } : step));
-  return { ...each, write: { ...write, patch } };
-}
-
-/** What each application was to be when its move began. */
-function createMemory() {
-  const first = new Map<string, Pair["desired"]>();
-  return (world: MoveWorld, move: Move): MoveWorld => ({
-    ...world,
-    pairs: world.pairs.map((pair) => {
-      const key = `${move.id} ${pair.name}`;
-      if (!first.has(key)) first.set(key, pair.desired);
-      return { ...pair, desired: first.get(key) };
-    }),
-  });
-}
+import { AUTOMATED, byCascade, createMemory, inPhase, mapSource, mapTarget, ofSights, withFailure, writing } from "./move-breakers.ts";
 
 /** Hand-overs that go wrong, after the list of moves that were found unsafe before one was written. */
 export const MOVE_BUGS: readonly Bug[] = [
@@ -91,10 +19,11 @@ export const MOVE_BUGS: readonly Bug[] = [
     })),
   },
   {
-    name: "finalizer-kept",
-    about: "a source goes with whatever finalizer it has",
-    ...{ property: "I4", scenario: "move-chaos", seed: 3 },
-    breaker: seeing((world) => mapSource(world, (sight) => ({ ...sight, finalizers: [] }))),
+    name: "source-by-cascade",
+    about: "a source is let loose before it goes, and goes by a cascade, which it has no right to any more",
+    ...{ property: "I4", scenario: "moves" },
+    breaker: (ports, party) =>
+      seeing((world) => mapSource(world, (sight) => ({ ...sight, finalizers: [] })))(writing(byCascade)(ports, party), party),
   },
   {
     name: "edits-by-events",
