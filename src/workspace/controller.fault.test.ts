@@ -58,8 +58,7 @@ describe("when the API server is away or lies", () => {
   it("does not take a namespace for gone whose news are late: what its user deletes goes with its objects", async () => {
     world.openDoor();
     await deployed("first");
-    const arrive = world.server.faults.hold({ path: /\/namespaces\?.*watch=true/, times: 1_000 });
-    world.server.faults.resetWatches();
+    const { arrive, isAsked } = behindOnNamespaces(world);
     await world.namespace("late");
     await world.apply("guestbook", { namespace: "late" });
     const uid = (await world.read("guestbook", "late"))?.metadata.uid ?? "";
@@ -68,8 +67,7 @@ describe("when the API server is away or lies", () => {
     await world.store.intents.recordDeployments([{ ...intent, workspace }], world.signal);
     await world.answer("guestbook", {}, "late");
     await world.remove("guestbook", "late");
-    const isAsked = () => world.server.requests().some(({ method, url }) => method === "GET" && url.endsWith("/namespaces/late"));
-    await eventually("the namespace is looked for", isAsked);
+    await eventually("the namespace is looked for", () => isAsked("late"));
     expect((await world.rowOf(uid))?.application.deletion).toBe("none");
     arrive();
     await eventually("the row is marked", async () => (await world.rowOf(uid))?.application.deletion !== "none");
@@ -82,7 +80,7 @@ describe("when the API server is away or lies", () => {
     const { arrive, renew, isAsked } = behindOnNamespaces(world);
     await renew();
     await world.apply("second");
-    await eventually("the namespace is asked for", isAsked);
+    await eventually("the namespace is asked for", () => isAsked());
     expect(await world.row("second")).toBeUndefined();
     arrive();
     await eventually("it is recorded", hasRow("second"));

@@ -1,8 +1,14 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UnavailableError } from "../../domain/errors.ts";
 import { behindOnNamespaces, namespaceUid } from "../testing/behind.ts";
 import { eventually } from "../testing/world.ts";
 import { type DoorPorts, type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";
+
+let world: EnvironmentWorld;
+beforeEach(async () => {
+  world = await startEnvironmentWorld();
+});
+afterEach(() => world.close());
 
 const MODES = ["fails once", "loses its reply once"] as const;
 /** What a door waits for; the rest answers from memory. */
@@ -41,61 +47,51 @@ function breaking(name: string, mode: (typeof MODES)[number]): { readonly change
   return { change, broke: () => hasBroken };
 }
 
-const isConnected = (world: EnvironmentWorld) => async () =>
+const isConnected = async (): Promise<boolean> =>
   (await world.saidOfEnvironment()).includes("Ready=True/Succeeded") &&
   (await world.rows())[0]?.state === "connected" &&
   (await world.storedToken()) === "token-1";
 
 /** An environment comes, loses its Secret, gets it back and goes. */
-async function live(world: EnvironmentWorld): Promise<void> {
+async function live(): Promise<void> {
   world.clusters.serve(SERVER, "token-1");
   await world.putSecret("token-1");
   await world.putEnvironment();
-  await eventually("it is connected", isConnected(world));
+  await eventually("it is connected", isConnected);
   await world.removeSecret();
   await eventually("it is withdrawn", async () => (await world.rows())[0]?.state === "withdrawn");
   await eventually("its user knows", async () => (await world.saidOfEnvironment()).includes("Ready=False/SecretNotFound"));
   await world.putSecret("token-1");
-  await eventually("it is connected again", isConnected(world));
+  await eventually("it is connected again", isConnected);
   await world.removeEnvironment();
   await eventually("nothing is left of it", async () => (await world.rows()).length === 0);
 }
 
 describe.each(MODES)("the door for environments converges when a call %s", (mode) => {
   it.each([...FIRST_READS, ...WAITING])("%s", async (name) => {
-    const world = await startEnvironmentWorld();
-    try {
-      const { change, broke } = breaking(name, mode);
-      world.openEnvironmentDoor(change);
-      await live(world);
-      expect(broke()).toBe(true);
-    } finally {
-      await world.close();
-    }
+    const { change, broke } = breaking(name, mode);
+    world.openEnvironmentDoor(change);
+    await live();
+    expect(broke()).toBe(true);
   });
 
   it("at its start, when rows are compared with what there is", async () => {
-    const world = await startEnvironmentWorld();
-    try {
-      const door = world.openEnvironmentDoor();
-      world.clusters.serve(SERVER, "token-1");
-      await world.putSecret("token-1");
-      await world.putEnvironment();
-      await eventually("it is connected", isConnected(world));
-      await door.stop();
-      await world.removeEnvironment();
-      const { change, broke } = breaking("listKnown", mode);
-      world.openEnvironmentDoor(change);
-      await eventually("nothing is left of it", async () => (await world.rows()).length === 0);
-      expect(broke()).toBe(true);
-    } finally {
-      await world.close();
-    }
+    const door = world.openEnvironmentDoor();
+    world.clusters.serve(SERVER, "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment();
+    await eventually("it is connected", isConnected);
+    await door.stop();
+    await world.removeEnvironment();
+    const { change, broke } = breaking("listKnown", mode);
+    world.openEnvironmentDoor(change);
+    await eventually("nothing is left of it", async () => (await world.rows()).length === 0);
+    expect(broke()).toBe(true);
   });
 });
 
 /** An environment with an account of its own comes and goes; its workspace has a deployment that is placed. */
-async function liveWithAccount(world: EnvironmentWorld): Promise<void> {
+async function liveWithAccount(): Promise<void> {
   world.clusters.serve(SERVER, "token-1");
   await world.putSecret("token-1");
   await world.putEnvironment({ createNewServiceAccount: true });
@@ -110,74 +106,59 @@ async function liveWithAccount(world: EnvironmentWorld): Promise<void> {
 
 describe.each(MODES)("the account of an environment is made once and removed when a call %s", (mode) => {
   it.each(["install", "remove", "noteAccount", "readUnitsOf", "putCredential", "recordEnd", "connect", "claim"])("%s", async (name) => {
-    const world = await startEnvironmentWorld();
-    try {
-      world.openDoor();
-      await world.apply("guestbook");
-      await eventually("it is recorded", async () => (await world.row("guestbook")) !== undefined);
-      await world.answer("guestbook");
-      const { change, broke } = breaking(name, mode);
-      world.openEnvironmentDoor(change);
-      await liveWithAccount(world);
-      expect(broke()).toBe(true);
-    } finally {
-      await world.close();
-    }
+    world.openDoor();
+    await world.apply("guestbook");
+    await eventually("it is recorded", async () => (await world.row("guestbook")) !== undefined);
+    await world.answer("guestbook");
+    const { change, broke } = breaking(name, mode);
+    world.openEnvironmentDoor(change);
+    await liveWithAccount();
+    expect(broke()).toBe(true);
   });
 });
 
 describe("what a door merely cannot see", () => {
   it("I2: is not ended, because the API server is asked", async () => {
-    const world = await startEnvironmentWorld();
-    try {
-      world.openEnvironmentDoor();
-      world.clusters.serve(SERVER, "token-1");
-      await world.putSecret("token-1");
-      await world.putEnvironment();
-      await eventually("it is connected", isConnected(world));
-      let asked = 0;
-      const blind = world.openEnvironmentDoor((ports) => ({
-        ...ports,
-        resources: {
-          ...ports.resources,
-          get: () => undefined,
-          list: () => [],
-          readUid(at, signal) {
-            asked += 1;
-            return ports.resources.readUid(at, signal);
-          },
+    world.openEnvironmentDoor();
+    world.clusters.serve(SERVER, "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment();
+    await eventually("it is connected", isConnected);
+    let asked = 0;
+    const blind = world.openEnvironmentDoor((ports) => ({
+      ...ports,
+      resources: {
+        ...ports.resources,
+        get: () => undefined,
+        list: () => [],
+        readUid(at, signal) {
+          asked += 1;
+          return ports.resources.readUid(at, signal);
         },
-      }));
-      await eventually("the blind door has asked", () => asked > 0);
-      await blind.stop();
-      expect(await world.rows()).toMatchObject([{ state: "connected" }]);
-    } finally {
-      await world.close();
-    }
+      },
+    }));
+    await eventually("the blind door has asked", () => asked > 0);
+    await blind.stop();
+    expect(await world.rows()).toMatchObject([{ state: "connected" }]);
   });
 });
 
 it("an environment of a namespace that was made anew is recorded for that one, though its door has not heard of it yet", async () => {
-  const world = await startEnvironmentWorld();
-  try {
-    world.openEnvironmentDoor();
-    world.clusters.serve(SERVER, "token-1");
-    await world.putSecret("token-1");
-    await world.putEnvironment({}, "jane", "first");
-    await eventually("the first one is connected", async () => (await world.rows())[0]?.state === "connected");
-    const { arrive, renew, isAsked } = behindOnNamespaces(world);
-    await renew();
-    await world.putEnvironment();
-    await eventually("the namespace is asked for", isAsked);
-    arrive();
-    const claimed = async () => (await world.rows()).find(({ name }) => name === "prod");
-    await eventually("it is recorded", async () => (await claimed()) !== undefined);
-    const known = await world.store.intents.listKnownWorkspaces("api", world.signal);
-    const uid = await namespaceUid(world);
-    expect(known.map(({ namespaceUid: of }) => of)).toContain(uid);
-    const claim = await world.store.environments.read((await claimed())?.uid ?? "", world.signal);
-    expect(claim?.workspaceId).toBe(known.find(({ namespaceUid: of }) => of === uid)?.workspaceId);
-  } finally {
-    await world.close();
-  }
+  world.openEnvironmentDoor();
+  world.clusters.serve(SERVER, "token-1");
+  await world.putSecret("token-1");
+  await world.putEnvironment({}, "jane", "first");
+  await eventually("the first one is connected", async () => (await world.rows())[0]?.state === "connected");
+  const { arrive, renew, isAsked } = behindOnNamespaces(world);
+  await renew();
+  await world.putEnvironment();
+  await eventually("the namespace is asked for", () => isAsked());
+  arrive();
+  const claimed = async () => (await world.rows()).find(({ name }) => name === "prod");
+  await eventually("it is recorded", async () => (await claimed()) !== undefined);
+  const known = await world.store.intents.listKnownWorkspaces("api", world.signal);
+  const uid = await namespaceUid(world);
+  expect(known.map(({ namespaceUid: of }) => of)).toContain(uid);
+  const claim = await world.store.environments.read((await claimed())?.uid ?? "", world.signal);
+  expect(claim?.workspaceId).toBe(known.find(({ namespaceUid: of }) => of === uid)?.workspaceId);
 });

@@ -98,7 +98,7 @@ it("of a namespace that was made anew is recorded for that one, though its door 
   const former = await namespaceUid(world);
   await renew();
   await world.putCredential("guestbook");
-  await eventually("the namespace is asked for", isAsked);
+  await eventually("the namespace is asked for", () => isAsked());
   arrive();
   await eventually("it is recorded", async () => (await passwords()).length === 1);
   const of = (uid: string) =>

@@ -12,8 +12,8 @@ export async function namespaceUid({ hands, signal }: Scene): Promise<string> {
 interface Behind {
   /** Makes jane's namespace anew. */
   renew(): Promise<void>;
-  /** Whether somebody has read it since. */
-  isAsked(): boolean;
+  /** Whether somebody has read the namespace of that name, default jane's, since it was made anew, if it was. */
+  isAsked(name?: string): boolean;
   /** The news arrive. */
   arrive(): void;
 }
@@ -22,7 +22,7 @@ interface Behind {
 export function behindOnNamespaces(scene: Scene): Behind {
   const { server, hands, signal } = scene;
   const arrive = server.faults.hold({ path: /\/namespaces\?.*watch=true/, times: 1_000 });
-  let renewedAt = Number.POSITIVE_INFINITY;
+  let renewedAt = 0;
   server.faults.resetWatches();
   return {
     arrive,
@@ -31,6 +31,7 @@ export function behindOnNamespaces(scene: Scene): Behind {
       await scene.namespace("jane");
       renewedAt = server.requests().length;
     },
-    isAsked: () => server.requests().some(({ method, url }, at) => at >= renewedAt && method === "GET" && url.endsWith("/namespaces/jane")),
+    isAsked: (name = JANE.name) =>
+      server.requests().some(({ method, url }, at) => at >= renewedAt && method === "GET" && url.endsWith(`/namespaces/${name}`)),
   };
 }
