@@ -89,7 +89,7 @@ vi.mock("yaml", { spy: true });
 
 describe("a kubeconfig made to cost time", () => {
   it("is parsed once, however many of its contexts are for the server", () => {
-    const contexts = Array.from({ length: 999 }, () => ({ name: "same", context: { cluster: "c", user: "nobody" } }));
+    const contexts = Array.from({ length: 300 }, () => ({ name: "same", context: { cluster: "c", user: "nobody" } }));
     const clusters = [
       { name: "other", cluster: { server: "https://other.example" } },
       { name: "c", cluster: { server: SERVER } },
@@ -101,15 +101,22 @@ describe("a kubeconfig made to cost time", () => {
   });
 
   it.each([
-    ["whose keys would each be compared with all others", Array.from({ length: 12_000 }, (_, index) => `k${index}: v`).join("\n")],
+    ["whose keys would each be compared with all others", Array.from({ length: 3_000 }, (_, index) => `k${index}: v`).join("\n")],
     [
       "whose aliases would each be looked for among all anchors",
-      Array.from({ length: 4_000 }, (_, index) => `a${index}: &a${index} x\nb${index}: *a${index}`).join("\n"),
+      Array.from({ length: 1_000 }, (_, index) => `a${index}: &a${index} x\nb${index}: *a${index}`).join("\n"),
     ],
+    ["whose keys are maps within maps", `${"{? ".repeat(1_000)}a${"}".repeat(1_000)}`],
+    ["whose every character is an error of its own", ",".repeat(32_000)],
   ])("is given up soon: one %s", (_what, text) => {
     const options = vi.mocked(yaml.parse).mock.calls.length;
     expect(["unusable", "no-context"]).toContain(parseUserKubeconfig(text, SERVER).kind);
-    expect(vi.mocked(yaml.parse).mock.calls[options]?.[1]).toMatchObject({ uniqueKeys: false, maxAliasCount: 0 });
+    expect(vi.mocked(yaml.parse).mock.calls[options]?.[1]).toMatchObject({
+      uniqueKeys: false,
+      maxAliasCount: 0,
+      prettyErrors: false,
+      stringKeys: true,
+    });
   });
 
   it("says nothing of its content to whoever reads our warnings", () => {

@@ -21,11 +21,17 @@ export type ParsedUserKubeconfig =
   /** It cannot be read, or names something that is not taken from strangers; `why` is for its owner and quotes no value. */
   | { readonly kind: "unusable"; readonly why: string };
 
-/** Far beyond what a kubeconfig of many clusters has; small enough to parse at each look. */
-const LONGEST = 128 * 1024;
+/** A few clusters with certificates and keys; small enough that the worst of this length is parsed in the time of a few requests. */
+const LONGEST = 32 * 1024;
 const MOST_ENTRIES = 1000;
 /** Longest token, in characters: tokens of API servers have about a thousand. */
 const LONGEST_TOKEN = 16 * 1024;
+
+/**
+ * Aliases, and looking for keys that stand there twice, would cost the square of their number; so would a message for each error
+ * that shows its line. Keys that are maps would be written out once for each map around them. Warnings would quote.
+ */
+const PARSING = { maxAliasCount: 0, uniqueKeys: false, prettyErrors: false, stringKeys: true, logLevel: "error" } as const;
 
 /**
  * Reads a kubeconfig that a stranger gave us: the first context, in the order of the file, whose cluster is the one at `server`
@@ -114,8 +120,7 @@ function isSame(a: string, b: string): boolean {
 
 function parseRoot(text: string): Fields | undefined {
   try {
-    // Aliases, and looking for keys that stand there twice, would cost the square of their number. Warnings would quote.
-    const root: unknown = parse(text, { maxAliasCount: 0, uniqueKeys: false, logLevel: "error" });
+    const root: unknown = parse(text, PARSING);
     return isFields(root) ? root : undefined;
   } catch {
     // The parser's message quotes the line, and kubeconfigs are full of secrets; so do its warnings, which it would print.
