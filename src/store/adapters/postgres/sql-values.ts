@@ -2,10 +2,25 @@ import type { Millis } from "../../../domain/clock.ts";
 
 /**
  * A text that PostgreSQL takes: it has no U+0000, and one such character of a stranger's would fail a whole batch. (Documents
- * in `json` columns need no such care: there it stands escaped.)
+ * in `json` columns need no such care to be kept: there it stands escaped. Whoever looks into them with operators wants
+ * {@link readable}.)
  */
 export function text(value: string): string {
   return value.includes("\0") ? value.replaceAll("\0", "\u{fffd}") : value;
+}
+
+/**
+ * Expression for a `json` column whose content is a stranger's, to be looked into: `->` refuses a whole document for one U+0000
+ * or half a surrogate pair anywhere in it. Few documents have escapes of that kind at all.
+ */
+export function readable(column: string): string {
+  const mended = `regexp_replace(${column}::text, '\\\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\\\\ufffd', 'g')::json`;
+  return `(case when strpos(${column}::text, '\\u') > 0 then ${mended} else ${column} end)`;
+}
+
+/** Whether an application, by its alias, is of a repository; the index `application_by_repository` has URLs by their hash. */
+export function isSameRepository(application: string, url: string): string {
+  return `md5(${application}.repo_url) = md5(${url}) and ${application}.repo_url = ${url}`;
 }
 
 /** An array parameter of texts, to be unnested; absent entries become null. */

@@ -187,6 +187,15 @@ export function describeIntents(world: () => World): void {
       expect((await application(strange.newIds.applicationId)).spec).toEqual(strange.spec);
     });
 
+    it("takes a repository whose URL has as many bytes as any, and harms nobody else's intent", async () => {
+      const { store, application } = world();
+      const path = Array.from({ length: 2000 }, (_, index) => String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000))).join("");
+      const long = anIntent({ spec: aSpec({ repoUrl: `git@git.example:${path}` }) });
+      const batch = [long, anIntent({ spec: aSpec({ repoUrl: `${long.spec.source.repoUrl}b` }) }), anIntent()];
+      expect(await store.intents.recordDeployments(batch, soon())).toMatchObject(batch.map(() => ({ kind: "created" })));
+      expect((await application(long.newIds.applicationId)).spec).toEqual(long.spec);
+    });
+
     it("takes an empty batch", async () => {
       const { store } = world();
       expect(await store.intents.recordDeployments([], soon())).toEqual([]);

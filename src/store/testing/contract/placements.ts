@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
-import type { InstanceId, UnitId } from "../../../domain/ids.ts";
+import type { InstanceId, MoveId, UnitId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
 import type { FirstPlacement } from "../../placement/port.ts";
 import { AT, aDecision, aFleet, CLASS, WIDE } from "../builders.ts";
@@ -241,6 +241,26 @@ export function describePlacements(world: () => World): void {
         { instance, load: { ...ZERO_LOAD, applications: 2000 }, units: 1 },
       ]);
       expect(await store.fleet.countUnits(soon())).toEqual(new Map([[seated.instanceId, 1]]));
+    });
+
+    it("is also what live moves bring, as a first placement counts it", async () => {
+      const { store, seat, record, addInstance } = world();
+      const seated = await seat();
+      const { id: to } = await addInstance();
+      const wish = {
+        ...{ id: "coming" as MoveId, unitId: seated.unitId, to, epoch: seated.epoch, kind: "drain", reason: "FORCED" },
+        ...{ plan: undefined, reverses: undefined, isFailOver: false, actor: "otto", ceiling: WIDE, decision: aDecision() },
+      } as const;
+      expect(await store.moves.request(wish, soon())).toEqual({ kind: "requested" });
+      const { instances } = await store.placements.readFleet(CLASS, soon());
+      expect(instances.map(({ instance, load, units }) => [instance.id, load.applications, units])).toEqual([
+        [seated.instanceId, 1000, 1],
+        [to, 1000, 0],
+      ]);
+      const placement = await placementOf((await record({ namespace: "late" })).applicationId, to);
+      const roomFor = (applications: number) => ({ ...placement, ceiling: { ...WIDE, applications } });
+      expect(await store.placements.commitFirstPlacement(roomFor(1500), soon())).toEqual({ kind: "full" });
+      expect(await store.placements.commitFirstPlacement(roomFor(2000), soon())).toMatchObject({ kind: "placed" });
     });
 
     it("is a unit with its workspace, and a workspace's units", async () => {

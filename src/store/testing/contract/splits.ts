@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import { loadVector, ZERO_LOAD } from "../../../domain/load.ts";
 import type { SplitChange, SplitRow } from "../../split/port.ts";
-import { AT, aDecision, aSpec, CLASS, WIDE } from "../builders.ts";
+import { AT, aDecision, anEngineStatus, aSpec, aStatus, CLASS, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
 export function describeSplits(world: () => World): void {
@@ -80,6 +80,22 @@ export function describeSplits(world: () => World): void {
       for (let index = 0; index < 12; index += 1)
         parts.add(await partOf(await record({ spec: { ...aSpec(), destination: { environment: "big", namespace: `n${index}` } } })));
       expect(parts).toEqual(new Set([0, 1]));
+    });
+
+    it.each(["a\0b", "a\ud800b", "\\u0000", "\\\ud83d\ude00"])("are planned and cut whatever names are made of: %j", async (odd) => {
+      const { store, seat, record, unit } = world();
+      const { applicationId } = await record(to(odd));
+      const seated = await seat({ namespace: "other" });
+      const [resource] = anEngineStatus().resources;
+      const status = { ...anEngineStatus(), resources: [{ ...(resource as NonNullable<typeof resource>), name: odd }] };
+      await store.statuses.recordStatuses([aStatus(seated, { status })], soon());
+      const rows = await list(NOTHING);
+      const applications = rows.flatMap((row) => row.applications);
+      expect(applications.find(({ id }) => id === seated.applicationId)).toMatchObject({ hasClusterScoped: false });
+      const row = rows.find((each) => each.applications[0]?.id === applicationId);
+      expect(row?.applications).toMatchObject([{ id: applicationId, namespace: "" }]);
+      expect(await store.splits.commit(changeOf(row as SplitRow), soon())).toBe(true);
+      expect((await unit(applicationId)).bucket).toBe(0);
     });
 
     it("are not changed by whoever saw other parts", async () => {

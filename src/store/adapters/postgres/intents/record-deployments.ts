@@ -7,7 +7,7 @@ import type { DeploymentIntent, IntentOutcome } from "../../../intent/port.ts";
 import { LOAD_PER_APPLICATION } from "../../../placement/planning-load.ts";
 import type { Database, Statement } from "../database.ts";
 import { openingOf } from "../opening.ts";
-import { instant, numbers, sortedBy, texts } from "../sql-values.ts";
+import { instant, isSameRepository, numbers, sortedBy, texts } from "../sql-values.ts";
 import { type Home, lockUnits } from "./lock-units.ts";
 
 /**
@@ -42,14 +42,14 @@ with ended as materialized (
   insert into application_status (application, unit) select id, unit from known where is_created order by id
 ), changed as materialized (
   select k.id, k.workspace, k.unit, k.class, k.bucket, k.created_at, k.owner, k.epoch, k.unit_revision, k.operation, k.repo_url, k.is_created, k.known_revision + 1 as revision,
-         not exists (select from application b where b.unit = k.unit and b.repo_url = k.repo_url) as adds,
+         not exists (select from application b where b.unit = k.unit and ${isSameRepository("b", "k.repo_url")}) as adds,
          case when k.known_repo_url <> k.repo_url then k.known_repo_url end as left_url, k.environment is distinct from k.known_environment as moves
     from known k
    where k.is_changed
 ), touched as materialized (
   select unit, workspace, class, bucket, created_at, owner, epoch, unit_revision, count(*) filter (where is_created) as added,
          bool_or(adds or moves or (left_url is not null
-           and not exists (select from application b where b.unit = c.unit and b.repo_url = c.left_url and b.id <> all (array(select id from changed where left_url is not null)))
+           and not exists (select from application b where b.unit = c.unit and ${isSameRepository("b", "c.left_url")} and b.id <> all (array(select id from changed where left_url is not null)))
            and not exists (select from changed d where d.unit = c.unit and d.repo_url = c.left_url))) as is_raised
     from changed c
    group by unit, workspace, class, bucket, created_at, owner, epoch, unit_revision

@@ -27,6 +27,7 @@ import { reservedServers } from "./031-reserved-servers.ts";
 import { redirectedMoves } from "./032-redirected-moves.ts";
 import { keptNames } from "./033-kept-names.ts";
 import { endedUids } from "./034-ended-uids.ts";
+import { repositoriesByHash } from "./035-repositories-by-hash.ts";
 
 /** One step of the schema's history. Steps are only ever added at the end, and never changed once they were released. */
 export interface Migration {
@@ -64,6 +65,7 @@ export const MIGRATIONS: readonly Migration[] = [
   redirectedMoves,
   keptNames,
   endedUids,
+  repositoriesByHash,
 ];
 
 /** How long a step waits for what others hold before it gives up, and with it the start; others queue behind it meanwhile. */

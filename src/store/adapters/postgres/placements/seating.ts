@@ -29,10 +29,20 @@ export async function lockSeat(
  * $5 the loads it may have, $6 to $12 the decision (`decisionValues`), of which $7 is when, $13 what waiting operations say.
  */
 
+/** What counts at an instance, as `b`: the units it owns, and those that live moves bring. */
+export const BURDENS = `(
+  select owner as instance, load, true as is_owned from placement_unit where owner is not null
+  union all
+  select m.to_instance, a.load, false from move m join placement_unit a on a.id = m.unit where m.ended_at is null and a.owner is distinct from m.to_instance
+) as b`;
+
+/** The sums of `b`'s loads, one column for each dimension. */
+export const SUMS = "sum(b.load[1]) as l1, sum(b.load[2]) as l2, sum(b.load[3]) as l3, sum(b.load[4]) as l4, sum(b.load[5]) as l5";
+
 /** `held`: what the instance holds, and what live moves bring. */
 export const HELD = `held as materialized (
-  select coalesce(sum(load[1]), 0) as l1, coalesce(sum(load[2]), 0) as l2, coalesce(sum(load[3]), 0) as l3, coalesce(sum(load[4]), 0) as l4, coalesce(sum(load[5]), 0) as l5
-    from placement_unit where owner = $1 or id in (select unit from move where to_instance = $1 and ended_at is null)
+  select coalesce(l1, 0) as l1, coalesce(l2, 0) as l2, coalesce(l3, 0) as l3, coalesce(l4, 0) as l4, coalesce(l5, 0) as l5
+    from (select ${SUMS} from ${BURDENS} where b.instance = $1) as s
 )`;
 
 /** Whether a unit `u` may go there, beside what is `held` as `h`: there is room, and no other part of its workspace. */

@@ -2,7 +2,7 @@ import type { Clock } from "../../../../domain/clock.ts";
 import type { ApplicationId } from "../../../../domain/ids.ts";
 import { LOAD_PER_APPLICATION } from "../../../placement/planning-load.ts";
 import type { Database, Run, Statement } from "../database.ts";
-import { instant, texts } from "../sql-values.ts";
+import { instant, isSameRepository, texts } from "../sql-values.ts";
 import { UNFINISHED } from "../sync-runs/run-row.ts";
 
 const LOCK_UNITS: Statement = {
@@ -22,7 +22,7 @@ with doomed as materialized (
 ), raised as materialized (
   select distinct d.unit
     from (select distinct unit, repo_url from doomed) as d
-   where not exists (select from application b where b.unit = d.unit and b.repo_url = d.repo_url and b.id <> all (array(select id from doomed)))
+   where not exists (select from application b where b.unit = d.unit and ${isSameRepository("b", "d.repo_url")} and b.id <> all (array(select id from doomed)))
   union
   select unit from doomed where environment is not null
 ), touched as materialized (

@@ -6,7 +6,7 @@ import { LOAD_PER_APPLICATION } from "../../../placement/planning-load.ts";
 import type { SplitChange } from "../../../split/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { lockWorkspaces } from "../shards/forget-workspace.ts";
-import { instant, numbers, texts } from "../sql-values.ts";
+import { instant, numbers, readable, texts } from "../sql-values.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
 
 /** Read after the locks: nobody places a unit, or adds an application to one, until this ends. */
@@ -41,7 +41,7 @@ select count(pg_notify('argosy', 'unit:' || id)) as sent from units`,
 /** Applications in parts that were never placed: nothing of them stands anywhere. */
 const LOOSE: Statement = {
   name: "list_loose_applications",
-  text: `select a.id, u.bucket as part, a.spec -> 'destination' as destination from placement_unit u join application a on a.unit = u.id
+  text: `select a.id, u.bucket as part, ${readable("a.spec")} -> 'destination' as destination from placement_unit u join application a on a.unit = u.id
  where u.workspace = $1 and u.epoch = 0 and u.owner is null order by a.id`,
 };
 

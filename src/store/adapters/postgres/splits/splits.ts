@@ -4,7 +4,7 @@ import type { PlacementUnit } from "../../../../domain/workspace.ts";
 import type { SplitApplicationRow, SplitRow, SplitStore } from "../../../split/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { loadValues, UNIT, type UnitRow, unitOf } from "../rows.ts";
-import { numbers } from "../sql-values.ts";
+import { numbers, readable } from "../sql-values.ts";
 import type { DecisionIds } from "../views/decisions.ts";
 import { commitSplit } from "./commit-split.ts";
 
@@ -36,8 +36,8 @@ const APPLICATIONS: Statement = {
   name: "list_applications_of_splits",
   text: `
 select a.id, a.workspace, u.bucket as part, coalesce(a.environment, '') as environment,
-       coalesce(a.spec -> 'destination' ->> 'namespace', '') as namespace, s.resource_count as resources,
-       coalesce((select bool_or(coalesce(r ->> 'namespace', '') = '') from json_array_elements(s.resources) as r), false) as has_cluster_scoped
+       coalesce(${readable("a.spec")} -> 'destination' ->> 'namespace', '') as namespace, s.resource_count as resources,
+       coalesce((select bool_or(coalesce(r ->> 'namespace', '') = '') from json_array_elements(${readable("s.resources")}) as r), false) as has_cluster_scoped
   from application a join placement_unit u on u.id = a.unit left join application_status s on s.application = a.id
  where a.workspace = any ($1::text[])
  order by a.workspace, a.id`,
