@@ -24,15 +24,18 @@ export interface MoveRow extends Pick<Move, "phase" | "kind" | "reason" | "actor
 
 export const READ: Statement = { name: "read_move", text: `select ${COLUMNS} from move m where m.id = $1` };
 
-export const LIST: Statement = {
-  name: "list_moves",
+const listing = (name: string, scope: string): Statement => ({
+  name,
   text: `
 select ${COLUMNS} from move m
- where ($1::boolean is not true or m.ended_at is null) and ($2::text is null or m.unit = $2)
-   and ($3::text is null or m.plan = $3) and ($4::text is null or $4 in (m.from_instance, m.to_instance))
+ where ${scope} and ($1::text is null or m.unit = $1) and ($2::text is null or m.plan = $2) and ($3::text is null or $3 in (m.from_instance, m.to_instance))
  order by m.created_at desc, m.id desc
- limit $5`,
-};
+ limit $4`,
+});
+
+/** Live moves are few among all that ever were, and have an index of their own, which a plan for both could not use. */
+export const LIST_LIVE = listing("list_live_moves", "m.ended_at is null");
+export const LIST = listing("list_moves", "true");
 
 const LOCK_UNIT: Statement = {
   name: "lock_unit_of_move",

@@ -8,7 +8,7 @@ import { text, texts } from "../sql-values.ts";
 import type { DecisionIds } from "../views/decisions.ts";
 import { abortMove, commitLiveMove } from "./change-owner.ts";
 import { enter, enterAndFree } from "./enter-phase.ts";
-import { LIST, lockMove, type MoveRow, moveOf, READ } from "./move-row.ts";
+import { LIST, LIST_LIVE, lockMove, type MoveRow, moveOf, READ } from "./move-row.ts";
 import { readRows } from "./read-rows.ts";
 import { requestMove } from "./request-move.ts";
 
@@ -90,8 +90,8 @@ export function createMoveStore(database: Database, clock: Clock, ids: DecisionI
       return row === undefined ? undefined : moveOf(row);
     },
     list: async ({ isLive, unitId, plan, instanceId }, limit, signal) => {
-      const values = [isLive ?? null, unitId ?? null, plan ?? null, instanceId ?? null, limit];
-      return (await database.run<MoveRow>(LIST, values, signal)).map(moveOf);
+      const values = [unitId, plan, instanceId].map((value) => (value === undefined ? null : text(value)));
+      return (await database.run<MoveRow>(isLive === true ? LIST_LIVE : LIST, [...values, limit], signal)).map(moveOf);
     },
     async listClusters(unitIds, signal) {
       const rows = await database.run<{ readonly unit: UnitId; readonly clusters: readonly string[] }>(CLUSTERS, [texts(unitIds)], signal);
