@@ -23,6 +23,12 @@ export interface ObservedComponent {
   readonly trouble?: string;
 }
 
+/** What pods of a namespace may have in all, and have, by resource, as a ResourceQuota says it. */
+export interface ObservedQuota {
+  readonly hard: Readonly<Record<string, string>>;
+  readonly used: Readonly<Record<string, string>>;
+}
+
 /** What was seen of an instance on its engine cluster. */
 export type ObservedInstance =
   | { readonly namespace: "absent" }
@@ -34,6 +40,7 @@ export type ObservedInstance =
       readonly components: readonly ObservedComponent[];
       /** Its controller is to have no pod, and has none. */
       readonly isHalted?: boolean;
+      readonly quota?: ObservedQuota;
     }
   /** The engine cluster did not answer, or is not known; `reason` says which, for people. */
   | { readonly namespace: "unknown"; readonly reason: string };

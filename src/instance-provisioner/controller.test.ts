@@ -2,12 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Instance } from "../domain/instance.ts";
 import { FIELD_MANAGER } from "../domain/names.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
-import { APPLICATIONS, DEFINITIONS, DEPLOYMENTS, NAMESPACES, PODS, typeOf } from "./adapters/kubernetes/types.ts";
+import { APPLICATIONS, DEFINITIONS, DEPLOYMENTS, NAMESPACES, PODS, QUOTAS, typeOf } from "./adapters/kubernetes/types.ts";
 import { LEAVING } from "./leaving.ts";
 import { aFleet, aPool, CAPACITY } from "./testing/instances.ts";
 import { placeUnit } from "./testing/place-unit.ts";
 import { startWorld, type World } from "./testing/world.ts";
 
+type Quota = KubeObject & { readonly spec: { readonly hard: Readonly<Record<string, string>> } };
 const SECRETS = typeOf("Secret");
 const CONFIG_MAPS = typeOf("ConfigMap");
 const redisSecret = { namespace: "argosy-standard-1", name: "argocd-redis" };
@@ -188,6 +189,28 @@ describe("a declared pool", () => {
       return (await first()).capacity.milliCpu === 4000 && settings?.data?.["controller.status.processors"] === "40";
     });
     await world.until("the journal says so", async () => (await journalOf(await first())).includes("REAPPLIED"));
+  });
+
+  it("gets smaller limits only once its pods are smaller", async () => {
+    const quota = { namespace: "argosy-standard-1", name: "argosy-instance" };
+    const use = (memory: string) =>
+      world.hands.mergePatch(QUOTAS, { ...quota, subresource: "status" }, { status: { used: { "limits.memory": memory } } }, world.signal);
+    const hard = async () => (await world.hands.get<Quota>(QUOTAS, quota, world.signal))?.spec.hard;
+    const allowed = async () => (await hard())?.["limits.memory"];
+    await world.startProvisioner();
+    await world.declare(fleetOf(1, 1));
+    await world.untilStates("ACTIVE");
+    expect(await allowed()).toBe("10752Mi");
+    await use("5376Mi");
+    await world.hands.mergePatch(QUOTAS, quota, { spec: { hard: { pods: "99" } } }, world.signal);
+    await world.until("that is seen, and the use with it", async () => (await hard())?.["pods"] === "6");
+    const { resources } = aPool();
+    const smaller = { ...resources, repoServer: { ...resources.repoServer, memory: "512Mi" } };
+    await world.declare(aFleet({ pools: [aPool({ instances: { min: 1, max: 1 }, resources: smaller })] }));
+    await world.until("the journal says so", async () => (await journalOf(await first())).includes("REAPPLIED"));
+    expect(await allowed()).toBe("10752Mi");
+    await use("4864Mi");
+    await world.until("the limits follow", async () => (await allowed()) === "9728Mi");
   });
 });
 

@@ -60,9 +60,11 @@ export function createInstanceController(deps: InstanceControllerDeps): Instance
   const apply = async (scene: Scene, step: Apply, signal: AbortSignal): Promise<WorkResult | void> => {
     const { facts, declaration, cluster } = scene;
     if (declaration.kind === "impossible" || cluster === undefined) return;
+    const { instance, observed } = facts;
+    const quota = observed.namespace === "ours" ? observed.quota : undefined;
     let isWhole: boolean;
     try {
-      isWhole = await writer.write({ instance: facts.instance, declaration, stages: upgradedComponents(facts) }, cluster, signal);
+      isWhole = await writer.write({ instance, declaration, stages: upgradedComponents(facts), quota }, cluster, signal);
     } catch (error) {
       return fail(scene, step, error, signal);
     }

@@ -1,6 +1,7 @@
 import type { EngineObject } from "../../domain/engine.ts";
 import type { ComponentResources } from "../../domain/fleet.ts";
 import { parseQuantity, renderCpu, renderMemory } from "../../domain/quantity.ts";
+import { QUOTA } from "./names.ts";
 import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
 
@@ -8,20 +9,14 @@ import type { ManifestParameters } from "./parameters.ts";
  * What the namespace may hold at most: the pods of an instance, one more repo-server while it is replaced, and room for one
  * of redis and the controller to end while its successor starts. Nothing that opens the namespace to the outside.
  */
-export function renderLimits({ instance, resources }: ManifestParameters): readonly EngineObject[] {
+export function renderLimits({ instance, resources, quota }: ManifestParameters): readonly EngineObject[] {
   const { controller, repoServer, redis } = resources;
-  const pods: readonly ComponentResources[] = [
-    controller,
-    controller,
-    redis,
-    redis,
-    ...Array.from({ length: repoServer.replicas + 1 }, () => repoServer),
-  ];
-  const sum = (of: "cpu" | "memory") => pods.reduce((total, pod) => total + (parseQuantity(pod[of]) ?? 0), 0);
+  const steady: readonly ComponentResources[] = [controller, redis, ...Array.from({ length: repoServer.replicas }, () => repoServer)];
+  const inPassing: readonly ComponentResources[] = [controller, redis, repoServer];
   const hard = {
-    pods: String(pods.length),
-    "limits.cpu": renderCpu(sum("cpu")),
-    "limits.memory": renderMemory(sum("memory")),
+    pods: bound("pods", String, quota, [steady.length, inPassing.length]),
+    "limits.cpu": bound("limits.cpu", renderCpu, quota, [sum(steady, "cpu"), sum(inPassing, "cpu")]),
+    "limits.memory": bound("limits.memory", renderMemory, quota, [sum(steady, "memory"), sum(inPassing, "memory")]),
     persistentvolumeclaims: "0",
     "services.loadbalancers": "0",
     "services.nodeports": "0",
@@ -29,7 +24,26 @@ export function renderLimits({ instance, resources }: ManifestParameters): reado
   // For a pod that names none, such as one somebody starts to look around: the quota would refuse it.
   const limits = [{ type: "Container", default: { cpu: "500m", memory: "256Mi" }, defaultRequest: { cpu: "10m", memory: "32Mi" } }];
   return [
-    objectOf(instance, { apiVersion: "v1", kind: "ResourceQuota", name: "argosy-instance", spec: { hard } }),
-    objectOf(instance, { apiVersion: "v1", kind: "LimitRange", name: "argosy-instance", spec: { limits } }),
+    objectOf(instance, { apiVersion: "v1", kind: "ResourceQuota", name: QUOTA, spec: { hard } }),
+    objectOf(instance, { apiVersion: "v1", kind: "LimitRange", name: QUOTA, spec: { limits } }),
   ];
+}
+
+function sum(pods: readonly ComponentResources[], of: "cpu" | "memory"): number {
+  return pods.reduce((total, pod) => total + (parseQuantity(pod[of]) ?? 0), 0);
+}
+
+/**
+ * What all pods may have of a resource. Pods that are larger than what is declared now go only as new ones come: while what is used is
+ * more than what stays, it is not made less, or no new one would be let in.
+ */
+function bound(
+  resource: string,
+  render: (amount: number) => string,
+  quota: ManifestParameters["quota"],
+  [staying, passing]: readonly [number, number],
+): string {
+  const amountOf = (side: "hard" | "used"): number => parseQuantity(quota?.[side][resource] ?? "") ?? 0;
+  const wanted = staying + passing;
+  return render(amountOf("used") > staying ? Math.max(wanted, amountOf("hard")) : wanted);
 }

@@ -4,6 +4,8 @@ export const REPO_SERVER = "argocd-repo-server";
 export const REDIS = "argocd-redis";
 export const COMPONENTS = [REDIS, REPO_SERVER, CONTROLLER] as const;
 
+/** What limits its namespace. */
+export const QUOTA = "argosy-instance";
 export const SETTINGS = "argocd-cm";
 export const PROCESS_SETTINGS = "argocd-cmd-params-cm";
 export const REPO_SERVER_TLS = "argocd-repo-server-tls";

@@ -1,4 +1,4 @@
-import type { EngineCertificates } from "../../domain/engine.ts";
+import type { EngineCertificates, ObservedQuota } from "../../domain/engine.ts";
 import type { CatalogueEntry, EgressSpec, EngineSettings, PoolSpec } from "../../domain/fleet.ts";
 import type { InstanceIdentity } from "./object.ts";
 
@@ -26,5 +26,7 @@ export interface ManifestParameters {
   readonly systemNamespace: string;
   /** Its controller is to have no pod any more. */
   readonly isHalted?: boolean;
+  /** What its namespace is limited to by now, and what its pods have. */
+  readonly quota?: ObservedQuota;
   readonly secrets: InstanceSecrets;
 }

@@ -149,6 +149,25 @@ describe("an instance's objects", () => {
     const spec = find("ResourceQuota", "argosy-instance")?.["spec"];
     expect(spec).toMatchObject({ hard: { pods: "6", "limits.cpu": "6500m", "limits.memory": "10752Mi", "services.loadbalancers": "0" } });
   });
+
+  it("make a quota smaller once the pods are, and let pods of the new size in until then", () => {
+    const hardWith = (used: Readonly<Record<string, string>>) => {
+      const quota = { hard: { pods: "9", "limits.cpu": "12", "limits.memory": "20Gi" }, used };
+      return renderManifests({ ...someParameters(), quota }).find(({ kind }) => kind === "ResourceQuota")?.["spec"];
+    };
+    const small = { pods: "6", "limits.cpu": "6500m", "limits.memory": "10752Mi" };
+    expect(hardWith({ pods: "3", "limits.cpu": "2", "limits.memory": "12Gi" })).toMatchObject({
+      hard: { ...small, "limits.memory": "20Gi" },
+    });
+    expect(hardWith({ pods: "3", "limits.cpu": "8500m", "limits.memory": "1Gi" })).toMatchObject({
+      hard: { ...small, "limits.cpu": "12" },
+    });
+    const steady = find("ResourceQuota", "argosy-instance", renderManifests({ ...someParameters(), quota: { hard: {}, used: {} } }))?.[
+      "spec"
+    ];
+    expect(steady).toMatchObject({ hard: small });
+    expect(hardWith({ pods: "3", "limits.cpu": "3250m", "limits.memory": "5376Mi" })).toMatchObject({ hard: small });
+  });
 });
 
 describe("amounts and releases", () => {

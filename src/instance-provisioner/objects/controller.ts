@@ -1,4 +1,4 @@
-import type { ObservedComponent } from "../../domain/engine.ts";
+import type { ObservedComponent, ObservedQuota } from "../../domain/engine.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Declaration } from "../declaration.ts";
@@ -18,6 +18,8 @@ export interface Writing {
   readonly declaration: Declaration & { readonly kind: "renderable" };
   /** What was seen of its workloads; `undefined`: all of it is written at once. */
   readonly stages: readonly ObservedComponent[] | undefined;
+  /** What was seen of its namespace's limits. */
+  readonly quota?: ObservedQuota | undefined;
 }
 
 export interface ObjectWriter {
@@ -38,9 +40,13 @@ export function createObjectWriter({ crds, secrets, log }: ObjectWriterDeps): Ob
   };
   return {
     async write(writing, cluster, signal) {
-      const { instance, declaration, stages } = writing;
+      const { instance, declaration, stages, quota } = writing;
       await define(writing, cluster, signal);
-      const objects = renderManifests({ ...declaration.parameters, secrets: await secrets.read(instance, signal) });
+      const objects = renderManifests({
+        ...declaration.parameters,
+        ...(quota && { quota }),
+        secrets: await secrets.read(instance, signal),
+      });
       for (const stage of stages === undefined ? [objects] : stagesOf(objects)) {
         const written = await cluster.applyObjects(stage, signal);
         if (written.length > 0) log.info({ instance: instance.name, objects: written }, "Wrote objects of an instance");

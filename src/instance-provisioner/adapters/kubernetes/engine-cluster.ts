@@ -5,12 +5,12 @@ import type { InstanceId } from "../../../domain/ids.ts";
 import { FIELD_MANAGER } from "../../../domain/names.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
-import { CONTROLLER, REDIS, REPO_SERVER } from "../../manifests/names.ts";
+import { CONTROLLER, QUOTA, REDIS, REPO_SERVER } from "../../manifests/names.ts";
 import type { EngineClusterPort, InstancePlace } from "../../port.ts";
 import { ensureDefinitions } from "./definitions.ts";
 import { podTroubles, type SeenPod } from "./pod-trouble.ts";
 import { seenObject } from "./seen-object.ts";
-import { APPLICATIONS, DEPLOYMENTS, NAMESPACES, PODS, STATEFUL_SETS, typeOf } from "./types.ts";
+import { APPLICATIONS, DEPLOYMENTS, NAMESPACES, PODS, QUOTAS, STATEFUL_SETS, typeOf } from "./types.ts";
 import { type WatchedObjects, type WatchOptions, watchObjects } from "./watched-objects.ts";
 
 const WORKLOADS = [
@@ -90,13 +90,15 @@ async function observe(
     const seen = watched.get(type.kind, { namespace, name });
     return seen === undefined ? [] : [{ name, ...seen.readiness }];
   });
+  const quota = watched.get(QUOTAS.kind, { namespace, name: QUOTA })?.quota;
+  const ours = { namespace: "ours", ...(quota && { quota }) } as const;
   if (components.every(({ isReady }) => isReady)) {
     const stopped = watched.get(STATEFUL_SETS.kind, { namespace, name: CONTROLLER })?.isStopped === true;
-    return { namespace: "ours", components, ...(stopped && { isHalted: await hasNoPod(client, namespace, signal) }) };
+    return { ...ours, components, ...(stopped && { isHalted: await hasNoPod(client, namespace, signal) }) };
   }
   const pods = await client.listPage<SeenPod>(PODS, { namespace, limit: MOST_PODS }, signal);
   const troubles = podTroubles(pods.items);
-  return { namespace: "ours", components: components.map((one) => withTrouble(one, troubles.get(one.name))) };
+  return { ...ours, components: components.map((one) => withTrouble(one, troubles.get(one.name))) };
 }
 
 /** More than an instance's quota allows. */

@@ -25,3 +25,11 @@ it.each([
 ])("does not otherwise, and says: %s", (detail, status) => {
   expect(readinessOf(status)).toEqual({ isReady: false, detail });
 });
+
+it("keeps of a quota what it allows and what is used, once that has been reckoned", () => {
+  const quotaOf = (status: object, kind = "ResourceQuota") =>
+    seenObject({ apiVersion: "v1", kind, metadata: { name: "a" }, spec: { hard: { pods: "6" } }, status } as never).quota;
+  expect(quotaOf({ hard: { pods: "7" }, used: { pods: "3" } })).toEqual({ hard: { pods: "6" }, used: { pods: "3" } });
+  expect(quotaOf({})).toBeUndefined();
+  expect(quotaOf({ used: { pods: "3" } }, "ConfigMap")).toBeUndefined();
+});

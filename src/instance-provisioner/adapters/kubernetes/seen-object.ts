@@ -1,7 +1,9 @@
+import type { ObservedQuota } from "../../../domain/engine.ts";
 import { contentHash } from "../../../domain/hash.ts";
 import type { InstanceId } from "../../../domain/ids.ts";
 import { LABEL_INSTANCE } from "../../../domain/names.ts";
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
+import { QUOTAS } from "./types.ts";
 
 /** What is kept of an object: enough to see that somebody changed it, and whether a workload runs what it says. */
 export interface SeenObject {
@@ -11,6 +13,8 @@ export interface SeenObject {
   readonly readiness: Readiness;
   /** A workload that is to have no pods. */
   readonly isStopped: boolean;
+  /** Of what limits a namespace, once its use has been reckoned. */
+  readonly quota?: ObservedQuota;
 }
 
 export interface Readiness {
@@ -19,13 +23,21 @@ export interface Readiness {
 }
 
 export function seenObject(object: KubeObject): SeenObject {
+  const quota = quotaOf(object);
   return {
     instanceId: object.metadata.labels?.[LABEL_INSTANCE] as InstanceId | undefined,
     fingerprint: fingerprintOf(object),
     isDeleting: object.metadata.deletionTimestamp !== undefined,
     readiness: readinessOf(object),
     isStopped: (object as { readonly spec?: { readonly replicas?: number } }).spec?.replicas === 0,
+    ...(quota && { quota }),
   };
+}
+
+function quotaOf(object: KubeObject): ObservedQuota | undefined {
+  if (object.kind !== QUOTAS.kind) return undefined;
+  const { spec, status } = object as { readonly spec?: Partial<ObservedQuota>; readonly status?: Partial<ObservedQuota> };
+  return spec?.hard === undefined || status?.used === undefined ? undefined : { hard: spec.hard, used: status.used };
 }
 
 /**

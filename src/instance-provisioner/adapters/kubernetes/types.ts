@@ -8,6 +8,7 @@ const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
 export const NAMESPACES: ResourceType = { ...CORE, plural: "namespaces", kind: "Namespace", namespaced: false };
 export const DEPLOYMENTS: ResourceType = { ...APPS, plural: "deployments", kind: "Deployment", namespaced: true };
 export const STATEFUL_SETS: ResourceType = { ...APPS, plural: "statefulsets", kind: "StatefulSet", namespaced: true };
+export const QUOTAS: ResourceType = { ...CORE, plural: "resourcequotas", kind: "ResourceQuota", namespaced: true };
 export const PODS: ResourceType = { ...CORE, plural: "pods", kind: "Pod", namespaced: true };
 export const APPLICATIONS: ResourceType = {
   group: "argoproj.io",
@@ -27,7 +28,7 @@ export const DEFINITIONS: ResourceType = {
 /** Every kind an instance's manifests may have. */
 export const INSTANCE_TYPES: readonly ResourceType[] = [
   NAMESPACES,
-  { ...CORE, plural: "resourcequotas", kind: "ResourceQuota", namespaced: true },
+  QUOTAS,
   { ...CORE, plural: "limitranges", kind: "LimitRange", namespaced: true },
   { group: "networking.k8s.io", version: "v1", plural: "networkpolicies", kind: "NetworkPolicy", namespaced: true },
   { ...CORE, plural: "serviceaccounts", kind: "ServiceAccount", namespaced: true },

@@ -61,6 +61,7 @@ function isSame(a: SeenObject, b: SeenObject): boolean {
     a.isDeleting === b.isDeleting &&
     a.instanceId === b.instanceId &&
     a.readiness.isReady === b.readiness.isReady &&
-    a.readiness.detail === b.readiness.detail
+    a.readiness.detail === b.readiness.detail &&
+    JSON.stringify(a.quota) === JSON.stringify(b.quota)
   );
 }

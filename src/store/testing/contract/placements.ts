@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import type { InstanceId, MoveId, UnitId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
+import type { MoveWish } from "../../move/port.ts";
 import type { FirstPlacement } from "../../placement/port.ts";
 import { AT, aDecision, aFleet, CLASS, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
@@ -247,10 +248,10 @@ export function describePlacements(world: () => World): void {
       const { store, seat, record, addInstance } = world();
       const seated = await seat();
       const { id: to } = await addInstance();
-      const wish = {
+      const wish: MoveWish = {
         ...{ id: "coming" as MoveId, unitId: seated.unitId, to, epoch: seated.epoch, kind: "drain", reason: "FORCED" },
         ...{ plan: undefined, reverses: undefined, isFailOver: false, actor: "otto", ceiling: WIDE, decision: aDecision() },
-      } as const;
+      };
       expect(await store.moves.request(wish, soon())).toEqual({ kind: "requested" });
       const { instances } = await store.placements.readFleet(CLASS, soon());
       expect(instances.map(({ instance, load, units }) => [instance.id, load.applications, units])).toEqual([
