@@ -35,6 +35,13 @@ const aFleet = (pools: readonly PoolSpec[], changes: Partial<FleetSpec> = {}): F
 });
 
 describe("what a fleet document would change", () => {
+  it("is told of every section that a document has", () => {
+    const deployments = { refusedGroups: ["example.com"] } as unknown as NonNullable<FleetSpec["deployments"]>;
+    expect(diffFleet(aFleet([]), aFleet([], { deployments }))).toMatchObject([{ path: "deployments", change: "added" }]);
+    const trusting = { ...aFleet([]).egress, sshKnownHosts: "git.example ssh-ed25519 AAAA" };
+    expect(diffFleet(aFleet([]), aFleet([], { egress: trusting }))).toMatchObject([{ path: "egress", change: "changed" }]);
+  });
+
   it("is nothing where it declares the same, in whatever order", () => {
     const fleet = aFleet([aPool("a"), aPool("b")]);
     expect(diffFleet(fleet, aFleet([aPool("b"), aPool("a")]))).toEqual([]);

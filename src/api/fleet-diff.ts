@@ -26,13 +26,13 @@ export function diffFleet(before: FleetSpec | undefined, after: FleetSpec): read
   });
 }
 
-function partsOf({ pools, engineClusters, versions, workspaces, egress }: FleetSpec): ReadonlyMap<string, unknown> {
+function partsOf({ pools, engineClusters, versions, ...sections }: FleetSpec): ReadonlyMap<string, unknown> {
   const { catalogue, ...chosen } = versions;
   return new Map<string, unknown>([
     ...pools.map((pool) => [`pools.${pool.name}`, { ...pool, capacity: inDocumentUnits(pool.capacity) }] as const),
     ...engineClusters.map((cluster) => [`engineClusters.${cluster.name}`, cluster] as const),
     ...catalogue.map((release) => [`versions.catalogue.${release.version}`, release] as const),
-    ...Object.entries({ versions: chosen, workspaces, egress }),
+    ...Object.entries({ versions: chosen, ...sections }),
   ]);
 }
 

@@ -1,7 +1,7 @@
 import { parseAllDocuments } from "yaml";
 import type { AppliedFleet } from "../api/routes/fleet.ts";
 import { InputError } from "../domain/errors.ts";
-import { type OutputFormat, renderOne } from "./output.ts";
+import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 
 /** One YAML or JSON document; throws `InputError` with line and column when it is none. */
@@ -47,7 +47,7 @@ export async function applyFleet(client: RestClient, document: unknown, options:
 }
 
 function renderAnswer(applied: AppliedFleet, { output }: ApplyOptions): string {
-  return output === "json" || output === "yaml" ? renderOne(applied, output) : renderApplied(applied);
+  return isForPrograms(output) ? renderOne(applied, output) : renderApplied(applied);
 }
 
 /** One line on the whole, then one for each thing that differs and each of its fields, then one for each instance concerned. */

@@ -1,5 +1,5 @@
 import type { CalibrationView } from "../api/routes/calibration.ts";
-import { cellText, type OutputFormat, renderOne } from "./output.ts";
+import { cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 
 export interface CalibrateOptions {
@@ -11,7 +11,7 @@ export interface CalibrateOptions {
 export async function calibrate(client: RestClient, name: string, { apply = false, output }: CalibrateOptions): Promise<string> {
   const path = `/v1/instances/${encodeURIComponent(name)}/calibration`;
   const view = apply ? await client.post<CalibrationView>(path, {}) : await client.get<CalibrationView>(path);
-  return output === "json" || output === "yaml" ? renderOne(view, output) : textOf(view).map(cellText).join("\n");
+  return isForPrograms(output) ? renderOne(view, output) : textOf(view).map(cellText).join("\n");
 }
 
 function textOf(view: CalibrationView): readonly string[] {

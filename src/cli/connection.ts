@@ -72,7 +72,7 @@ function readEnvFile(directory: string, isRequired: boolean): Readonly<Record<st
     throw new InputError(`no running fleet left its address in ${path}`, {
       code: "cli.no-state",
       path: "--state",
-      remedy: "Name the directory that `npm run up --state DIR` was given",
+      remedy: "Name the directory that `npm run up -- --state DIR` was given",
       cause,
     });
   }

@@ -29,9 +29,9 @@ async function findOne(
     case "instances":
       return (await client.all<InstanceView>("/v1/instances", { usage: true })).find((row) => row.name === name || row.id === name);
     case "workspaces":
-      return (await client.all<WorkspaceView>("/v1/workspaces", { namespace: name }))[0];
+      return presentOf(await client.all<WorkspaceView>("/v1/workspaces", { namespace: name }), ({ state }) => state === "deleting");
     case "applications":
-      return (await client.all<ApplicationView>("/v1/applications", applicationName(name, namespace)))[0];
+      return presentOf(await client.all<ApplicationView>("/v1/applications", applicationName(name, namespace)), ({ deleting }) => deleting);
     case "operations":
       return (await client.all<OperationView>("/v1/operations", { namespace })).find((row) => row.id === name);
     case "plans":
@@ -39,6 +39,11 @@ async function findOne(
     default:
       return resource satisfies never;
   }
+}
+
+/** Of those that had a name one after another, which are listed in that order, the one that has it. */
+function presentOf<Row>(rows: readonly Row[], isLeaving: (row: Row) => boolean): Row | undefined {
+  return rows.findLast((row) => !isLeaving(row)) ?? rows.at(-1);
 }
 
 function applicationName(text: string, namespace: string | undefined): { readonly namespace: string; readonly name: string } {

@@ -10,7 +10,7 @@ import {
   type PinOptions,
   pinWorkspace,
 } from "./directives.ts";
-import { render } from "./output.ts";
+import { isForPrograms, render, renderOne } from "./output.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -75,6 +75,7 @@ function addFreeze(freeze: Command, terminal: Terminal): void {
     .description("take a freeze back")
     .action(async (name: string, options: RemoteOptions) => {
       await clientOf(options, terminal).delete(`/v1/freezes/${encodeURIComponent(name)}`);
-      terminal.note(`freeze ${name} deleted`);
+      if (isForPrograms(options.output)) terminal.write(renderOne({ freeze: name, deleted: true }, options.output));
+      else terminal.note(`freeze ${name} deleted`);
     });
 }

@@ -40,6 +40,7 @@ describe("orders on the command line", () => {
   it("lists freezes and takes them back", async () => {
     expect((await run("freeze", "list")).out).toMatch(/^NAME +BEGINS +LASTS +BY +REASON\nlaunch +\S+ +4h +otto +no reason given\nweekend/);
     expect(await run("freeze", "delete", "launch")).toEqual({ out: "", err: "freeze launch deleted", code: 0 });
+    expect(JSON.parse((await run("freeze", "delete", "weekend", "-o", "json")).out)).toEqual({ freeze: "weekend", deleted: true });
     expect(await run("freeze", "delete", "launch")).toMatchObject({
       err: "there is no freeze launch; `argosy freeze list` lists them",
       code: 1,

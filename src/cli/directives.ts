@@ -1,7 +1,7 @@
 import type { DirectiveView, FreezeView } from "../api/schema.ts";
 import { InputError } from "../domain/errors.ts";
 import { durationText, secondsOf } from "./duration.ts";
-import { type Column, cellText, type OutputFormat, renderOne } from "./output.ts";
+import { type Column, cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 
 const DEFAULT_REASON = "no reason given";
@@ -85,7 +85,7 @@ function pinText({ pin }: DirectiveView): string {
 }
 
 function show(view: Readonly<Record<string, unknown>>, output: OutputFormat, sentence: string): string {
-  return output === "json" || output === "yaml" ? renderOne(view, output) : cellText(sentence);
+  return isForPrograms(output) ? renderOne(view, output) : cellText(sentence);
 }
 
 /** Refuses none of the options, and two: neither says what is wanted. */

@@ -1,5 +1,6 @@
 import type { DrainDryRunView, DrainView } from "../api/routes/drains.ts";
-import { cellText, type OutputFormat, renderOne } from "./output.ts";
+import { look } from "./look.ts";
+import { cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -29,7 +30,7 @@ export async function drainInstance(client: RestClient, instance: string, option
   const tell = (line: string): void => void (output === "table" && terminal.note(line));
   const view = wait ? await follow(client, { path, asked }, tell) : asked;
   const isLeft = wait ? view.units > 0 : view.refused > 0;
-  const text = output === "json" || output === "yaml" ? renderOne(view, output) : drainText(view);
+  const text = isForPrograms(output) ? renderOne(view, output) : drainText(view);
   return { text, isDone: !isLeft };
 }
 
@@ -40,7 +41,7 @@ async function follow(
   tell: (line: string) => void,
 ): Promise<DrainView> {
   const told = new Set<string>();
-  for (let view = asked; ; view = await client.get<DrainView>(path)) {
+  for (let view = asked; ; view = await look<DrainView>(client, path, tell)) {
     const news = [progressLine(view), ...refusalsOf(view)].filter((line) => !told.has(line));
     for (const line of news) {
       told.add(line);
@@ -78,7 +79,7 @@ function drainText(view: DrainView): string {
 function dryRunOf(view: DrainDryRunView, output: OutputFormat): Drained {
   const refused = view.moves.filter(({ refusal }) => refusal !== null);
   const isDone = refused.length === 0;
-  if (output === "json" || output === "yaml") return { text: renderOne(view, output), isDone };
+  if (isForPrograms(output)) return { text: renderOne(view, output), isDone };
   const plan = view.text.map((line) => /^ */.exec(line)?.[0] + cellText(line.trimStart()));
   const lines = refused.map(({ workspace, to, refusal }) => `  ${cellText(`${workspace} → ${to}: ${refusal}`)}`);
   const against = isDone ? [] : ["cannot be moved now", ...lines];

@@ -1,6 +1,6 @@
 import type { PlanView } from "../api/routes/plans.ts";
 import type { ExplanationView, InstanceExplanationView } from "../api/schema.ts";
-import { type OutputFormat, renderOne } from "./output.ts";
+import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import { planText } from "./plan.ts";
 import type { RestClient } from "./rest-client.ts";
 
@@ -23,8 +23,4 @@ export async function explain(client: RestClient, thing: string, output: OutputF
       : `/v1/explain/${encodeURIComponent(kind === undefined ? thing : name)}`;
   const explanation = await client.get<ExplanationView | InstanceExplanationView>(path);
   return isForPrograms(output) ? renderOne(explanation, output) : explanation.text.join("\n");
-}
-
-function isForPrograms(output: OutputFormat): output is "json" | "yaml" {
-  return output === "json" || output === "yaml";
 }

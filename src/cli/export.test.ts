@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { type Served, serveApi } from "../api/testing/served.ts";
+import { RefusedError } from "../domain/errors.ts";
 import { anIntent } from "../store/testing/builders.ts";
 import { createWorld } from "../store/testing/world.ts";
+import { exportWorkspaces } from "./export.ts";
+import type { RestClient } from "./rest-client.ts";
 import { runCommand } from "./testing/run-command.ts";
 
 interface Named {
@@ -44,6 +47,20 @@ describe("argosy export", () => {
       project: list.items[0].metadata.name,
       destination: { server: "https://kubernetes.default.svc", namespace: "shop" },
     });
+  });
+
+  it("passes over what ended since it was listed", async () => {
+    const gone = new RefusedError("there is no workspace attic", { code: "api.no-workspace", context: { status: 404 } });
+    const view = { namespace: "shop", objects: [{ kind: "Application" }], leftOut: [], needs: [] };
+    const client = {
+      all: async () => [{ namespace: "attic" }, { namespace: "shop" }],
+      get: async (path: string) => (path.includes("attic") ? Promise.reject(gone) : view),
+    } as unknown as RestClient;
+    const options = { into: "argocd", output: "yaml" } as const;
+    expect(await exportWorkspaces(client, [], options)).toMatchObject({
+      ...{ text: "kind: Application", remarks: ["1 applications in 0 projects of 1 workspaces"], isWhole: true },
+    });
+    await expect(exportWorkspaces(client, ["attic"], options)).rejects.toBe(gone);
   });
 
   it.each([

@@ -3,7 +3,7 @@ import type { ExportView } from "../api/routes/export.ts";
 import type { WorkspaceView } from "../api/schema.ts";
 import type { OutputFormat } from "./output.ts";
 import { cellText } from "./output.ts";
-import type { RestClient } from "./rest-client.ts";
+import { isAbsent, type RestClient } from "./rest-client.ts";
 
 export interface ExportOptions {
   readonly into: string;
@@ -22,13 +22,20 @@ export async function exportWorkspaces(
 ): Promise<{ readonly text: string; readonly remarks: readonly string[]; readonly isWhole: boolean }> {
   const wanted = names.length > 0 ? [...new Set(names)] : await everyWorkspace(client);
   const found: ExportView[] = [];
-  for (const name of wanted)
-    found.push(await client.get<ExportView>(`/v1/workspaces/${encodeURIComponent(name)}/export`, { into, server }));
+  for (const name of wanted) {
+    const path = `/v1/workspaces/${encodeURIComponent(name)}/export`;
+    const one = await client.get<ExportView>(path, { into, server }).catch((error: unknown) => {
+      // Whoever asks for all of them wants those that are there.
+      if (names.length === 0 && isAbsent(error)) return undefined;
+      throw error;
+    });
+    if (one !== undefined) found.push(one);
+  }
   const objects = found.flatMap((one) => one.objects);
   const leftOut = found.flatMap((one) => one.leftOut.map((each) => `${one.namespace}/${each.application} is left out: ${each.reason}`));
   const needs = found.flatMap((one) => one.needs.map(({ kind, url }) => (kind === "cluster" ? clusterNote(url) : repositoryNote(url))));
   const count = (kind: string): number => objects.filter((object) => object["kind"] === kind).length;
-  const summary = `${count("Application")} applications in ${count("AppProject")} projects of ${wanted.length} workspaces`;
+  const summary = `${count("Application")} applications in ${count("AppProject")} projects of ${found.length} workspaces`;
   return {
     text: render(objects, output),
     remarks: [...leftOut, ...new Set(needs), summary].map(cellText),

@@ -1,10 +1,10 @@
-import type { PlanSummary } from "../api/routes/plans.ts";
+import type { PlanSummary, PlanView } from "../api/routes/plans.ts";
 import type { ApplicationView, InstanceView, OperationView, WorkspaceView } from "../api/schema.ts";
 import { InputError } from "../domain/errors.ts";
 import { applications, instances, operations, plans, workspaces } from "./columns.ts";
-import { cellText, type OutputFormat, render } from "./output.ts";
+import { cellText, isForPrograms, type OutputFormat, render } from "./output.ts";
 import type { Resource } from "./resource.ts";
-import type { RestClient } from "./rest-client.ts";
+import { isAbsent, type RestClient } from "./rest-client.ts";
 
 export interface GetOptions {
   readonly resource: Resource;
@@ -22,7 +22,7 @@ export async function getResources(
 ): Promise<{ readonly text: string; readonly note: string | undefined }> {
   refuseIdleOptions(options);
   const { rows, text, remark } = await list(client, options);
-  if (rows > 0 || options.output === "json" || options.output === "yaml") return { text, note: remark };
+  if (rows > 0 || isForPrograms(options.output)) return { text, note: remark };
   const { resource, name, namespace, state } = options;
   const which = [name, namespace && `of workspace ${namespace}`, state && `in state ${state}`].filter(Boolean);
   return { text, note: ["there are no", resource, ...which].join(" ") };
@@ -67,12 +67,25 @@ async function list(client: RestClient, options: GetOptions): Promise<Listed> {
       return { rows: rows.length, text: render(rows, operations, output) };
     }
     case "plans": {
-      const found = await client.get<{ readonly items: readonly PlanSummary[] }>("/v1/plans");
-      const rows = found.items.filter((row) => name === undefined || row.id === name);
+      const rows =
+        name === undefined ? (await client.get<{ readonly items: readonly PlanSummary[] }>("/v1/plans")).items : await planOf(client, name);
       return { rows: rows.length, text: render(rows, plans, output) };
     }
     default:
       return resource satisfies never;
+  }
+}
+
+/** The list has the newest; a plan of any age is there under its id. */
+async function planOf(client: RestClient, id: string): Promise<readonly PlanSummary[]> {
+  try {
+    const { snapshotHash, planHash, report, records, holds, progress, text, ...summary } = await client.get<PlanView>(
+      `/v1/plans/${encodeURIComponent(id)}`,
+    );
+    return [summary];
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw error;
   }
 }
 

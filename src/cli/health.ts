@@ -1,5 +1,5 @@
 import type { HealthReportView, HealthVerdictView } from "../api/routes/health.ts";
-import { type Column, cellText, type OutputFormat, render, renderOne } from "./output.ts";
+import { type Column, cellText, isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 
 const columns: readonly Column<HealthVerdictView>[] = [
@@ -34,7 +34,7 @@ export async function showHealth(
     return { text: render(items, columns, output), isWell: !items.some(({ state }) => BAD.includes(state)) };
   }
   const report = await client.get<HealthReportView>(`/v1/health/${encodeURIComponent(instance)}`);
-  const text = output === "json" || output === "yaml" ? renderOne(report, output) : reportText(report);
+  const text = isForPrograms(output) ? renderOne(report, output) : reportText(report);
   return { text, isWell: !BAD.includes(report.state) };
 }
 

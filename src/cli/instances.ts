@@ -1,5 +1,5 @@
 import type { InstanceOrderView } from "../api/routes/instances.ts";
-import { cellText, type OutputFormat, renderOne } from "./output.ts";
+import { cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 
 export interface InstanceOrderOptions {
@@ -23,7 +23,7 @@ function bodyOf({ dryRun = false, reason }: InstanceOrderOptions): object {
 }
 
 function textOf(view: InstanceOrderView, { output }: InstanceOrderOptions): string {
-  if (output === "json" || output === "yaml") return renderOne(view, output);
+  if (isForPrograms(output)) return renderOne(view, output);
   const { text, pool, min, dryRun } = view;
   const [asks, keep] = dryRun ? ["would ask", "then"] : ["asks", "now"];
   const sizes = min === null ? [] : [`pool ${pool} ${asks} for ${min.after} instances instead of ${min.before}`];

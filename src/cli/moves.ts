@@ -1,5 +1,6 @@
 import type { MoveDryRunView, MoveView } from "../api/routes/moves.ts";
-import { type Column, cellText, type OutputFormat, renderOne } from "./output.ts";
+import { look } from "./look.ts";
+import { type Column, cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -13,17 +14,23 @@ export interface MoveOptions {
 
 const LOOK_EVERY_MS = 200;
 
+export interface Moved {
+  readonly text: string;
+  /** Whether the workspace is where it was to be, or on its way, or nothing speaks against that. */
+  readonly isDone: boolean;
+}
+
 /** `argosy move <workspace> --to <instance>`: asks for a live move, and follows it phase by phase unless it is told not to. */
-export async function moveWorkspace(client: RestClient, workspace: string, options: MoveOptions, terminal: Terminal): Promise<string> {
+export async function moveWorkspace(client: RestClient, workspace: string, options: MoveOptions, terminal: Terminal): Promise<Moved> {
   const { to, failOver = false, dryRun = false, wait = true, output } = options;
   const body = { workspace, to, ...(failOver ? { failOver } : {}) };
   if (dryRun) {
     const view = await client.post<MoveDryRunView>("/v1/moves/dry-run", body);
-    return show(view, output, dryRunText(view));
+    return { text: show(view, output, dryRunText(view)), isDone: view.refusal === null };
   }
   const asked = await client.post<MoveView>("/v1/moves", body);
   const view = wait ? await follow(client, asked, (line) => output === "table" && terminal.note(line)) : asked;
-  return show(view, output, sentenceOf(view));
+  return { text: show(view, output, sentenceOf(view)), isDone: view.endedAt === null || view.phase === "DONE" };
 }
 
 /** `argosy move abort|reverse <move>`. */
@@ -53,7 +60,7 @@ export const moves: readonly Column<MoveView>[] = [
 
 async function follow(client: RestClient, asked: MoveView, tell: (line: string) => void): Promise<MoveView> {
   let told = "";
-  for (let view = asked; ; view = await client.get<MoveView>(`/v1/moves/${encodeURIComponent(asked.id)}`)) {
+  for (let view = asked; ; view = await look<MoveView>(client, `/v1/moves/${encodeURIComponent(asked.id)}`, tell)) {
     const line = `${view.phase}${view.message === "" ? "" : `: waiting ${view.message}`}`;
     if (line !== told)
       tell(cellText(`${seconds(view.tookMs)} ${line}${view.gapMs === null ? "" : ` (gap so far ${seconds(view.gapMs)})`}`));
@@ -82,5 +89,5 @@ function seconds(ms: number | null): string {
 }
 
 function show(view: Readonly<Record<string, unknown>>, output: OutputFormat, sentence: string): string {
-  return output === "json" || output === "yaml" ? renderOne(view, output) : cellText(sentence);
+  return isForPrograms(output) ? renderOne(view, output) : cellText(sentence);
 }

@@ -10,14 +10,16 @@ import type { Terminal } from "./terminal.ts";
 export function addMovingCommands(program: Command, terminal: Terminal): void {
   const move = program.command("move").description("hand a workspace over to another instance while everything goes on");
   remote(move.command("start <workspace>", { isDefault: true }), ["table", "json", "yaml"])
-    .description("hand a workspace over; this is what `argosy move <workspace>` does")
+    .description("hand a workspace over; this is what `argosy move <workspace>` does; exit code 1 if it is given up, or would be refused")
     .requiredOption("--to <instance>", "the instance that is to have it")
     .option("--fail-over", "without going to the instance it is on, which nobody reaches; where it deploys to, that one has to be refused")
     .option("--dry-run", "say what speaks against it, and do nothing")
     .option("--no-wait", "do not follow it to its end")
-    .action(async (workspace: string, options: RemoteOptions & MoveOptions) =>
-      terminal.write(await moveWorkspace(clientOf(options, terminal), workspace, options, terminal)),
-    );
+    .action(async (workspace: string, options: RemoteOptions & MoveOptions) => {
+      const { text, isDone } = await moveWorkspace(clientOf(options, terminal), workspace, options, terminal);
+      terminal.write(text);
+      if (!isDone) terminal.setExitCode(1);
+    });
   for (const [how, description] of [
     ["abort", "give a move up before its point of no return; its workspace stays where it was"],
     ["reverse", "ask for the move back of one that has ended"],

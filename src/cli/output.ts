@@ -2,6 +2,11 @@ import { stringify } from "yaml";
 
 export type OutputFormat = "table" | "wide" | "json" | "yaml";
 
+/** Whether a program reads it, which wants every field and no sentence. */
+export function isForPrograms(format: OutputFormat): format is "json" | "yaml" {
+  return format === "json" || format === "yaml";
+}
+
 export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string | number | null;

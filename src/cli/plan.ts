@@ -1,5 +1,5 @@
 import type { AppliedPlan, PlanView } from "../api/routes/plans.ts";
-import { cellText, type OutputFormat, render, renderOne } from "./output.ts";
+import { cellText, isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 
 export interface PlanOptions {
@@ -16,7 +16,7 @@ export async function makePlan(
   const body = { goal, subject: subject ?? "", ...(options.class === undefined ? {} : { class: options.class }) };
   const { items } = await client.post<{ readonly items: readonly PlanView[] }>("/v1/plans", body);
   const hasMoves = items.some(({ moves }) => moves.length > 0);
-  if (options.output === "json" || options.output === "yaml") return { text: render(items, [], options.output), hasMoves };
+  if (isForPrograms(options.output)) return { text: render(items, [], options.output), hasMoves };
   const text = items.length === 0 ? "there is no class to plan for: declare a fleet" : items.map(planText).join("\n\n");
   return { text, hasMoves };
 }
@@ -34,7 +34,7 @@ export async function applyPlan(
 ): Promise<{ readonly text: string; readonly isDone: boolean }> {
   const applied = await client.post<AppliedPlan>(`/v1/plans/${encodeURIComponent(plan)}/apply`, {});
   const isDone = applied.refused === 0;
-  if (output === "json" || output === "yaml") return { text: renderOne(applied, output), isDone };
+  if (isForPrograms(output)) return { text: renderOne(applied, output), isDone };
   const { moved, underWay, waiting, refused, steps } = applied;
   const live = underWay + waiting;
   const head = `${moved} of ${steps.length} moves made, ${live} asked for as live moves, ${refused} left`;

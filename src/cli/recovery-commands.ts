@@ -3,7 +3,7 @@ import { withRecovery } from "../main/recovery.ts";
 import { planRecovery, type Recovery, recover } from "../mover/recovery/controller.ts";
 import { findDatabase } from "./connection.ts";
 import { readText } from "./input-file.ts";
-import { type Column, type OutputFormat, render, renderOne } from "./output.ts";
+import { type Column, isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
 import { addStateOption } from "./remote.ts";
 import { readConfig } from "./serve.ts";
 import type { Terminal } from "./terminal.ts";
@@ -57,7 +57,7 @@ type Result = Recovery & { readonly recovered?: number };
 
 /** People see what is not as the rows have it; `wide` and programs see everything. */
 function show(result: Result, output: OutputFormat, terminal: Terminal): void {
-  if (output === "json" || output === "yaml") return terminal.write(renderOne({ ...result }, output));
+  if (isForPrograms(output)) return terminal.write(renderOne({ ...result }, output));
   const shown = output === "wide" ? result.units : result.units.filter(({ rule }) => rule !== "KEPT");
   if (shown.length > 0) terminal.write(render(shown, columns, output));
 }

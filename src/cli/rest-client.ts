@@ -55,6 +55,11 @@ export function createRestClient(connection: Connection): RestClient {
   };
 }
 
+/** Whether the server says that there is no such thing. */
+export function isAbsent(error: unknown): boolean {
+  return error instanceof RefusedError && error.context["status"] === 404;
+}
+
 interface Call {
   readonly method: string;
   readonly path: string;

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { RolloutView } from "../api/rollout-views.ts";
 import type { VersionView } from "../api/version-views.ts";
 import { ROLLOUT_MODES } from "../domain/rollout.ts";
-import { render } from "./output.ts";
+import { isForPrograms, render, renderOne } from "./output.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import { type CreateOptions, commandRollout, createRollout, rollouts, versions } from "./rollouts.ts";
 import type { Terminal } from "./terminal.ts";
@@ -54,7 +54,8 @@ export function addRolloutCommands(program: Command, terminal: Terminal): void {
     .description("let a release that failed be tried again")
     .action(async (version: string, options: RemoteOptions) => {
       await clientOf(options, terminal).post(`/v1/versions/${encodeURIComponent(version)}/unfreeze`, {});
-      terminal.note(`${version} may be rolled out again`);
+      if (isForPrograms(options.output)) terminal.write(renderOne({ version, frozen: false }, options.output));
+      else terminal.note(`${version} may be rolled out again`);
     });
 }
 

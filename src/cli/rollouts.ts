@@ -2,7 +2,7 @@ import type { RolloutDraftView, RolloutView } from "../api/rollout-views.ts";
 import type { VersionView } from "../api/version-views.ts";
 import { InputError } from "../domain/errors.ts";
 import { durationText, secondsOf } from "./duration.ts";
-import { type Column, cellText, type OutputFormat, renderOne } from "./output.ts";
+import { type Column, cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 
 export interface CreateOptions {
@@ -24,7 +24,7 @@ export async function createRollout(client: RestClient, options: CreateOptions):
   const body = { version, pool: pool ?? null, mode, emergency, unattended, bakeSeconds, ...(reason === undefined ? {} : { reason }) };
   if (dryRun !== true) return showRollout(await client.post<RolloutView>("/v1/rollouts", body), output);
   const draft = await client.post<RolloutDraftView>("/v1/rollouts/dry-run", body);
-  if (output === "json" || output === "yaml") return renderOne(draft, output);
+  if (isForPrograms(output)) return renderOne(draft, output);
   const kept = draft.refused.map(({ instance, reason: why }) => `  ${cellText(`${instance} keeps what it has: ${why}`)}`);
   return [
     `${version} would be rolled out in ${count(draft.waves.length, "wave")}`,
@@ -79,7 +79,7 @@ async function newest(client: RestClient): Promise<string> {
 }
 
 function showRollout(view: RolloutView, output: OutputFormat): string {
-  if (output === "json" || output === "yaml") return renderOne(view, output);
+  if (isForPrograms(output)) return renderOne(view, output);
   const head = `rollout ${view.id} of ${view.version}${view.pool === null ? "" : ` in pool ${view.pool}`} is ${view.state}: ${view.note}`;
   return [cellText(head), ...view.waves.flatMap(waveText)].join("\n");
 }

@@ -24,8 +24,8 @@ export async function createToken({ name, role, database }: TokenOptions): Promi
       remedy: "Use up to 63 lower-case letters, digits, dots and dashes",
     });
   }
-  // A token is often the first thing made in an empty database.
-  await migrate({ url: database, log: silentLog, signal: deadline() });
+  // A token is often the first thing made in an empty database. One that servers use is theirs to change.
+  await migrate({ url: database, log: silentLog, signal: deadline(), onlyEmpty: true });
   const token = `argosy_${randomBytes(32).toString("base64url")}`;
   await withTokens(database, (tokens) => tokens.put({ name, role }, tokenHash(token), deadline()));
   return token;

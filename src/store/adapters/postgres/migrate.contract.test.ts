@@ -40,6 +40,16 @@ describe("bringing the schema up to date", () => {
     expect(await done()).toEqual(ALL);
   });
 
+  it("leaves a schema alone that is there, where only an empty database is to have one", async () => {
+    await run({ migrations: MIGRATIONS.slice(0, 2) });
+    await run({ onlyEmpty: true });
+    expect(await done()).toEqual(ALL.slice(0, 2));
+    await database.drop();
+    database = await server.createEmpty();
+    await run({ onlyEmpty: true });
+    expect(await done()).toEqual(ALL);
+  });
+
   it("runs every step once when many replicas start at the same moment", async () => {
     await Promise.all(Array.from({ length: 5 }, () => run()));
     expect(await done()).toEqual(ALL);

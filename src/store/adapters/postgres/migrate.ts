@@ -14,6 +14,8 @@ export interface MigrateOptions {
   readonly signal: AbortSignal;
   /** The schema's history; this version's own by default. */
   readonly migrations?: readonly Migration[];
+  /** Leave a schema alone that is there: whose it is brings it up to date. */
+  readonly onlyEmpty?: boolean;
 }
 
 /** Arbitrary, and the same in every version: who holds this advisory lock may change the schema. */
@@ -57,9 +59,13 @@ async function acquire(client: pg.Client, { log }: MigrateOptions, over: AbortSi
   }
 }
 
-async function migrateLocked({ url, log, migrations = MIGRATIONS }: MigrateOptions, client: pg.Client, over: AbortSignal): Promise<void> {
+async function migrateLocked(
+  { url, log, migrations = MIGRATIONS, onlyEmpty = false }: MigrateOptions,
+  client: pg.Client,
+  over: AbortSignal,
+): Promise<void> {
   const pending = await checkSchema(client, migrations);
-  if (pending.length === 0) return;
+  if (pending.length === 0 || (onlyEmpty && pending.length < migrations.length)) return;
   log.info({ migrations: pending }, "Bringing the database's schema up to date");
   // Leaving knex waits for its statement, and whoever stops has no time for that: its connection is cut instead.
   const afterCreate = (connection: pg.Client, done: () => void): void => {

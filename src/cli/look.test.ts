@@ -1,0 +1,26 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { RefusedError, UnavailableError } from "../domain/errors.ts";
+import { look } from "./look.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const away = () => new UnavailableError("no answer from there", { code: "cli.no-answer" });
+
+it("goes on looking while nobody answers, and says so once", async () => {
+  const answers = [away(), away(), "seen"];
+  const told: string[] = [];
+  const client = { get: async <T>() => (typeof answers[0] === "string" ? answers[0] : Promise.reject(answers.shift())) as T };
+  const seen = look(client, "/v1/moves/m", (line) => void told.push(line));
+  await vi.runAllTimersAsync();
+  expect(await seen).toBe("seen");
+  expect(told).toEqual(["no answer from there; it is asked again"]);
+});
+
+it("gives up after minutes, and at once when it is refused", async () => {
+  const caught = look({ get: () => Promise.reject(away()) }, "/", () => undefined).catch((error: unknown) => error);
+  await vi.runAllTimersAsync();
+  expect(await caught).toBeInstanceOf(UnavailableError);
+  const refused = new RefusedError("no", { code: "api.forbidden" });
+  await expect(look({ get: () => Promise.reject(refused) }, "/", () => undefined)).rejects.toBe(refused);
+});

@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { planningDeps } from "../api/testing/planning-deps.ts";
+import { type Served, serveApi } from "../api/testing/served.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { type PlannedFleet, plannedFleet } from "../scheduler/testing/fleet.ts";
+import { aDecision } from "../store/testing/builders.ts";
+import { deployOne } from "./testing/deploy-one.ts";
+import { runCommand } from "./testing/run-command.ts";
+
+describe("moving a workspace from the command line", () => {
+  let served: Served;
+  let fleet: PlannedFleet;
+  let namespace: string;
+  beforeEach(async () => {
+    served = await serveApi(planningDeps);
+    fleet = await plannedFleet(served.store, systemClock);
+    namespace = await deployOne(served, fleet);
+  });
+  afterEach(() => served.close());
+  const soon = () => AbortSignal.timeout(10_000);
+  const run = (...args: readonly string[]) =>
+    runCommand(["move", ...args], { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token("operator") });
+
+  it("ends with 0 for a dry run that nothing speaks against, and with 1 for one that would be refused", async () => {
+    expect(await run(namespace, "--to", "standard-2", "--dry-run")).toMatchObject({
+      ...{ code: 0, out: expect.stringContaining("can be moved from standard-1 to standard-2; nothing was done") },
+    });
+    for (const output of ["table", "json"])
+      expect(await run(namespace, "--to", "standard-1", "--dry-run", "-o", output)).toMatchObject({ code: 1, err: "" });
+    expect(await served.store.moves.list({}, 1, soon())).toEqual([]);
+  });
+
+  it("ends with 0 where it is not followed, and with 1 where it is given up", async () => {
+    expect(await run(namespace, "--to", "standard-2", "--no-wait")).toMatchObject({ code: 0, out: expect.stringContaining(": WAITING") });
+    const [move] = await served.store.moves.list({ isLive: true }, 1, soon());
+    if (move === undefined) throw new Error("there is no live move");
+    await served.store.moves.abort(move.id, { message: "because", decision: aDecision() }, soon());
+    const again = run(namespace, "--to", "standard-2");
+    await expect.poll(() => served.store.moves.list({ isLive: true }, 1, soon()), { timeout: 10_000 }).toHaveLength(1);
+    const [second] = await served.store.moves.list({ isLive: true }, 1, soon());
+    await served.store.moves.abort(second?.id ?? move.id, { message: "the target went", decision: aDecision() }, soon());
+    expect(await again).toMatchObject({ code: 1, out: expect.stringContaining("given up, the target went") });
+  });
+});
