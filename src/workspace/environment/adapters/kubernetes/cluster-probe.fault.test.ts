@@ -200,5 +200,7 @@ describe("clusters that host instances", () => {
     expect(await probe({ server: at("/clusters/b") }, [at("/clusters/a/")])).toEqual({ kind: "accepted" });
     expect(await probe({ server: at("/clusters/a") }, [at("/clusters/a/")])).toEqual({ kind: "reserved" });
     expect(await probe({ server: at("") }, [at("/clusters/a")])).toEqual({ kind: "reserved" });
+    for (const same of ["/clusters/%61", "//clusters//a", "/clusters%2fa", "/x%2f..%2fclusters/a", "/Clusters/a", "/clusters/a%"])
+      expect(await probe({ server: at(same) }, [at("/clusters/a")])).toEqual({ kind: "reserved" });
   });
 });

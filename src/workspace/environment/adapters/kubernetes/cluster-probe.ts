@@ -1,6 +1,6 @@
 import { RefusedError } from "../../../../domain/errors.ts";
 import type { ClusterProbe, ProbeResult, ProbeTarget } from "../../port.ts";
-import { codeOf, createReach, type Reached, type ReachOptions } from "./reached-cluster.ts";
+import { ANSWER_MS, codeOf, createReach, type Reached, type ReachOptions } from "./reached-cluster.ts";
 
 /** Asks API servers of strangers for what an account that deploys there can read. */
 export function createClusterProbe(options: ReachOptions): ClusterProbe {
@@ -9,7 +9,7 @@ export function createClusterProbe(options: ReachOptions): ClusterProbe {
     async probe(target, signal) {
       const { path, query, kind } = questionOf(target);
       // Asked once: a retry would only hide for a while what the user should know.
-      const request = { method: "GET", path, query, idempotent: false, timeoutMs: options.timeoutMs ?? TIMEOUT_MS } as const;
+      const request = { method: "GET", path, query, idempotent: false, timeoutMs: options.timeoutMs ?? ANSWER_MS } as const;
       const reached = await reach(
         target,
         (client, limited) => client.request<{ readonly kind?: unknown } | null>(request, limited),
@@ -28,9 +28,6 @@ export function whyNotReached(reached: Exclude<Reached<unknown>, { readonly kind
   signal.throwIfAborted();
   return resultOf(reached.error);
 }
-
-/** How long one cluster may take to answer, in ms. */
-const TIMEOUT_MS = 10_000;
 
 function questionOf({ namespace }: ProbeTarget) {
   return namespace === undefined

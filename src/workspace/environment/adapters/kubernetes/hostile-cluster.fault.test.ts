@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { ClusterAccount } from "../../../../domain/environment.ts";
 import type { ShownServer } from "../../../../domain/shown-server.ts";
@@ -120,6 +120,30 @@ describe("a cluster that wants to hold whoever visits it", () => {
     const { probe } = createClusterProbe(options({ visitMs: 400, reserved: async () => [engine] }));
     const probed = probe(target({ server: `https://127.0.0.1:${dripping}` }), AbortSignal.timeout(4_000));
     expect(await probed).toEqual({ kind: "unreachable", why: "no answer" });
+  });
+
+  it("does not hold the whole visit with a handshake that is looked at for its certificate", async () => {
+    const silent = await aListener(() => undefined);
+    const { probe } = createClusterProbe(options({ timeoutMs: 200, reserved: async () => [engine] }));
+    const probed = probe(target({ server: `https://127.0.0.1:${silent}` }), AbortSignal.timeout(8_000));
+    expect(await probed).toEqual({ kind: "unreachable", why: "no answer" });
+  });
+
+  it("is not deployed to where it hides its certificate from whoever looks, and then shows one that is ours", async () => {
+    answer = (_url, response) => response.end('{"kind":"NamespaceList"}');
+    let connections = 0;
+    const front = await aListener((socket) => {
+      connections += 1;
+      if (connections === 1) return void socket.destroy();
+      const behind = connect(port, "127.0.0.1");
+      behind.on("error", () => socket.destroy());
+      socket.pipe(behind).pipe(socket);
+    });
+    const { probe } = createClusterProbe(options({ reserved: async () => [`https://127.0.0.1:${port}`] }));
+    const at = target({ server: `https://127.0.0.1:${front}` });
+    expect(await probe(at, never)).toEqual({ kind: "unreachable", why: "connection reset" });
+    expect(connections).toBe(1);
+    expect(await probe(at, never)).toEqual({ kind: "reserved" });
   });
 
   it("is left at the deadline of the visit while nobody says where its name leads", async () => {

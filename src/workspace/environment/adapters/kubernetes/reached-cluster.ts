@@ -46,6 +46,8 @@ export type Reach = <Result>(
 
 /** One object, or a page of few: annotations may make them long. */
 const LONGEST_ANSWER = 1024 * 1024;
+/** How long one cluster may take to answer, in ms. */
+export const ANSWER_MS = 10_000;
 /** An account in a hundred namespaces, at a cluster that takes a quarter of a second for each object. */
 const VISIT_MS = 60_000;
 
@@ -54,7 +56,7 @@ const VISIT_MS = 60_000;
  * cluster does, the visit ends at its deadline.
  */
 export function createReach(options: ReachOptions): Reach {
-  const { clock, log, resolve = resolveHost, visitMs = VISIT_MS } = options;
+  const { clock, log, resolve = resolveHost, visitMs = VISIT_MS, timeoutMs = ANSWER_MS } = options;
   const knowReserved = createReservedKnowledge(options);
 
   const reservedNear = async (url: URL, signal: AbortSignal) => {
@@ -78,9 +80,15 @@ export function createReach(options: ReachOptions): Reach {
     if (addresses.kind === "closed") return addresses;
     if (addresses.kind === "nowhere") return { kind: "failed", error: Object.assign(new Error("no such host"), { code: "ENOTFOUND" }) };
     const { lookup } = addresses;
-    const certificate = reserved.certificates.size === 0 ? undefined : await peerCertificate(url, { lookup, signal });
-    signal.throwIfAborted();
-    if (certificate !== undefined && reserved.certificates.has(certificate)) return { kind: "closed", why: "reserved" };
+    if (reserved.certificates.size > 0) {
+      const limit = limitTime({ clock, doing: "Looking for the certificate of a user's cluster", timeoutMs }, signal);
+      const shown = await peerCertificate(url, { lookup, signal: limit.signal });
+      limit.release();
+      signal.throwIfAborted();
+      // One that shows none now may be one of ours behind a front that lets the next connection through.
+      if (shown.kind === "nothing") return { kind: "failed", error: shown.error };
+      if (reserved.certificates.has(shown.fingerprint)) return { kind: "closed", why: "reserved" };
+    }
     return withClient(target, { options, lookup }, (client) => run(client, signal));
   };
 

@@ -1,4 +1,5 @@
 import { lookup } from "node:dns/promises";
+import { posix } from "node:path";
 import type { Clock } from "../../../../domain/clock.ts";
 import type { ShownServer } from "../../../../domain/shown-server.ts";
 import type { Log } from "../../../../telemetry/log.ts";
@@ -95,17 +96,23 @@ async function learn(server: string): Promise<ShownServer | undefined> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const host = hostOf(url);
   const addresses = await lookup(host, { all: true }).catch(() => []);
-  const certificate = url.protocol === "https:" ? await peerCertificate(url, { signal }) : undefined;
-  if (addresses.length === 0 || (url.protocol === "https:" && certificate === undefined)) return undefined;
+  const shown = url.protocol === "https:" ? await peerCertificate(url, { signal }) : undefined;
+  if (addresses.length === 0 || shown?.kind === "nothing") return undefined;
   return {
     server,
     listeners: [host, ...addresses.map(({ address }) => address)].map((address) => endpointKey(address, portOf(url))),
-    certificate,
+    certificate: shown?.fingerprint,
   };
 }
 
+/** As a front that is easy to please reads it: two that may be one path to it are one. */
 function pathOf(url: URL): string {
-  return url.pathname.replace(/\/+$/, "");
+  try {
+    const path = decodeURIComponent(url.pathname).replaceAll("\\", "/").toLowerCase();
+    return posix.normalize(path).replace(/\/$/, "");
+  } catch {
+    return "";
+  }
 }
 
 function isSamePlace(a: string, b: string): boolean {
