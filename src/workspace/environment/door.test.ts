@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { NAMESPACES } from "../../runtime/kube/namespaces.ts";
 import { aSpec } from "../testing/builders.ts";
 import { eventually } from "../testing/world.ts";
-import { type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";
+import type { EnvironmentStatus } from "./environment-status.ts";
+import { type DoorPorts, type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";
 
 const JANE = { namespace: "", name: "jane" };
 let world: EnvironmentWorld;
@@ -34,6 +35,29 @@ describe("an environment", () => {
     expect(await world.rows()).toMatchObject([{ name: "prod", state: "connected", generation: 1, namespace: "jane" }]);
     expect(await world.storedToken()).toBe("token-1");
     expect(world.clusters.asked()[0]).toMatchObject({ server: SERVER, token: "token-1", isInsecure: false, namespace: "web" });
+  });
+
+  it("is told what was seen of the spec that was looked at, also when it has another by then", async () => {
+    const said: (number | undefined)[] = [];
+    let resources: DoorPorts["resources"] | undefined;
+    world.clusters.hold(true);
+    world.openEnvironmentDoor((ports) => {
+      const patchStatus: DoorPorts["resources"]["patchStatus"] = (at, status, signal) => {
+        said.push((status as EnvironmentStatus).observedGeneration);
+        return ports.resources.patchStatus(at, status, signal);
+      };
+      resources = ports.resources;
+      return { ...ports, resources: { ...ports.resources, patchStatus } };
+    });
+    world.clusters.serve(SERVER, "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment({ namespaces: ["web"] });
+    await eventually("its cluster is asked", () => world.clusters.asked().length === 1);
+    await world.putEnvironment({ apiURL: "https://another.example" });
+    await eventually("the change is seen", () => resources?.list("jane")[0]?.generation === 2);
+    world.clusters.hold(false);
+    await says("False", "UnableToLocateContext");
+    expect(said[0]).toBe(1);
   });
 
   it("W6: without a Secret says so, also when none is named, and goes on as soon as there is one", async () => {

@@ -101,7 +101,9 @@ export function createAttention(deps: AttentionDeps) {
     if (namespace === undefined) return { requeueAfterMs: AGAIN_MS.unseen };
     if (namespace.isDeleting || resource.isDeleting || !isWorkspace(namespace, policy)) return undefined;
     const followed = resource.isPaused ? undefined : await follow(resource, policy, namespace, signal);
-    const [seen, now] = [resources.get(resource) ?? resource, clock.now()];
+    // What stands in its status now; what is said of it is said of the spec that was looked at.
+    const seen = { ...(resources.get(resource) ?? resource), generation: resource.generation };
+    const now = clock.now();
     const status = followed === undefined ? pausedEnvironmentStatus(seen, now) : environmentStatus(seen, followed.finding, now);
     if (status !== undefined) await resources.patchStatus(resource, status, signal);
     if (followed?.awaits !== undefined) deps.awaitOwner(resource, followed.awaits);
