@@ -15,7 +15,7 @@ const program = createProgram({
   },
   interrupted() {
     const ending = new AbortController();
-    for (const name of ["SIGINT", "SIGTERM"] as const)
+    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
       process.once(name, () => ending.abort(new Error(`${name}: what is done stays done; the same command goes on from there`)));
     return ending.signal;
   },

@@ -70,6 +70,6 @@ function remark({ lastEpoch, newestSeen, isOlder, units, recovered }: Result): s
   const what = `${units.length} units: ${count("KEPT")} where the row says, ${count("MOVED")} elsewhere, ${count("STRANGER")} held by somebody no row knows`;
   if (recovered === undefined) return `${age}\n${what}; nothing was written`;
   const left = units.length - recovered;
-  const rest = left === 0 ? "" : `; ${left} changed meanwhile: run it again`;
-  return `${age}\n${what}; ${recovered} have a new epoch${rest}. Control planes may be started`;
+  const next = left === 0 ? "Control planes may be started" : `${left} changed meanwhile: run it again`;
+  return `${age}\n${what}; ${recovered} have a new epoch. ${next}`;
 }

@@ -7,6 +7,7 @@ import { stringify } from "yaml";
 import type { InstanceId, MemberId, UnitId } from "../domain/ids.ts";
 import { ACCOUNTS_NAMESPACE, ANNOTATION_EPOCH, LABEL_MANAGED_BY, MANAGED_BY } from "../domain/names.ts";
 import { refuseOldDatabase } from "../main/recovery.ts";
+import { processesOf } from "../mover/recovery/unfinished.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { loadKubeconfig } from "../runtime/kube/auth.ts";
 import type { KubeClient } from "../runtime/kube/client.ts";
@@ -137,7 +138,10 @@ describe.skipIf(kubeconfig === undefined)("a database that was restored, beside 
     expect(await running).toMatchObject({ code: 1, err: expect.stringContaining("SIGTERM") });
     const live = await store.members.heartbeat("somebody" as MemberId, ["workspace"], 60_000, soon());
     await store.members.leave("somebody" as MemberId, soon());
-    expect([...live.keys()]).toEqual(["workspace"]);
+    expect(processesOf(live)).toEqual(["somebody"]);
+    await expect(refuseOldDatabase({ store, api: client, log: silentLog }, soon())).rejects.toMatchObject({
+      ...{ code: "main.unfinished-recovery", remedy: expect.stringContaining("recover-epochs") },
+    });
     expect((await argosy("--dry-run")).err).toContain("3 units");
   });
 

@@ -7,6 +7,7 @@ import { createStanding } from "../mover/adapters/kubernetes/standing.ts";
 import { fenceTimeMs } from "../mover/proof.ts";
 import type { RecoveryDeps } from "../mover/recovery/controller.ts";
 import { isOlder } from "../mover/recovery/judge-owner.ts";
+import { isRecovering, processesOf } from "../mover/recovery/unfinished.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { loadKubeconfig } from "../runtime/kube/auth.ts";
 import type { KubeClient } from "../runtime/kube/client.ts";
@@ -28,9 +29,15 @@ const CHECK_MS = 5_000;
  * not answer proves nothing, and does not keep anybody from starting.
  */
 export async function refuseOldDatabase(
-  { store, api, log }: { readonly store: Pick<Store, "recovery">; readonly api: KubeClient; readonly log: Log },
+  { store, api, log }: { readonly store: Pick<Store, "recovery" | "members">; readonly api: KubeClient; readonly log: Log },
   signal: AbortSignal,
 ): Promise<void> {
+  if (isRecovering(await store.members.heartbeat(`start-${randomUUID()}` as MemberId, [], 1, signal)))
+    throw new InputError("a recovery of the database was begun and has not ended", {
+      code: "main.unfinished-recovery",
+      path: "database.url",
+      remedy: REMEDY,
+    });
   const limited = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
   const seen = await createStanding(api, { accounts: ACCOUNTS_NAMESPACE })
     .newestEpoch(limited)
@@ -74,11 +81,12 @@ export async function withRecovery<T>(
 
 async function beAlone({ members }: Store, self: MemberId, signal: AbortSignal): Promise<void> {
   const live = await members.heartbeat(self, ["recovery"], ALONE_MS, signal);
-  const others = [...new Set([...live.values()].flat())].filter((id) => id !== self);
+  const others = processesOf(live).filter((id) => id !== self);
   if (others.length === 0) return;
   throw new InputError(`${others.join(", ")} ${others.length === 1 ? "is" : "are"} at work`, {
     code: "main.not-alone",
     path: "database.url",
-    remedy: "Stop every control plane first; one that was killed counts as alive for half a minute",
+    remedy:
+      "Stop every control plane first; one that was killed counts as alive for half a minute, and a killed recovery for a quarter of an hour",
   });
 }

@@ -5,9 +5,10 @@ import type { Store } from "../../store/port.ts";
 import type { PlacedUnit } from "../../store/recovery/port.ts";
 import { epochsAbove, isOlder, judgeOwner, recoveryDecision, registerKey, type Verdict } from "./judge-owner.ts";
 import type { Standing } from "./port.ts";
+import { beginRecovery, endRecovery } from "./unfinished.ts";
 
 export interface RecoveryDeps {
-  readonly store: Pick<Store, "recovery" | "fleet">;
+  readonly store: Pick<Store, "recovery" | "fleet" | "members">;
   readonly standing: Standing;
   readonly clock: Clock;
   /** How long whoever lost a right may still have a request under way, in ms. */
@@ -41,7 +42,7 @@ export async function planRecovery(deps: RecoveryDeps, signal: AbortSignal): Pro
 /**
  * Brings a restored database up to what stands. Epochs leap beyond all that were given, strangers lose the right to write and are waited
  * for, and then each unit gets the owner that its register names and a new epoch, so that everything of it is written anew. Each step is
- * conditional and may be done again: a run that broke off is begun once more. No control plane may run meanwhile. `tell` hears how far it is.
+ * conditional and may be done again: a run that broke off is begun once more, and no control plane starts before one has ended. No control plane may run meanwhile. `tell` hears how far it is.
  */
 export async function recover(
   deps: RecoveryDeps,
@@ -50,6 +51,7 @@ export async function recover(
 ): Promise<Recovery & { readonly recovered: number }> {
   const { store, standing, clock, fenceMs } = deps;
   const found = await look(deps, signal);
+  await beginRecovery(store.members, signal);
   await store.recovery.raiseEpochs(epochsAbove(found.lastEpoch, found.newestSeen), signal);
   const strangers = found.judged.flatMap(({ verdict }) => (verdict.rule === "STRANGER" ? (verdict.register ?? []) : []));
   for (const register of strangers) await standing.revoke(register, signal);
@@ -60,6 +62,7 @@ export async function recover(
     if (await store.recovery.reseat({ unit, owner: verdict.owner, message: MOVE_ENDED, decision }, signal)) recovered += 1;
     if ((index + 1) % PAGE === 0 || index + 1 === found.judged.length) tell(index + 1, found.judged.length);
   }
+  if (recovered === found.judged.length) await endRecovery(store.members, signal);
   return { ...describe(found), recovered };
 }
 
