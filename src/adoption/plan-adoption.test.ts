@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { PAUSE } from "./pause.ts";
 import { planAdoption } from "./plan-adoption.ts";
 import type { StandingDeployment } from "./schema.ts";
 import { adoptionFacts, aHandMade, type HandMadeTree } from "./testing/hand-made.ts";
@@ -158,6 +159,13 @@ describe("what is refused", () => {
     const taken = { verdict: "refuse", refusal: { code: "NAME_TAKEN" } };
     expect(plan({ deployments: [standing({ adopts: "" })] })).toMatchObject(taken);
     expect(plan({ deployments: [standing({ spec: { ...WEB, type: "manual" } })] })).toMatchObject(taken);
+    const left = standing({ spec: { ...WEB, type: "manual" } });
+    const metadata = { ...left.metadata, annotations: { ...left.metadata.annotations, [PAUSE.deployment]: "true" } };
+    const texts = [left, { ...left, metadata }].map(
+      (one) => plan({ deployments: [one] }) as { readonly refusal: { readonly text: string } },
+    );
+    expect(texts[0]?.refusal.text).toContain("was not made for it: rename one of the two");
+    expect(texts[1]?.refusal.text).toContain("delete that, which takes nothing with it, and run this again");
     expect(plan({ known: [{ argoName: "web", namespace: "blog", name: "x" }] })).toMatchObject(taken);
     expect(plan({ known: [{ argoName: "web", namespace: "shop", name: "web" }], deployments: [standing()] })).toMatchObject({
       verdict: "resume",

@@ -52,7 +52,7 @@ function stepOf(name: string, raw: unknown, facts: AdoptionFacts): AdoptionStep 
   const isPaused = application.metadata.annotations[PAUSE.application] === "true";
   if (isOurs && isKnown && isPaused && deployment.metadata.annotations[PAUSE.deployment] !== "true")
     return { name, verdict: "stand", namespace };
-  const refusal = whyNotAdopt(application, facts) ?? whyTaken(name, namespace, { facts, isFree: deployment === undefined || isOurs });
+  const refusal = whyNotAdopt(application, facts) ?? whyTaken(name, namespace, { facts, standing: isOurs ? undefined : deployment });
   if (refusal !== undefined) return refuse(refusal);
   if (isOurs) return { name, verdict: "resume", namespace, deployment, application };
   if (wanted === undefined) return refuse({ code: "SEVERAL_SOURCES", text: "it has several sources, or none" });
@@ -70,13 +70,20 @@ function isMadeFor(
   return asked.isKnown || (asked.wanted !== undefined && canonicalJson(spec) === canonicalJson(asked.wanted));
 }
 
+function whyNotFor(name: string, { metadata: { annotations } }: StandingDeployment): string {
+  const isLeft = annotations[ANNOTATION_ADOPTS] === name && annotations[PAUSE.deployment] === "true";
+  return isLeft
+    ? "was made for it when it asked for something else, and is paused: delete that, which takes nothing with it, and run this again"
+    : "stands there and was not made for it: rename one of the two";
+}
+
 function whyTaken(
   name: string,
   namespace: string,
-  { facts, isFree }: { readonly facts: AdoptionFacts; readonly isFree: boolean },
+  { facts, standing }: { readonly facts: AdoptionFacts; readonly standing: StandingDeployment | undefined },
 ): AdoptionRefusal | undefined {
   if (name.startsWith(OWN_PREFIX)) return { code: "NAME_TAKEN", text: `names that begin with ${OWN_PREFIX} are Argosy's own` };
-  if (!isFree) return { code: "NAME_TAKEN", text: `there is a GitOpsDeployment ${namespace}/${name} that was not made for it` };
+  if (standing !== undefined) return { code: "NAME_TAKEN", text: `GitOpsDeployment ${namespace}/${name} ${whyNotFor(name, standing)}` };
   const holder = facts.known.find((one) => one.argoName === name && (one.namespace !== namespace || one.name !== name));
   if (holder === undefined) return undefined;
   return { code: "NAME_TAKEN", text: `${holder.namespace}/${holder.name} has the name ${name} in Argo CD already` };
