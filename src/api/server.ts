@@ -1,7 +1,7 @@
 import fastifySwagger from "@fastify/swagger";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { serializerCompiler, validatorCompiler } from "fastify-type-provider-zod";
-import { DefectError, UnavailableError } from "../domain/errors.ts";
+import { DefectError, InputError, UnavailableError } from "../domain/errors.ts";
 import type { TokenRole } from "../store/token/port.ts";
 import { createAuthenticate, includesRole } from "./auth.ts";
 import { openApiOptions } from "./openapi.ts";
@@ -56,6 +56,11 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
       }),
     ),
   );
+  app.addHook("onRequest", async ({ url }) => {
+    // No text in the database can hold it: whatever is asked for by it is not there.
+    if (url.includes("%00"))
+      throw new InputError("has a character U+0000", { code: "api.bad-request", path: "the address", remedy: "Leave it out" });
+  });
   measureRequests(app, deps.metrics);
   await app.register(fastifySwagger, openApiOptions(deps.version));
   addRoutes(app, deps);
