@@ -24,9 +24,6 @@ export interface EndsDeps {
   readonly pace: Pick<ReturnType<typeof createVisitPace>, "next" | "forget">;
 }
 
-/** What stands on an instance goes within moments. */
-const IN_USE_MS = 2_000;
-
 interface Ending {
   readonly key: string;
   readonly present: ObservedResource | undefined;
@@ -71,8 +68,8 @@ export function createEnds({ environments, resources, isNamespaceGoing, removeAc
       const known = uids.get(key) ?? new Set<string>();
       const delays: number[] = [];
       const note = (uid: string, end: EnvironmentEnd): void => {
-        if (end === "account-left") return void delays.push(pace.next(uid, "leaving"));
-        if (end === "in-use") return void delays.push(IN_USE_MS);
+        // What stands on an instance goes within moments, or not for long; and whoever has its name now is looked at as often.
+        if (end === "account-left" || end === "in-use") return void delays.push(pace.next(uid, "leaving"));
         known.delete(uid);
         pace.forget(uid);
       };
