@@ -131,11 +131,14 @@ interface Declaration {
 
 async function declare({ rest, parts, document }: Declaration, signal: AbortSignal): Promise<void> {
   const { instances } = parts;
+  // What failed at an earlier start is tried again, now or in a while.
+  const earlier = await rest.all<InstanceView>("/v1/instances");
+  const former = new Set(earlier.filter(({ state }) => state === "FAILED").map(({ id }) => id));
   await rest.put("/v1/fleet", document);
   for (;;) {
     const rows = await rest.all<InstanceView>("/v1/instances");
     if (rows.filter((row) => row.state === "ACTIVE").length >= instances.min) return;
-    const failed = rows.find((row) => row.state === "FAILED");
+    const failed = rows.find((row) => row.state === "FAILED" && !former.has(row.id));
     if (failed !== undefined) throw new Error(`instance ${failed.name} failed: ${failed.reason}`);
     if (signal.aborted)
       throw new Error(`instances are not ready: ${rows.map((row) => `${row.name} ${row.state} ${row.reason}`).join("; ")}`, {
