@@ -160,8 +160,8 @@ describe("the REST API", () => {
     ["/v1/explain/nobody", 404, "api.no-workspace"],
     ["/v1/workspaces?limit=0", 400, "api.invalid-request"],
     ["/v1/operations?state=Lost", 400, "api.invalid-request"],
-    ["/v1/workspaces?namespace=a%00b", 422, "api.bad-request"],
-    ["/v1/explain/a%00b", 422, "api.bad-request"],
+    ["/v1/workspaces?namespace=a%00b", 422, "api.bad-character"],
+    ["/v1/explain/a%00b", 422, "api.bad-character"],
   ])("answers %s with a problem that says what is wrong", async (path, status, code) => {
     const answer = await call(path, { token: OPERATOR });
     expect(answer).toMatchObject({ status, type: expect.stringContaining("application/problem+json") });

@@ -59,7 +59,7 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   app.addHook("onRequest", async ({ url }) => {
     // No text in the database can hold it: whatever is asked for by it is not there.
     if (url.includes("%00"))
-      throw new InputError("has a character U+0000", { code: "api.bad-request", path: "the address", remedy: "Leave it out" });
+      throw new InputError("has a character U+0000", { code: "api.bad-character", path: "the address", remedy: "Leave it out" });
   });
   measureRequests(app, deps.metrics);
   await app.register(fastifySwagger, openApiOptions(deps.version));

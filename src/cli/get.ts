@@ -79,10 +79,9 @@ async function list(client: RestClient, options: GetOptions): Promise<Listed> {
 /** The list has the newest; a plan of any age is there under its id. */
 async function planOf(client: RestClient, id: string): Promise<readonly PlanSummary[]> {
   try {
-    const { snapshotHash, planHash, report, records, holds, progress, text, ...summary } = await client.get<PlanView>(
-      `/v1/plans/${encodeURIComponent(id)}`,
-    );
-    return [summary];
+    const plan = await client.get<PlanView>(`/v1/plans/${encodeURIComponent(id)}`);
+    const { class: className, goal, subject, actor, createdAt, expiresAt, appliedAt, approval, moves } = plan;
+    return [{ id: plan.id, class: className, goal, subject, actor, createdAt, expiresAt, appliedAt, approval, moves }];
   } catch (error) {
     if (isAbsent(error)) return [];
     throw error;

@@ -5,7 +5,7 @@ import type { Store } from "../../store/port.ts";
 import type { PlacedUnit } from "../../store/recovery/port.ts";
 import { epochsAbove, isOlder, judgeOwner, recoveryDecision, registerKey, type Verdict } from "./judge-owner.ts";
 import type { Standing } from "./port.ts";
-import { beginRecovery, endRecovery } from "./unfinished.ts";
+import { FOR_GOOD_MS, UNFINISHED, UNFINISHED_ROLE } from "./unfinished.ts";
 
 export interface RecoveryDeps {
   readonly store: Pick<Store, "recovery" | "fleet" | "members">;
@@ -51,7 +51,7 @@ export async function recover(
 ): Promise<Recovery & { readonly recovered: number }> {
   const { store, standing, clock, fenceMs } = deps;
   const found = await look(deps, signal);
-  await beginRecovery(store.members, signal);
+  await store.members.heartbeat(UNFINISHED, [UNFINISHED_ROLE], FOR_GOOD_MS, signal);
   await store.recovery.raiseEpochs(epochsAbove(found.lastEpoch, found.newestSeen), signal);
   const strangers = found.judged.flatMap(({ verdict }) => (verdict.rule === "STRANGER" ? (verdict.register ?? []) : []));
   for (const register of strangers) await standing.revoke(register, signal);
@@ -62,7 +62,7 @@ export async function recover(
     if (await store.recovery.reseat({ unit, owner: verdict.owner, message: MOVE_ENDED, decision }, signal)) recovered += 1;
     if ((index + 1) % PAGE === 0 || index + 1 === found.judged.length) tell(index + 1, found.judged.length);
   }
-  if (recovered === found.judged.length) await endRecovery(store.members, signal);
+  if (recovered === found.judged.length) await store.members.leave(UNFINISHED, signal);
   return { ...describe(found), recovered };
 }
 
