@@ -161,6 +161,20 @@ describe("carrying a rollout on", () => {
       expect(drive({ rollout: approved }).look(30 * MINUTE).wave).toBe(1);
     });
 
+    it("needs nobody's answer any more when enough of them come, and bakes the next wave as any", () => {
+      const sight = (now: Millis) => ({ syncs: now < AT + 3 * BAKE_MS ? FEW : GOOD });
+      const driven = drive({ sight });
+      driven.look(0);
+      toBake(driven);
+      driven.look(BAKE_MS);
+      expect(driven.look(BAKE_MS).state).toBe("ASKING");
+      expect(driven.look(BAKE_MS)).toMatchObject({ state: "RUNNING", wave: 1 });
+      expect(driven.look(5_000).waves[1]?.instances.every(({ askedAt }) => askedAt !== undefined)).toBe(true);
+      toBake(driven);
+      expect(driven.look(BAKE_MS - 20_000).state).toBe("RUNNING");
+      expect(driven.look(20_000).state).toBe("DONE");
+    });
+
     it("goes on unattended where they do not speak against it, and in an emergency at once", () => {
       expect(bakeTwice({ isUnattended: true }).twice.wave).toBe(1);
       expect(bakeTwice({ isUnattended: true }, { done: 10, failed: 1 }).twice.state).toBe("ASKING");
@@ -182,6 +196,15 @@ describe("carrying a rollout on", () => {
     expect(drive({ rollout: { ...asked, state: "PAUSED" }, sight: () => ({ outOfMemory: ["redis"] }) }).look(5_000).state).toBe(
       "ROLLING_BACK",
     );
+  });
+
+  it("says what keeps instances from going back to a release that is not declared any more", () => {
+    const failed = drive({ sight: () => ({ outOfMemory: ["redis"] }) });
+    failed.look(0);
+    failed.look(5_000);
+    const gone = failed.look(5_000, { released: ["3.5.7"], sights: new Map() }).note;
+    expect(gone).toMatch(/waiting for one to run 3\.5\.6, which is not in the catalogue of fleet\.yaml any more: put it back/);
+    expect(failed.look(5_000, { released: ["3.5.6", "3.5.7"], sights: new Map() }).note).toMatch(/waiting for one to run 3\.5\.6$/);
   });
 
   it("has nothing to roll back where nothing was told yet", () => {

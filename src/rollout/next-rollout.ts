@@ -168,7 +168,8 @@ function pass(facts: RolloutFacts, rollout: Rollout, rule: string): NextRollout 
   const passed = withWave(rollout, { ...wave, passed: { at: facts.now, rule, readings } });
   const isLast = rollout.wave === rollout.waves.length - 1;
   if (isLast) return { rollout: { ...passed, state: "DONE", note: `all of it runs ${rollout.version}` }, verdict: "DONE", rule };
-  return { rollout: { ...passed, wave: rollout.wave + 1, note: `${wave.name}: passed` }, verdict: "BAKED", rule };
+  // What nobody has answered by then needs no answer.
+  return { rollout: { ...passed, state: "RUNNING", wave: rollout.wave + 1, note: `${wave.name}: passed` }, verdict: "BAKED", rule };
 }
 
 function giveUp(rollout: Rollout, rule: string, reason: string): NextRollout {
@@ -185,9 +186,14 @@ function rollBack(facts: RolloutFacts): NextRollout {
   const missing = present.filter(
     ({ id, from, askedAt }) => isHeldBy(rollout, facts.instances.get(id)) || (askedAt !== undefined && facts.sights.get(id)?.runs !== from),
   );
-  if (missing.length > 0)
-    return still(rollout, `${wave?.name}: waiting for ${missing.map(({ name, from }) => `${name} to run ${from}`).join(", ")}`);
+  if (missing.length > 0) return still(rollout, `${wave?.name}: waiting for ${missing.map((one) => whatIsAwaited(one, facts)).join(", ")}`);
   return { rollout: { ...rollout, state: as, note: rollout.ending?.reason ?? "" }, verdict: as, rule: "ROLLED_BACK" };
+}
+
+/** A release that nobody can make an instance of any more is waited for until somebody declares it again. */
+function whatIsAwaited({ name, from }: WaveInstance, { released }: RolloutFacts): string {
+  const isDeclared = released === undefined || released.includes(from);
+  return `${name} to run ${from}${isDeclared ? "" : `, which is not in the catalogue of fleet.yaml any more: put it back and apply that`}`;
 }
 
 function still(rollout: Rollout, note: string): NextRollout {

@@ -1,3 +1,4 @@
+import type { Millis } from "../domain/clock.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { InstanceSight, SightRequest } from "../domain/rollout.ts";
 
@@ -12,12 +13,17 @@ export interface Emptying {
   giveUp(instance: Pick<Instance, "id">, actor: string, signal: AbortSignal): Promise<void>;
 }
 
+/** When an instance was told to run the release: what pods did that are older says nothing of it. Absent: it was not, or nobody knows. */
+export interface AskedAt {
+  readonly askedAt?: Millis;
+}
+
 /** What can be seen of an instance from outside. */
 export interface InstanceSights {
   /** `undefined`: its cluster is not known or gave no answer. Errors are those of the Kubernetes client. */
   look(
     instance: Pick<Instance, "engineCluster" | "namespace">,
-    request: SightRequest,
+    request: SightRequest & AskedAt,
     signal: AbortSignal,
   ): Promise<InstanceSight | undefined>;
 }

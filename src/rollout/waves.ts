@@ -16,6 +16,8 @@ export interface RolloutFacts {
   /** Why a freeze holds; `undefined`: none does. */
   readonly freeze: string | undefined;
   readonly resyncMs: number;
+  /** Releases that are declared; absent: nobody knows. */
+  readonly released?: readonly string[];
 }
 
 export function waveOf({ waves, wave }: Pick<Rollout, "waves" | "wave">): Wave | undefined {
@@ -60,6 +62,11 @@ export function actorOf({ id }: Pick<Rollout, "id">): string {
 /** Whether a rollout keeps new units away from an instance now: from when it is emptied until it runs the release, or need not any more. */
 export function isEmptied({ ending }: Pick<Rollout, "ending">, { emptyingSince, readyAt }: WaveInstance): boolean {
   return emptyingSince !== undefined && readyAt === undefined && ending === undefined;
+}
+
+/** Whether a person, or a freeze, has a rollout begin nothing new. */
+export function standsStill({ state, isEmergency }: Pick<Rollout, "state" | "isEmergency">, freeze: string | undefined): boolean {
+  return state === "PAUSED" || (freeze !== undefined && !isEmergency);
 }
 
 /** Whether an instance still is as a rollout made it that kept new units away. */

@@ -3,25 +3,31 @@ import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { Rollout } from "../../domain/rollout.ts";
 import type { Emptying } from "../port.ts";
-import { actorOf, isEmptied, isHeldBy, presentOf, watchedOf } from "../waves.ts";
+import { actorOf, isEmptied, isHeldBy, presentOf, standsStill, watchedOf } from "../waves.ts";
 
 /** How often what an instance still holds is planned anew, in ms: moves take longer. */
 const AGAIN_MS = 30_000;
 
-/** Has what instances of a rollout hold handed over as long as they are to be emptied, and no longer. */
+/** Has what instances of a rollout hold handed over as long as they are to be emptied, and no longer; nothing while it stands still. */
 export type EmptyInstances = (
-  facts: { readonly rollout: Rollout; readonly rows: ReadonlyMap<InstanceId, Instance>; readonly now: Millis },
+  facts: {
+    readonly rollout: Rollout;
+    readonly rows: ReadonlyMap<InstanceId, Instance>;
+    /** Why a freeze holds; `undefined`: none does. */
+    readonly freeze: string | undefined;
+    readonly now: Millis;
+  },
   signal: AbortSignal,
 ) => Promise<void>;
 
 export function createEmptyInstances(emptying: Emptying): EmptyInstances {
   const plannedAt = new Map<InstanceId, Millis>();
-  return async ({ rollout, rows, now }, signal) => {
+  return async ({ rollout, rows, freeze, now }, signal) => {
     const actor = actorOf(rollout);
     for (const one of presentOf({ instances: rows }, { instances: watchedOf(rollout) })) {
       const instance = rows.get(one.id);
       if (instance === undefined || one.askedAt !== undefined) continue;
-      const isWanted = isEmptied(rollout, one);
+      const isWanted = isEmptied(rollout, one) && !standsStill(rollout, freeze);
       if (!isWanted && isHeldBy(rollout, instance)) await emptying.giveUp(instance, actor, signal);
       if (!isWanted || now - (plannedAt.get(one.id) ?? 0) < AGAIN_MS) continue;
       plannedAt.set(one.id, now);

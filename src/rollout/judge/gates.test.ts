@@ -73,6 +73,9 @@ describe("the gates of a release", () => {
     expect(shutGate(factsOf(anUpgraded({ readyMsAgo: RESYNC_MS + LATE_MS, sight: aSight(AT, never) })))).toBeUndefined();
     expect(shutGate(factsOf(anUpgraded({ readyMsAgo: RESYNC_MS + LATE_MS + 1, sight: aSight(AT, never) })))?.gate).toBe("FROZEN");
     expect(shutGate(factsOf(anUpgraded({ sight: aSight(AT, { ...never, applications: 0 }) })))).toBeUndefined();
+    const few = (readyMsAgo: number) => factsOf(anUpgraded({ readyMsAgo, sight: aSight(AT, { ...never, applications: 19 }) }));
+    expect(shutGate(few(2 * RESYNC_MS + LATE_MS + 1))?.gate).toBe("FROZEN");
+    expect(shutGate(few(2 * RESYNC_MS + LATE_MS))?.gate).not.toBe("FROZEN");
   });
 
   it("count at once where they name a pod or an instance, and after a minute where a restart alone may shut them", () => {

@@ -46,6 +46,8 @@ export const READY_MS = 10 * 60_000;
 const CANARY_MS = 30_000;
 /** What a resync may be late by on a healthy instance: one look that was missed, in ms. */
 export const LATE_MS = 60_000;
+/** So many applications are looked at one after another, fewer may all be at once. */
+const MANY = 20;
 /** What redis and repo-server lose when they start again is back by then, in ms. */
 const SETTLING_MS = 60_000;
 const MARGIN = 0.01;
@@ -122,7 +124,8 @@ function whyFrozen({ sight, readyMsAgo }: Upgraded, { resyncMs }: GateFacts): st
     readyMsAgo,
     sight.newestReconciledAt === undefined ? Number.POSITIVE_INFINITY : sight.at - sight.newestReconciledAt,
   );
-  return quietMs <= resyncMs + LATE_MS ? undefined : `it has looked at no application for ${Math.round(quietMs / 1000)} s`;
+  const dueMs = sight.applications < MANY ? 2 * resyncMs : resyncMs;
+  return quietMs <= dueMs + LATE_MS ? undefined : `it has looked at no application for ${Math.round(quietMs / 1000)} s`;
 }
 
 interface Comparison {

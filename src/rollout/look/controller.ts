@@ -48,12 +48,16 @@ export function createLook(deps: LookDeps): LookAtRollout {
     const now = clock.now();
     const freeze = freezeAt(await store.directives.listFreezes(signal), now)?.reason;
     const units = await store.fleet.countUnits(signal);
-    const next = nextRollout({ now, rollout, instances: rows, ...seen, units, freeze });
+    const next = nextRollout({ now, rollout, instances: rows, ...seen, units, freeze, ...releasedBy(spec) });
     if (next.rollout !== rollout) await record(deps, next, signal);
     await assign(deps, { rollout: next.rollout, rows }, signal);
-    await empty({ rollout: next.rollout, rows, now }, signal);
+    await empty({ rollout: next.rollout, rows, freeze, now }, signal);
     return next;
   };
+}
+
+function releasedBy(spec: FleetSpec | undefined): { readonly released?: readonly string[] } {
+  return spec === undefined ? {} : { released: spec.versions.catalogue.map(({ version }) => version) };
 }
 
 async function seeWave(
@@ -67,8 +71,16 @@ async function seeWave(
   const found = new Map<InstanceId, InstanceSight>();
   const see = async (one: WaveInstance): Promise<void> => {
     const { id, readyAt, askedAt } = one;
+    const asked = askedAt === undefined ? {} : { askedAt };
     const row = rows.get(id);
-    const request = { releases, version: rollout.version, since: readyAt ?? askedAt, syncs: tallies.before(rollout, one), resyncMs };
+    const request = {
+      releases,
+      version: rollout.version,
+      since: readyAt ?? askedAt,
+      syncs: tallies.before(rollout, one),
+      resyncMs,
+      ...asked,
+    };
     const sight = row === undefined ? undefined : await sights.look(row, request, signal);
     if (sight === undefined) return;
     tallies.keep(rollout, one, sight.syncs);

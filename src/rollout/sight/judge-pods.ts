@@ -1,10 +1,13 @@
-import { asArray, asObject, asString } from "../../domain/json.ts";
+import type { Millis } from "../../domain/clock.ts";
+import { asArray, asObject, asString, asTime } from "../../domain/json.ts";
 import type { InstanceSight, Release, SightRequest } from "../../domain/rollout.ts";
+import type { AskedAt } from "../port.ts";
 
 interface SeenPod {
   readonly name: string;
   readonly component: string;
   readonly image: string;
+  readonly createdAt: Millis | undefined;
   readonly isReady: boolean;
   readonly restarts: number;
   readonly isCrashing: boolean;
@@ -16,14 +19,19 @@ const PARTS = ["application-controller", "redis", "repo-server"];
 /** One end may be a node's doing, or a component's that could not do without another; this many are the release's. */
 const MANY_RESTARTS = 2;
 
+/** Clocks of clusters differ by no more, in ms. */
+const CLOCKS_MS = 60_000;
+
 /** What an instance's pods, as the API server gives them, say of the release they run. Pods on their way out say nothing. */
 export function judgePods(
   raw: readonly unknown[],
-  { releases, version }: Pick<SightRequest, "releases" | "version">,
+  { releases, version, askedAt }: Pick<SightRequest, "releases" | "version"> & AskedAt,
 ): Pick<InstanceSight, "runs" | "crashes" | "outOfMemory"> {
   const pods = raw.flatMap((pod) => parsePod(pod) ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const release = releases.find((one) => one.version === version);
-  const own = pods.filter((pod) => release !== undefined && pod.image === imageOf(release, pod.component));
+  // A part whose image stays the same keeps its pod, and what that has seen in its life.
+  const isNew = ({ createdAt }: SeenPod): boolean => askedAt === undefined || createdAt === undefined || createdAt >= askedAt - CLOCKS_MS;
+  const own = pods.filter((pod) => release !== undefined && pod.image === imageOf(release, pod.component) && isNew(pod));
   const isRunning = (one: Release): boolean =>
     PARTS.every((part) => pods.some(({ component }) => component === part)) &&
     pods.every((pod) => pod.isReady && pod.image === imageOf(one, pod.component));
@@ -50,6 +58,7 @@ function parsePod(raw: unknown): SeenPod | undefined {
   const ends = [asObject(state?.["state"]), asObject(state?.["lastState"])].map((one) => asObject(one["terminated"])["reason"]);
   return {
     ...{ name: asString(metadata["name"]), component, image: asString(container?.["image"]), restarts },
+    createdAt: asTime(metadata["creationTimestamp"]),
     isReady: asArray(status["conditions"])
       .map(asObject)
       .some((one) => one["type"] === "Ready" && one["status"] === "True"),

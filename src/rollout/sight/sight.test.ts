@@ -138,4 +138,15 @@ describe("what an instance's pods say", () => {
     // The release before is not judged.
     expect(of("3.5.6")).toMatchObject({ crashes: [], outOfMemory: [] });
   });
+
+  it("is nothing of what a pod has seen that was there before", () => {
+    const status = { restartCount: 5, lastState: { terminated: { reason: "OOMKilled" } } };
+    const judgeRedis = (createdMsAgo: number) => {
+      const redis = aPod("redis", "redis:8", { status, metadata: { creationTimestamp: ago(createdMsAgo) } });
+      const pods = [...podsOf("3.5.7").slice(0, 2), redis];
+      return judgePods(pods, { releases: RELEASES, version: "3.5.7", askedAt: AT });
+    };
+    expect(judgeRedis(3_600_000)).toEqual({ runs: "3.5.7", crashes: [], outOfMemory: [] });
+    expect(judgeRedis(0)).toMatchObject({ crashes: [expect.stringContaining("5 times")], outOfMemory: [expect.any(String)] });
+  });
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { millis, rfc3339 } from "../../../domain/clock.ts";
+import { LABEL_CANARY } from "../../../domain/names.ts";
 import { type FakeApiServer, startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
 import { createVirtualClock } from "../../../runtime/testing/virtual-clock.ts";
 import { createInstanceSights } from "./instance-sights.ts";
@@ -16,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close().catch(() => undefined));
 
-it("counts everything in an instance's namespace, page by page", async () => {
+it("counts everything of users in an instance's namespace, page by page", async () => {
   const signal = AbortSignal.timeout(60_000);
   const client = server.client();
   const status = { reconciledAt: rfc3339(millis(clock.now())), sync: { status: "Unknown" } };
@@ -24,6 +25,9 @@ it("counts everything in an instance's namespace, page by page", async () => {
     const metadata = { name: `app-${index}`, namespace: at.namespace };
     await client.create(APPLICATIONS, { apiVersion: "argoproj.io/v1alpha1", kind: "Application", metadata, status } as never, signal);
   }
+  const canary = { name: "argosy-canary-1", namespace: at.namespace, labels: { [LABEL_CANARY]: "true" } };
+  const argo = { apiVersion: "argoproj.io/v1alpha1", kind: "Application" };
+  await client.create(APPLICATIONS, { ...argo, metadata: canary, status } as never, signal);
   const sights = createInstanceSights({ clientOf: async () => client, clock });
   expect(await sights.look(at, request, signal)).toMatchObject({ applications: COUNT, faulty: COUNT, fresh: COUNT, crashes: [] });
   expect(await sights.look({ ...at, namespace: "argosy-other" }, request, signal)).toMatchObject({ applications: 0, runs: undefined });

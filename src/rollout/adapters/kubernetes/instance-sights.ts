@@ -1,9 +1,10 @@
 import type { Clock } from "../../../domain/clock.ts";
 import { UnavailableError } from "../../../domain/errors.ts";
+import { LABEL_CANARY } from "../../../domain/names.ts";
 import type { InstanceSight, SightRequest } from "../../../domain/rollout.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
-import type { InstanceSights } from "../../port.ts";
+import type { AskedAt, InstanceSights } from "../../port.ts";
 import { type Counted, countApplication, decidedSync, NOTHING_COUNTED } from "../../sight/count-application.ts";
 import { judgePods } from "../../sight/judge-pods.ts";
 import { type DecidedSync, NO_SYNCS, tallySyncs } from "../../sight/tally-syncs.ts";
@@ -12,6 +13,8 @@ const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Po
 const APPLICATIONS: ResourceType = {
   ...{ group: "argoproj.io", version: "v1alpha1", plural: "applications", kind: "Application", namespaced: true },
 };
+/** Canaries are looked at because they are asked for, also by a controller that looks at nothing else. */
+const USERS = `!${LABEL_CANARY}`;
 /** More than an instance's quota allows. */
 const MOST_PODS = 50;
 /** Of each page only numbers are kept before the next is asked for. */
@@ -26,7 +29,12 @@ export interface InstanceSightsOptions {
 
 /** Reads pods and Applications past every cache of this process. */
 export function createInstanceSights({ clientOf, clock }: InstanceSightsOptions): InstanceSights {
-  const read = async (client: KubeClient, namespace: string, request: SightRequest, signal: AbortSignal): Promise<InstanceSight> => {
+  const read = async (
+    client: KubeClient,
+    namespace: string,
+    request: SightRequest & AskedAt,
+    signal: AbortSignal,
+  ): Promise<InstanceSight> => {
     const limited = () => AbortSignal.any([signal, AbortSignal.timeout(PAGE_MS)]);
     const pods = await client.listPage<unknown>(PODS, { namespace, limit: MOST_PODS }, limited());
     const now = clock.now();
@@ -35,7 +43,7 @@ export function createInstanceSights({ clientOf, clock }: InstanceSightsOptions)
     let continueToken: string | undefined;
     do {
       const from = continueToken === undefined ? {} : { continueToken };
-      const page = await client.listPage<unknown>(APPLICATIONS, { namespace, limit: PAGE, ...from }, limited());
+      const page = await client.listPage<unknown>(APPLICATIONS, { namespace, limit: PAGE, labelSelector: USERS, ...from }, limited());
       for (const raw of page.items) {
         counted = countApplication(counted, raw, { now, ...request });
         decided.push(...[decidedSync(raw, request.since) ?? []].flat());
