@@ -94,6 +94,15 @@ describe("argosy health", () => {
   it("tells what was done about it", async () =>
     expect((await run("stuck")).out).toMatch(/lately:\n {2}\S+ {1,2}RESTART: restart its redis/));
 
+  it("takes no verdict of long ago for what is so now", async () => {
+    const { id } = await createWorld(served.store).addInstance({ name: "left" });
+    const at = millis(now - 301_000);
+    const well = { state: "healthy", cause: "none", component: undefined, baseline: undefined, text: "", evidence: [] } as const;
+    const record = { sample: { at, signals: {} }, verdict: { ...well, instanceId: id, at, since: at }, keepSince: millis(0) };
+    await served.store.health.record(record, signal());
+    expect(await run("left")).toMatchObject({ code: 1, out: expect.stringContaining("left is unknown (no-samples) since") });
+  });
+
   it("knows no other instance", async () =>
     expect(await run("nowhere")).toMatchObject({ out: "", err: expect.stringContaining("there is no instance nowhere") }));
 });

@@ -49,8 +49,11 @@ describe("canaries", () => {
     expect(standing({ canaries: [seen(ONE, { reconciledAt: undefined })], asked: asked(90, 15) }).canaryS).toBeUndefined();
   });
 
+  /** Its user asks for what no comparison can come to. */
+  const WRONG = seen("d", { reconciledAt: ago(9_000), hasError: true });
+
   it("tell by the one that is never asked for, and by others that were not, how long nobody looked by himself", () => {
-    const others = [seen("a", { reconciledAt: ago(200) }), seen("b", { awaitsLook: true }), seen("c", { isPaused: true })];
+    const others = [seen("a", { reconciledAt: ago(200) }), seen("b", { awaitsLook: true }), seen("c", { isPaused: true }), WRONG];
     const { passiveAgeS, newestAgeS, sampledApplications } = standing({
       others,
       canaries: [seen(PASSIVE_CANARY, { reconciledAt: ago(240) })],

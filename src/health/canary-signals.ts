@@ -40,7 +40,10 @@ export function standingSignals({ now, asked, canaries, others, pods, errors }: 
   );
   const canaryS = waitOf(questions, now);
   const passive = canaries.find(({ name }) => name === PASSIVE_CANARY)?.reconciledAt;
-  const looked = others.flatMap(({ awaitsLook, isPaused, reconciledAt }) => (awaitsLook || isPaused ? [] : (reconciledAt ?? [])));
+  // Argo CD writes no new time where a comparison failed: what a user, or a Git server, did wrong would look like a controller that hangs.
+  const looked = others.flatMap(({ awaitsLook, isPaused, hasError, reconciledAt }) =>
+    awaitsLook || isPaused || hasError ? [] : (reconciledAt ?? []),
+  );
   const ageS = (at: number): number => Math.max(0, now - at) / 1_000;
   const restarts = (of: ProbedPod["component"]): number | undefined => {
     const own = pods.filter(({ component }) => component === of);

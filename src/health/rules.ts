@@ -117,11 +117,12 @@ export function rulesOf(
 ): readonly Rule[] {
   /** Argo CD looks at nothing by itself for at most this long; the newest of many is never older than one round. */
   const [roundS, twoRoundsS] = [resyncS + jitterS + 60, 2 * resyncS + jitterS + 60];
-  const notLooking = any(
+  const newestIsOld = any(
     all(above("newestAgeS", roundS), above("sampledApplications", 19)),
     all(above("newestAgeS", twoRoundsS), above("sampledApplications", 0)),
-    above("passiveAgeS", twoRoundsS),
   );
+  // Users' applications can be made to be looked at late; the canary that nobody asks for is ours.
+  const notLooking = any(all(newestIsOld, not(below("passiveAgeS", roundS))), above("passiveAgeS", twoRoundsS));
   const isSettled = all(any(above("uptimeS", graceMs / 1_000)), not(above("isChanging", 0)));
   /** What is slow stays so until it is clearly faster: an instance that is just as busy as that would be called slow and well in turns. */
   const ease = before === "slow" ? 0.75 : 1;

@@ -13,7 +13,7 @@ import { createFaultPoints, FAULT_MODES } from "../reconciler/testing/faults.ts"
 import { createCountingIds } from "../runtime/ids.ts";
 import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
-import { aDecision, aFleet, anInstance, aPool } from "../store/testing/builders.ts";
+import { aDecision, aFleet, anInstance, aPool, aRollout, aWaveInstance } from "../store/testing/builders.ts";
 import { createWorld } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
@@ -58,8 +58,8 @@ async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 }
   const taken = ["SHED", "RAISE"].map((step) => aDecision({ at: since, subject: source.id, kind: "health", verdict: step, rule: "QUEUE" }));
   await store.decisions.append(taken, never);
 
-  const { fleet, health, decisions, directives, placements, moves, loads } = store;
-  const all = { fleet, health, decisions, directives, placements, moves, loads };
+  const { fleet, health, decisions, directives, placements, moves, loads, rollouts } = store;
+  const all = { fleet, health, decisions, directives, placements, moves, loads, rollouts };
   const wrapped = Object.fromEntries(Object.entries(all).map(([name, port]) => [name, points.wrap(port)])) as unknown as typeof all;
   const ids = createCountingIds();
   /** A process of the health role. */
@@ -204,6 +204,20 @@ describe("an instance of its own", () => {
       text: "give noisy an instance of its own: `argosy pin`; by itself that is not done: pool standard may have 1 instances: raise its instances.max in fleet.yaml first",
     });
     expect(moves).toEqual([]);
+  });
+
+  it("stays advice while a release is rolled out to its class: what is moved would be taken for that one's work", async () => {
+    const { clock, store, source, look, seen } = await begin();
+    const wave = { name: "canary", instances: [aWaveInstance({ id: source.id })], bakeMs: MINUTE_MS, isExtended: false, isApproved: false };
+    const rollout = aRollout({ waves: [wave], createdAt: clock.now() });
+    await store.rollouts.create(rollout, aDecision({ subject: rollout.id, kind: "rollout" }), never);
+    await look(ENOUGH);
+    const { journal, moves, directive } = await seen();
+    expect(journal[0]).toMatchObject({
+      isAdvice: true,
+      text: expect.stringContaining(`a freeze holds: rollout ${rollout.id}: 3.5.7 is rolled out`),
+    });
+    expect([moves, directive]).toEqual([[], NO_DIRECTIVE]);
   });
 
   it("is not waited for where the overload ends before it serves, and stays with its pool", async () => {

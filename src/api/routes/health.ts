@@ -93,11 +93,11 @@ const WORST: Readonly<Record<InstanceVerdict["state"], number>> = {
   healthy: 5,
 };
 
-async function listHealth({ store }: ApiDeps): Promise<HealthVerdictView[]> {
+async function listHealth({ store, clock }: ApiDeps): Promise<HealthVerdictView[]> {
   const known = new Map((await store.health.listVerdicts(deadline())).map((each) => [each.instanceId, each]));
   const instances = (await store.fleet.listInstances(deadline())).filter(({ state }) => !GONE.includes(state));
   return instances
-    .map((instance) => verdictView(instance, known.get(instance.id)))
+    .map((instance) => verdictView(instance, known.get(instance.id), clock.now()))
     .sort((a, b) => WORST[a.state] - WORST[b.state] || (a.instance < b.instance ? -1 : 1));
 }
 
@@ -111,10 +111,13 @@ async function readHealth(deps: ApiDeps, name: string): Promise<HealthReportView
     ...{ signal, meaning: SIGNALS[signal] ?? "" },
     ...{ value: numberOrNull(value), series: seriesOf(signal, window.samples) },
   }));
-  return { ...verdictView(instance, window.verdict), evidence, decisions: decisions.map(views.decisionView) };
+  return { ...verdictView(instance, window.verdict, clock.now()), evidence, decisions: decisions.map(views.decisionView) };
 }
 
-function verdictView({ name }: Instance, known: InstanceVerdict | undefined): HealthVerdictView {
+/** Longer than looks are apart, also where one took as long as it may. In ms. */
+const FRESH_MS = 300_000;
+
+function verdictView({ name }: Instance, known: InstanceVerdict | undefined, now: Millis): HealthVerdictView {
   if (known === undefined)
     return {
       instance: name,
@@ -126,6 +129,11 @@ function verdictView({ name }: Instance, known: InstanceVerdict | undefined): He
       at: null,
     };
   const { state, cause, component, text, since, at } = known;
+  if (now - at > FRESH_MS)
+    return {
+      ...{ instance: name, state: "unknown", cause: "no-samples", component: null, since: rfc3339(at), at: rfc3339(at) },
+      text: `nobody has looked at it since then, when it was ${state}: ${text}`,
+    };
   return { instance: name, state, cause, component: component ?? null, text, since: rfc3339(since), at: rfc3339(at) };
 }
 

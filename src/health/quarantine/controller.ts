@@ -1,6 +1,7 @@
 import { millis } from "../../domain/clock.ts";
 import type { UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { freezeOfRollout } from "../../domain/rollout.ts";
 import type { HeavyUnit } from "../../store/load/port.ts";
 import type { Store } from "../../store/port.ts";
 import { DAY_MS, type Remedy } from "../remedy/next-remedy.ts";
@@ -10,7 +11,7 @@ import { createSteps, type StepDeps } from "./steps/controller.ts";
 import { likeIt, planQuarantine, remedyOf } from "./why-not-quarantine.ts";
 
 export interface QuarantineDeps extends StepDeps {
-  readonly store: Pick<Store, "fleet" | "health" | "decisions" | "directives" | "placements" | "moves">;
+  readonly store: Pick<Store, "fleet" | "health" | "decisions" | "directives" | "placements" | "moves" | "rollouts">;
   /** Instances of one pool that may be kept for one workspace each. */
   readonly most: number;
 }
@@ -31,17 +32,23 @@ const MANY = 1_000;
 /** Pinning and asking for the move follow each other at once: until both are done, others may come to the target. */
 const STEPS_AT_ONCE = 2;
 
+const ofClass = (instances: readonly Instance[], name: string): readonly Instance[] => instances.filter((one) => one.class === name);
+
 /** Gives workspaces an instance of their own. */
 export function createQuarantines(deps: QuarantineDeps): Quarantines {
   const { store, desk, most, clock } = deps;
-  const { fleet, health, decisions, directives, placements, moves } = store;
+  const { fleet, health, decisions, directives, placements, moves, rollouts } = store;
   const steps = createSteps(deps);
 
   const listOpen: Quarantines["listOpen"] = async (signal) => {
     const since = millis(clock.now() - DAY_MS);
     return openQuarantines(await decisions.list({ kind: "health", verdict: "QUARANTINE", since }, MANY, signal));
   };
-  const readFreeze = async (signal: AbortSignal) => desk.freezeAt(await directives.listFreezes(signal), clock.now())?.reason;
+  /** A rollout over instances of the class counts: what is moved while it bakes would be taken for its work. */
+  const readFreeze = async (instances: readonly Instance[], signal: AbortSignal) => {
+    const frozen = [...(await directives.listFreezes(signal)), ...freezeOfRollout(await rollouts.readLive(signal), instances)];
+    return desk.freezeAt(frozen, clock.now())?.reason;
+  };
   const readHeld = async (id: UnitId, signal: AbortSignal) => {
     const found = await placements.readUnit(id, signal);
     return found && { ...found, parts: (await placements.readUnitsOf(found.workspace.id, signal)).length };
@@ -51,12 +58,13 @@ export function createQuarantines(deps: QuarantineDeps): Quarantines {
     // Before the unit: of a move that is read to have ended, the target has the unit by then.
     const asked = await moves.list({ unitId }, MANY, signal);
     const held = await readHeld(unitId, signal);
-    const target = (await fleet.listInstances(signal)).find(({ name }) => name === quarantine.target);
+    const instances = await fleet.listInstances(signal);
+    const target = instances.find(({ name }) => name === quarantine.target);
     const first = (await listOpen(signal)).find((one) => one.class === quarantine.class);
     return {
       ...{ now: clock.now(), quarantine, held, target, isFirst: first === undefined || first.source === source },
       verdict: (await health.readWindow(source, clock.now(), signal)).verdict?.state,
-      freeze: await readFreeze(signal),
+      freeze: await readFreeze(ofClass(instances, quarantine.class), signal),
       targetUnits: (target && (await fleet.countUnits(signal)).get(target.id)) ?? 0,
       refusal: held && target && (await desk.whyNot(held.unit, target, signal)),
       move: asked.find((one) => one.actor === HEALTH && one.to === target?.id && one.createdAt >= at),
@@ -67,13 +75,14 @@ export function createQuarantines(deps: QuarantineDeps): Quarantines {
     listOpen,
     async plan({ instance: source, remedy, noisiest }, signal) {
       const held = noisiest && (await readHeld(noisiest.unitId, signal));
+      const instances = await fleet.listInstances(signal);
       const verdicts = (await health.listVerdicts(signal)).map(({ instanceId, state }) => [instanceId, state] as const);
       const planned = planQuarantine({
         ...{ now: clock.now(), most, source, verdicts: new Map(verdicts), fits: desk.fits },
         noisiest: held && { ...held, namespace: held.workspace.namespace, isMeasured: noisiest.known !== undefined },
-        freeze: await readFreeze(signal),
+        freeze: await readFreeze(ofClass(instances, source.class), signal),
         open: await listOpen(signal),
-        ...{ instances: await fleet.listInstances(signal), units: await fleet.countUnits(signal) },
+        ...{ instances, units: await fleet.countUnits(signal) },
         refusal: held && (await desk.whyNot(held.unit, likeIt(source), signal)),
         next: await desk.nextOf(source.pool, signal),
       });

@@ -1,3 +1,4 @@
+import PQueue from "p-queue";
 import { type Clock, millis } from "../../domain/clock.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId } from "../../domain/ids.ts";
@@ -66,33 +67,44 @@ export function createRemedies({
     if (step === "RESTART" && component !== undefined) await restart(instance, component, signal);
     if (step === "DRAIN" && !isAdvice) await empty(instance, text, signal);
   };
+  /** The step that is due, which is in the journal by then. */
+  const decide = async (
+    { instance, verdict, serving }: Parameters<Remedies["help"]>[0],
+    signal: AbortSignal,
+  ): Promise<Remedy | undefined> => {
+    const now = clock.now();
+    const { decisions } = store;
+    const taken = stepsTaken(await decisions.list({ subject: instance.id, kind: "health", since: millis(now - DAY_MS) }, MANY, signal));
+    const [restarts, emptied] = [
+      await elsewhere(instance.id, "RESTART", FLEET_WINDOW * apartMs, signal),
+      await elsewhere(instance.id, "DRAIN", STICKS_MS, signal),
+    ];
+    const others = serving.filter(
+      ({ id, class: name, state }) => id !== instance.id && name === instance.class && state === "ACTIVE",
+    ).length;
+    const heaviest = verdict.state === "overloaded" ? await store.loads.listHeaviest(NOISIEST_LOOKED_AT, signal) : [];
+    const noisiest = heaviest.find(({ instanceId }) => instanceId === instance.id);
+    const fleet = { restarts, emptied, instances: serving.length };
+    const due = nextRemedy({
+      ...{ now, apartMs, emptyAfter, stateSince: instance.stateSince },
+      ...{ verdict, taken, others, fleet, noisiest: noisiest?.namespace },
+    });
+    if (due === undefined) return undefined;
+    const remedy = (due.step === "QUARANTINE" && (await quarantines?.plan({ instance, remedy: due, noisiest }, signal))) || due;
+    await decisions.append([remedyDecision(remedy, verdict, now)], signal);
+    steps.add(1, { step: remedy.step });
+    log.warn({ instance: instance.name, step: remedy.step, cause: verdict.cause, text: remedy.text }, "Helping an instance");
+    return remedy;
+  };
+  const turns = new PQueue({ concurrency: 1 });
   return {
-    async help({ instance, verdict, serving }, signal) {
+    async help(about, signal) {
+      const { instance, verdict } = about;
       // What is to be emptied without its help needs none, and what is being changed may be slow.
       if (!isHelped(verdict) || instance.version !== instance.desiredVersion || instance.failsOver) return;
-      const now = clock.now();
-      const { decisions } = store;
-      const taken = stepsTaken(await decisions.list({ subject: instance.id, kind: "health", since: millis(now - DAY_MS) }, MANY, signal));
-      const [restarts, emptied] = [
-        await elsewhere(instance.id, "RESTART", FLEET_WINDOW * apartMs, signal),
-        await elsewhere(instance.id, "DRAIN", STICKS_MS, signal),
-      ];
-      const others = serving.filter(
-        ({ id, class: name, state }) => id !== instance.id && name === instance.class && state === "ACTIVE",
-      ).length;
-      const heaviest = verdict.state === "overloaded" ? await store.loads.listHeaviest(NOISIEST_LOOKED_AT, signal) : [];
-      const noisiest = heaviest.find(({ instanceId }) => instanceId === instance.id);
-      const fleet = { restarts, emptied, instances: serving.length };
-      const due = nextRemedy({
-        ...{ now, apartMs, emptyAfter, stateSince: instance.stateSince },
-        ...{ verdict, taken, others, fleet, noisiest: noisiest?.namespace },
-      });
-      if (due === undefined) return;
-      const remedy = (due.step === "QUARANTINE" && (await quarantines?.plan({ instance, remedy: due, noisiest }, signal))) || due;
-      await decisions.append([remedyDecision(remedy, verdict, now)], signal);
-      steps.add(1, { step: remedy.step });
-      log.warn({ instance: instance.name, step: remedy.step, cause: verdict.cause, text: remedy.text }, "Helping an instance");
-      await take(instance, remedy, signal);
+      // What befalls many at once shows on all of them together, and each step has to count those before it.
+      const remedy = await turns.add(() => decide(about, signal));
+      if (remedy !== undefined) await take(instance, remedy, signal);
     },
   };
 }

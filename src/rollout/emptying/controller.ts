@@ -24,10 +24,12 @@ export function createEmptyInstances(emptying: Emptying): EmptyInstances {
   const plannedAt = new Map<InstanceId, Millis>();
   return async ({ rollout, rows, freeze, now }, signal) => {
     const actor = actorOf(rollout);
-    for (const one of presentOf({ instances: rows }, { instances: watchedOf(rollout) })) {
+    const goesOn = !standsStill(rollout, freeze);
+    const unasked = watchedOf(rollout).filter(({ askedAt }) => askedAt === undefined);
+    for (const one of presentOf({ instances: rows }, { instances: unasked })) {
       const instance = rows.get(one.id);
-      if (instance === undefined || one.askedAt !== undefined) continue;
-      const isWanted = isEmptied(rollout, one) && !standsStill(rollout, freeze);
+      if (instance === undefined) continue;
+      const isWanted = goesOn && isEmptied(rollout, one);
       if (!isWanted && isHeldBy(rollout, instance)) await emptying.giveUp(instance, actor, signal);
       if (!isWanted || now - (plannedAt.get(one.id) ?? 0) < AGAIN_MS) continue;
       plannedAt.set(one.id, now);

@@ -47,6 +47,8 @@ test("an instance that something leaves, or has left a moment ago, is not reliev
     ],
     moves: [left(b, "HOT", 149_999), left(c, "HOT", 150_000), left(d, "SHED", 1)],
   };
-  const verdicts = [a, b, c, d, other].map((instanceId) => ({ instanceId }));
-  expect(unrelieved(verdicts, seen, NOON).map(({ instanceId }) => instanceId)).toEqual([c, d]);
+  const verdicts = (agoMs: number) => [a, b, c, d, other].map((instanceId) => ({ instanceId, at: millis(NOON - agoMs) }));
+  expect(unrelieved(verdicts(300_000), seen, NOON).map(({ instanceId }) => instanceId)).toEqual([c, d]);
+  // Nobody has looked since.
+  expect(unrelieved(verdicts(300_001), seen, NOON)).toEqual([]);
 });

@@ -56,11 +56,14 @@ export interface Relieving {
   readonly moves: readonly { readonly from: InstanceId; readonly reason: MoveReason; readonly at: Millis }[];
 }
 
+/** Longer than looks are apart, also where one took as long as it may. What nobody has looked at since tells of the past. In ms. */
+const FRESH_MS = 300_000;
+
 /**
  * The verdicts of these instances that speak of them as they are. While something leaves an overloaded one, and until it could have shown that this was
  * enough, it would be relieved twice for one overload.
  */
-export function unrelieved<Verdict extends Pick<InstanceVerdict, "instanceId">>(
+export function unrelieved<Verdict extends Pick<InstanceVerdict, "instanceId" | "at">>(
   verdicts: readonly Verdict[],
   { instances, units, moves }: Relieving,
   at: Millis,
@@ -69,7 +72,7 @@ export function unrelieved<Verdict extends Pick<InstanceVerdict, "instanceId">>(
   const left = moves.filter((move) => move.reason === "HOT" && at - move.at < SETTLE_MS).map(({ from }) => from);
   const relieved = new Set([...leaving, ...left]);
   const meant = new Set(instances.map(({ id }) => id));
-  return verdicts.filter(({ instanceId }) => meant.has(instanceId) && !relieved.has(instanceId));
+  return verdicts.filter(({ instanceId, at: lookedAt }) => at - lookedAt <= FRESH_MS && meant.has(instanceId) && !relieved.has(instanceId));
 }
 
 /** Instances whose health says that they are overloaded and that a plan relieves for that. */
