@@ -13,17 +13,12 @@ export interface Emptying {
   giveUp(instance: Pick<Instance, "id">, actor: string, signal: AbortSignal): Promise<void>;
 }
 
-/** When an instance was told to run the release: what pods did that are older says nothing of it. Absent: it was not, or nobody knows. */
-export interface AskedAt {
-  readonly askedAt?: Millis;
-}
-
 /** What can be seen of an instance from outside. */
 export interface InstanceSights {
-  /** `undefined`: its cluster is not known or gave no answer. Errors are those of the Kubernetes client. */
+  /** What pods did that are older than `askedAt`, when it was told to run the release, says nothing of that. `undefined`: its cluster is not known or gave no answer. Errors are those of the Kubernetes client. */
   look(
     instance: Pick<Instance, "engineCluster" | "namespace">,
-    request: SightRequest & AskedAt,
+    request: SightRequest & { readonly askedAt?: Millis },
     signal: AbortSignal,
   ): Promise<InstanceSight | undefined>;
 }

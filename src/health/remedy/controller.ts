@@ -1,4 +1,3 @@
-import PQueue from "p-queue";
 import { type Clock, millis } from "../../domain/clock.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId } from "../../domain/ids.ts";
@@ -96,14 +95,19 @@ export function createRemedies({
     log.warn({ instance: instance.name, step: remedy.step, cause: verdict.cause, text: remedy.text }, "Helping an instance");
     return remedy;
   };
-  const turns = new PQueue({ concurrency: 1 });
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(run: () => Promise<T>): Promise<T> => {
+    const next = last.then(run, run);
+    last = next;
+    return next;
+  };
   return {
     async help(about, signal) {
       const { instance, verdict } = about;
       // What is to be emptied without its help needs none, and what is being changed may be slow.
       if (!isHelped(verdict) || instance.version !== instance.desiredVersion || instance.failsOver) return;
       // What befalls many at once shows on all of them together, and each step has to count those before it.
-      const remedy = await turns.add(() => decide(about, signal));
+      const remedy = await inTurn(() => decide(about, signal));
       if (remedy !== undefined) await take(instance, remedy, signal);
     },
   };

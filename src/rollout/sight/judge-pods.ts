@@ -1,7 +1,11 @@
 import type { Millis } from "../../domain/clock.ts";
 import { asArray, asObject, asString, asTime } from "../../domain/json.ts";
 import type { InstanceSight, Release, SightRequest } from "../../domain/rollout.ts";
-import type { AskedAt } from "../port.ts";
+
+/** When an instance was told to run the release: what pods did that are older says nothing of it. Absent: it was not, or nobody knows. */
+export interface AskedAt {
+  readonly askedAt?: Millis;
+}
 
 interface SeenPod {
   readonly name: string;

@@ -4,9 +4,9 @@ import { LABEL_CANARY } from "../../../domain/names.ts";
 import type { InstanceSight, SightRequest } from "../../../domain/rollout.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
-import type { AskedAt, InstanceSights } from "../../port.ts";
+import type { InstanceSights } from "../../port.ts";
 import { type Counted, countApplication, decidedSync, NOTHING_COUNTED } from "../../sight/count-application.ts";
-import { judgePods } from "../../sight/judge-pods.ts";
+import { type AskedAt, judgePods } from "../../sight/judge-pods.ts";
 import { type DecidedSync, NO_SYNCS, tallySyncs } from "../../sight/tally-syncs.ts";
 
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
