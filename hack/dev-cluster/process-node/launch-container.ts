@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BuiltSet } from "../build.ts";
@@ -105,6 +105,11 @@ function isAbsent(peer: string, deps: LaunchDeps): boolean {
   return service !== undefined && deps.addressOf(service) === undefined;
 }
 
+/** Mounts are links here, and Argo CD takes a link within a checkout below a link for one that leads out of the repository. */
+function realTemporary(directory: string | undefined): Readonly<Record<string, string>> {
+  return directory === undefined ? {} : { TMPDIR: realpathSync(directory) };
+}
+
 async function start({
   launch,
   built,
@@ -126,6 +131,7 @@ async function start({
       PATH: [...(launch.path === undefined ? [] : [launch.path]), built.bin, process.env["PATH"] ?? ""].join(":"),
       HOSTNAME: deps.pod.metadata.name,
       ...Object.fromEntries(Object.entries(launch.env).map(([name, value]) => [name, named(value)])),
+      ...realTemporary(launch.env["TMPDIR"]),
     },
     cwd: deps.folders.root,
     log: deps.folders.log,
