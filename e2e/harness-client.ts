@@ -22,9 +22,13 @@ export type Way = "api" | "engine" | "database";
 
 export interface HarnessCalls {
   readonly commit: { readonly repository: string; readonly files: Readonly<Record<string, string | undefined>> };
+  /** Input of `git fast-import --force` for a repository: branches, tags, links, rewritten history. */
+  readonly importGit: { readonly repository: string; readonly stream: string };
   readonly commitPrivate: { readonly repository: string; readonly files: Readonly<Record<string, string | undefined>> };
   /** How late requests for each of these repositories are answered from now on. */
   readonly delayGit: { readonly repositories: readonly string[]; readonly delayMs: number };
+  /** Requests for the repository are answered with this status from now on; well again without one. */
+  readonly failGit: { readonly repository: string; readonly status?: number };
   /** From now on the repository asks for these. */
   readonly protect: { readonly repository: string; readonly username: string; readonly password: string };
   /** A new private key that may read over SSH. */

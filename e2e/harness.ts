@@ -58,10 +58,12 @@ function createHandlers({ fleet, git, privateGit, database, databaseProxy, api, 
   const proxyOf = (way: Way): FaultProxy => (way === "database" ? databaseProxy : api.faultProxy);
   return {
     commit: ({ repository, files }) => git.commit(repository, withoutNulls(files), "a change"),
+    importGit: ({ repository, stream }) => git.importInto(repository, stream),
     commitPrivate: ({ repository, files }) => privateGit.https.commit(repository, withoutNulls(files), "a change"),
     delayGit: async ({ repositories, delayMs }) => {
       for (const name of repositories) git.behave(name, { delayMs });
     },
+    failGit: async ({ repository, status }) => git.behave(repository, status === undefined ? {} : { status }),
     protect: async ({ repository, ...credentials }) => {
       secrets.keep(`a password of ${repository}`, credentials.password);
       privateGit.https.protect(repository, credentials);

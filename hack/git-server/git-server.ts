@@ -30,6 +30,8 @@ export interface GitServer {
   createRepository(repository: string, files: Files): Promise<string>;
   /** Adds a commit on `main`: files not named stay as they are. */
   commit(repository: string, files: Files, message: string): Promise<string>;
+  /** Gives `git fast-import --force` this input, and makes the repository first where it is not there. */
+  importInto(repository: string, stream: string): Promise<void>;
   /** From now on asks for these credentials. */
   protect(repository: string, credentials: Credentials): void;
   behave(repository: string, behaviour: Behaviour): void;
@@ -70,12 +72,13 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
   /** Also one that was made by an earlier server. */
   const findRepository = (name: string) =>
     repositories.get(name) ?? (isName(name) && existsSync(join(directory, `${name}.git`, "HEAD")) ? repositoryOf(name) : undefined);
-  const commit = async (name: string, files: Files, message: string) => {
+  const afterOthers = async <T>(name: string, write: () => Promise<T>): Promise<T> => {
     const repository = repositoryOf(name);
-    const made = repository.last.then(() => addCommit(directory, name, { files, message }));
+    const made = repository.last.then(write);
     repository.last = made.catch(() => undefined);
     return await made;
   };
+  const commit = (name: string, files: Files, message: string) => afterOthers(name, () => addCommit(directory, name, { files, message }));
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     answer({ directory, find: findRepository, request, response }, stopping.signal).catch(() => response.destroy());
   };
@@ -89,6 +92,11 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
     repositoryUrl: (name) => `${url}/${checked(name)}.git`,
     createRepository: (name, files) => commit(name, files, "Initial commit"),
     commit,
+    importInto: (name, stream) =>
+      afterOthers(name, async () => {
+        const cwd = await openBare(directory, name);
+        await runGit(["fast-import", "--quiet", "--force"], { cwd, home: directory, input: stream });
+      }),
     protect: (name, credentials) => Object.assign(repositoryOf(name), { credentials }),
     behave: (name, behaviour) => Object.assign(repositoryOf(name), { behaviour }),
     requests: (name) => repositoryOf(name).requests,
@@ -100,12 +108,18 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
   };
 }
 
-async function addCommit(directory: string, name: string, change: { readonly files: Files; readonly message: string }): Promise<string> {
+/** The folder of a repository, which is made where it is not there. */
+async function openBare(directory: string, name: string): Promise<string> {
   const path = join(directory, `${name}.git`);
   if (!existsSync(join(path, "HEAD"))) {
     mkdirSync(dirname(path), { recursive: true });
     await runGit(["init", "--quiet", "--bare", "--initial-branch=main", path], { cwd: directory, home: directory });
   }
+  return path;
+}
+
+async function addCommit(directory: string, name: string, change: { readonly files: Files; readonly message: string }): Promise<string> {
+  const path = await openBare(directory, name);
   const git = { cwd: path, home: directory };
   const parent = (await runGit(["for-each-ref", "--format=%(objectname)", "refs/heads/main"], git)).trim();
   const input = fastImport(change.files, {
