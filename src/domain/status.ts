@@ -18,6 +18,7 @@ export interface ResourceStatus {
   readonly namespace: string;
   readonly name: string;
   readonly status: string;
+  /** Absent where a kind has none. What is healthy has no message: it says nothing to act on, and changes all the time. */
   readonly health?: { readonly status: string; readonly message?: string };
 }
 
@@ -26,7 +27,7 @@ export interface EngineStatus {
   readonly sync: { readonly status: SyncState; readonly revision: string };
   readonly health: { readonly status: HealthState; readonly message: string };
   readonly conditions: readonly EngineCondition[];
-  /** At most {@link RESOURCE_LIMIT} entries; `resourceCount` says how many there are. */
+  /** At most {@link RESOURCE_LIMIT} entries, what is not healthy before all else; `resourceCount` says how many there are. */
   readonly resources: readonly ResourceStatus[];
   readonly resourceCount: number;
   readonly comparedTo: {

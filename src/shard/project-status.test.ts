@@ -36,7 +36,8 @@ describe("what is kept of Argo CD's status", () => {
       sync: { status: "Synced", revision: "abc" },
       health: { status: "Healthy", message: "" },
       conditions: [{ type: "SharedResourceWarning", message: "shared" }],
-      resources: [resource("a"), resource("b", { health: { status: "Healthy", message: "fine" } })],
+      // What is healthy says nothing to act on, and changes all the time.
+      resources: [resource("a"), resource("b", { health: { status: "Healthy" } })],
       resourceCount: 2,
       comparedTo: { repoUrl: "https://git.example/a", path: "deploy", targetRevision: "main", namespace: "team-a" },
       operationState: STATUS.operationState,
@@ -65,6 +66,19 @@ describe("what is kept of Argo CD's status", () => {
     expect(status?.resourceCount).toBe(800);
     expect(status?.conditions).toHaveLength(20);
     expect(status?.conditions[0]?.message).toHaveLength(4096);
+  });
+
+  test("of too many objects is what is wrong before all else, and keeps what they say within bounds", () => {
+    const broken = (name: string, message: string) => resource(name, { health: { status: "Degraded", message } });
+    const fine = Array.from({ length: 2_000 }, (_, index) => resource(`fine-${index}`, { health: { status: "Healthy" } }));
+    const one = projectStatus({ ...STATUS, resources: [...fine, broken("zebra", "no such image")] })?.status;
+    expect(one?.resources).toHaveLength(RESOURCE_LIMIT);
+    expect(one?.resources.at(-1)).toEqual(broken("zebra", "no such image"));
+    expect(one?.resourceCount).toBe(2_001);
+    const all = projectStatus({ ...STATUS, resources: fine.map(({ name }) => broken(name, "x".repeat(9_000))) })?.status;
+    expect(all?.resources.filter(({ health }) => health?.status === "Degraded")).toHaveLength(RESOURCE_LIMIT);
+    expect(all?.resources[0]?.health?.message).toHaveLength(500);
+    expect(all?.resources.map(({ health }) => health?.message ?? "").join("").length).toBeLessThanOrEqual(64 * 1024);
   });
 
   test("takes states it does not know for unknown, and anything at all without failing", () => {

@@ -9,6 +9,9 @@ import { mirrorOperationState } from "./mirror-operation.ts";
 /** Longest message and largest number of conditions kept; Argo CD's own are far below, a broken generator's are not. */
 const MESSAGE_LIMIT = 4096;
 const CONDITION_LIMIT = 20;
+/** The same of objects' own: some are written by whoever made the object, and there may be thousands. Characters of each, and of all together. */
+const HEALTH_MESSAGE_LIMIT = 500;
+const HEALTH_MESSAGES_LIMIT = 64 * 1024;
 
 export interface Report {
   readonly status: EngineStatus;
@@ -24,14 +27,14 @@ export interface Report {
 export function projectStatus(raw: unknown): Report | undefined {
   const source = asObject(raw);
   if (Object.keys(source).length === 0) return undefined;
-  const resources = asArray(source["resources"]).map(projectResource).sort(byResource);
+  const resources = asArray(source["resources"]).map(projectResource);
   const sync = asObject(source["sync"]);
   const health = asObject(source["health"]);
   const status: EngineStatus = {
     sync: { status: oneOf(SYNC_STATES, sync["status"]), revision: asString(sync["revision"]) },
     health: { status: oneOf(HEALTH_STATES, health["status"]), message: cut(asString(health["message"])) },
     conditions: asArray(source["conditions"]).slice(0, CONDITION_LIMIT).map(projectCondition).sort(byCondition),
-    resources: resources.slice(0, RESOURCE_LIMIT),
+    resources: withinLimits(resources),
     resourceCount: resources.length,
     comparedTo: projectComparedTo(sync["comparedTo"]),
     operationState: mirrorOperationState(source["operationState"]),
@@ -77,8 +80,8 @@ function projectComparedTo(raw: unknown): EngineStatus["comparedTo"] {
 function projectResource(raw: unknown): ResourceStatus {
   const resource = asObject(raw);
   const health = asObject(resource["health"]);
-  const message = cut(asString(health["message"]));
   const healthStatus = asString(health["status"]);
+  const message = healthStatus === "Healthy" ? "" : cut(asString(health["message"]), HEALTH_MESSAGE_LIMIT);
   return {
     group: asString(resource["group"]),
     version: asString(resource["version"]),
@@ -88,6 +91,24 @@ function projectResource(raw: unknown): ResourceStatus {
     status: asString(resource["status"]),
     ...(healthStatus === "" ? {} : { health: { status: healthStatus, ...(message === "" ? {} : { message }) } }),
   };
+}
+
+/** Of too many objects those are kept that something is wrong with, as far as there is room. */
+function withinLimits(resources: readonly ResourceStatus[]): readonly ResourceStatus[] {
+  const [broken, others] = [
+    resources.filter(isUnhealthy).sort(byResource),
+    resources.filter((each) => !isUnhealthy(each)).sort(byResource),
+  ];
+  let left = HEALTH_MESSAGES_LIMIT;
+  const bounded = broken.slice(0, RESOURCE_LIMIT).map((resource) => {
+    left -= resource.health?.message?.length ?? 0;
+    return left >= 0 || resource.health === undefined ? resource : { ...resource, health: { status: resource.health.status } };
+  });
+  return [...bounded, ...others.slice(0, RESOURCE_LIMIT - bounded.length)].sort(byResource);
+}
+
+function isUnhealthy({ health }: ResourceStatus): boolean {
+  return health !== undefined && health.status !== "Healthy";
 }
 
 function byResource(a: ResourceStatus, b: ResourceStatus): number {
@@ -106,6 +127,6 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function cut(text: string): string {
-  return text.length <= MESSAGE_LIMIT ? text : `${text.slice(0, MESSAGE_LIMIT - 1)}…`;
+function cut(text: string, limit: number = MESSAGE_LIMIT): string {
+  return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
 }

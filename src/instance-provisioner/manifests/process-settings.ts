@@ -54,6 +54,8 @@ export function controllerSettings({ engine, release }: ManifestParameters): rea
     { env: "ARGOCD_K8S_CLIENT_QPS", key: "controller.k8s.client.qps", value: String(engine.k8sClientQps) },
     { env: "ARGOCD_K8S_CLIENT_BURST", key: "controller.k8s.client.burst", value: String(engine.k8sClientBurst) },
     { env: "ARGOCD_APPLICATION_CONTROLLER_SERVER_SIDE_DIFF", key: "controller.diff.server.side", value: "false" },
+    // Without it Argo CD 3 keeps the health of single objects from everybody who reads Applications (docs/adr/0036).
+    { env: "ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH", key: "controller.resource.health.persist", value: "true" },
     { env: "ARGOCD_IGNORE_NORMALIZER_JQ_TIMEOUT", key: "controller.ignore.normalizer.jq.timeout", value: "1s" },
     { env: "ARGOCD_HYDRATOR_ENABLED", key: "hydrator.enabled", value: "false" },
     // Other namespaces would need rights over the whole engine cluster.
