@@ -11,7 +11,7 @@ import { typeOf } from "./adapters/kubernetes/watched-kind.ts";
 import { renderCrds } from "./api/crd.ts";
 import { USER_KINDS } from "./api/names.ts";
 import { kindSchemas } from "./api/schema.ts";
-import { BURST, EACH_MS } from "./events/allowance.ts";
+import { OF_NAMESPACE } from "./events/allowance.ts";
 import { aSpec } from "./testing/builders.ts";
 import { openDoors } from "./testing/doors.ts";
 import { improprieties, whyUnfit } from "./testing/fuzz/fitness.ts";
@@ -153,7 +153,7 @@ describeOnApiServers(
       await vi.waitFor(async () => expect(await events()).not.toEqual([]), { timeout: 30_000 });
       const found = await events();
       const seconds = (performance.now() - begunAt) / 1000;
-      expect(found.length).toBeLessThanOrEqual(BURST + Math.ceil((seconds * 1000) / EACH_MS));
+      expect(found.length).toBeLessThanOrEqual(OF_NAMESPACE.burst + Math.ceil((seconds * 1000) / OF_NAMESPACE.eachMs));
       for (const event of found) expect(improprieties(JSON.stringify(event))).toEqual([]);
     });
   },

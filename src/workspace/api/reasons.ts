@@ -8,6 +8,7 @@ export const REASONS = {
     "Reconciling",
     "WaitingForCapacity",
     "OutOfSync",
+    "SyncFailed",
     "Progressing",
     "Missing",
     "Unknown",

@@ -7,7 +7,7 @@ import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { ResourceAt, UserKindResources } from "../port.ts";
-import { type Allowance, isWhole, spend } from "./allowance.ts";
+import { type Allowance, isWhole, OF_NAMESPACE, OF_REWORDING, type Rate, spend } from "./allowance.ts";
 import { newsOf } from "./news.ts";
 import type { EventRecorder, UserEvent } from "./port.ts";
 
@@ -40,24 +40,26 @@ export function createUserEvents(deps: UserEventsDeps): UserEvents {
   const { recorder, clock } = deps;
   const waiting = new Map<string, UserEvent>();
   const known = new Map<string, { readonly count: number; readonly firstAt: Millis }>();
-  const allowances = new Map<string, Allowance>();
+  const [namespaces, rewordings] = [new Map<string, Allowance>(), new Map<string, Allowance>()];
   const dropped = deps.metrics.counter(
     "argosy_user_events_dropped_total",
     "Events for users that were not written: too many at once, or refused",
   );
 
-  const isAllowed = (namespace: string): boolean => {
+  const isAllowed = (allowances: Map<string, Allowance>, key: string, rate: Rate): boolean => {
     const nowMs = clock.monotonicMs();
-    const { isAllowed: is, after } = spend(allowances.get(namespace), nowMs);
-    allowances.set(namespace, after);
-    if (allowances.size > MOST_KNOWN) for (const [name, each] of allowances) if (isWhole(each, nowMs)) allowances.delete(name);
+    const { isAllowed: is, after } = spend(allowances.get(key), nowMs, rate);
+    allowances.set(key, after);
+    if (allowances.size > MOST_KNOWN) for (const [other, each] of allowances) if (isWhole(each, nowMs, rate)) allowances.delete(other);
     return is;
   };
 
   const tell = (about: UserEvent["about"], before: readonly Condition[], after: readonly Condition[]): void => {
-    const news = newsOf(before, after);
-    if (news === undefined) return;
-    if (waiting.size >= MOST_WAITING || !isAllowed(about.namespace)) return dropped.add(1);
+    const found = newsOf(before, after);
+    if (found === undefined) return;
+    const { isReworded, ...news } = found;
+    const isRoom = !isReworded || isAllowed(rewordings, `${about.uid} ${news.reason}`, OF_REWORDING);
+    if (waiting.size >= MOST_WAITING || !isRoom || !isAllowed(namespaces, about.namespace, OF_NAMESPACE)) return dropped.add(1);
     const digest = contentHash([about.uid, news]).slice(0, 16);
     const now = clock.now();
     const { count, firstAt } = known.get(digest) ?? { count: 0, firstAt: now };

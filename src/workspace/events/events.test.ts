@@ -5,7 +5,7 @@ import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { BURST, EACH_MS, spend } from "./allowance.ts";
+import { OF_NAMESPACE, OF_REWORDING, spend } from "./allowance.ts";
 import { createUserEvents } from "./controller.ts";
 import { newsOf } from "./news.ts";
 import type { UserEvent } from "./port.ts";
@@ -14,6 +14,11 @@ const ready = (status: string, reason: string, message = ""): Condition => ({ ty
 const stalled = (reason: string, message = ""): readonly Condition[] => [
   ready("False", reason, message),
   { type: "Stalled", status: "True", reason, message },
+];
+/** A sync that has failed and is tried again. */
+const failing = (message: string): readonly Condition[] => [
+  ready("False", "SyncFailed", message),
+  { type: "Reconciling", status: "True", reason: "SyncFailed", message },
 ];
 const FINE = [ready("True", "Synced", "fine")];
 const MOVING = [ready("False", "Reconciling", "wait"), { type: "Reconciling", status: "True", reason: "Reconciling", message: "wait" }];
@@ -29,6 +34,8 @@ describe("what is worth an Event", () => {
       [...MOVING, { type: "ErrorOccurred", status: "True", reason: "ErrorOccurred", message: "wait" }],
       { type: "Warning", message: "wait" },
     ],
+    ["a sync fails and is tried again", MOVING, failing("a"), { type: "Warning", reason: "SyncFailed", message: "a", isReworded: false }],
+    ["it fails of something else", failing("a"), failing("b"), { type: "Warning", message: "b", isReworded: true }],
     ["it is mended", stalled("InvalidSpec", "a"), FINE, { type: "Normal", reason: "Synced", message: "fine" }],
     ["it is being mended", stalled("InvalidSpec", "a"), MOVING, { type: "Normal", reason: "Reconciling" }],
   ] as const)("that %s", (_what, before, after, news) => {
@@ -44,14 +51,15 @@ describe("what is worth an Event", () => {
   });
 });
 
-it("lets a namespace have so many at once, then one each so often", () => {
-  let allowance = spend(undefined, 0);
-  for (let count = 1; count < BURST; count += 1) allowance = spend(allowance.after, 0);
+it.each([OF_NAMESPACE, OF_REWORDING])("lets a namespace, or a resource, have so many at once, then one each so often (%o)", (rate) => {
+  const { burst, eachMs } = rate;
+  let allowance = spend(undefined, 0, rate);
+  for (let count = 1; count < burst; count += 1) allowance = spend(allowance.after, 0, rate);
   expect(allowance.isAllowed).toBe(true);
-  expect(spend(allowance.after, EACH_MS - 1).isAllowed).toBe(false);
-  const later = spend(allowance.after, EACH_MS);
-  expect([later.isAllowed, spend(later.after, EACH_MS).isAllowed]).toEqual([true, false]);
-  expect(spend(allowance.after, 1000 * EACH_MS).after.left).toBe(BURST - 1);
+  expect(spend(allowance.after, eachMs - 1, rate).isAllowed).toBe(false);
+  const later = spend(allowance.after, eachMs, rate);
+  expect([later.isAllowed, spend(later.after, eachMs, rate).isAllowed]).toEqual([true, false]);
+  expect(spend(allowance.after, 1000 * eachMs, rate).after.left).toBe(burst - 1);
 });
 
 describe("events of a resource", () => {
@@ -108,11 +116,31 @@ describe("events of a resource", () => {
 
   it("are bounded for each namespace, and no other pays for it", async () => {
     const { clock, recorded, say } = open();
-    for (let times = 0; times < 1000; times += 1) await say(stalled("InvalidSpec", `message ${times}`));
+    for (let times = 0; times < 1000; times += 1) await say(stalled(times % 2 === 0 ? "InvalidSpec" : "SyncError", `message ${times}`));
     await say(stalled("InvalidSpec", "a"), { namespace: "bob", name: "shop", uid: "uid-2" });
     await clock.advance(1);
-    expect(recorded.filter(({ about }) => about.namespace === "jane")).toHaveLength(BURST);
+    expect(recorded.filter(({ about }) => about.namespace === "jane")).toHaveLength(OF_NAMESPACE.burst);
     expect(recorded.filter(({ about }) => about.namespace === "bob")).toHaveLength(1);
+  });
+
+  it("are few while a sync is tried again every few seconds for hours, each time with other words", async () => {
+    const { clock, recorded, say } = open();
+    const hours = 4;
+    for (let attempt = 0; attempt < (hours * 3600) / 5; attempt += 1) {
+      await say(failing(`attempt ${attempt} was refused`));
+      await clock.advance(5000);
+    }
+    expect(recorded[0]).toMatchObject({ reason: "SyncFailed", message: "attempt 0 was refused" });
+    expect(recorded.length).toBeLessThanOrEqual(1 + OF_REWORDING.burst + hours * 6);
+    // Something else, and that it is mended, is told at once all the same.
+    const before = recorded.length;
+    await say(stalled("ComparisonError", "no such branch"));
+    await say(FINE);
+    await clock.advance(10);
+    expect(recorded.slice(before).map(({ type, reason }) => [type, reason])).toEqual([
+      ["Warning", "ComparisonError"],
+      ["Normal", "Synced"],
+    ]);
   });
 
   it("that cannot be written are tried again, and never hold up a status", async () => {

@@ -6,6 +6,8 @@ export interface News {
   readonly type: "Warning" | "Normal";
   readonly reason: string;
   readonly message: string;
+  /** The same is wrong as before, with other words: such an Event may well be one of very many. */
+  readonly isReworded: boolean;
 }
 
 /**
@@ -14,18 +16,22 @@ export interface News {
  */
 export function newsOf(before: readonly Condition[], after: readonly Condition[]): News | undefined {
   const [was, is] = [troubleOf(before), troubleOf(after)];
-  if (is !== undefined) return was?.reason === is.reason && was.message === is.message ? undefined : { type: "Warning", ...is };
-  return was === undefined ? undefined : { type: "Normal", ...wordsOf(find(after, "Ready")) };
+  if (is === undefined) return was === undefined ? undefined : { type: "Normal", ...wordsOf(find(after, "Ready")), isReworded: false };
+  const isSame = was?.reason === is.reason;
+  return isSame && was?.message === is.message ? undefined : { type: "Warning", ...is, isReworded: isSame };
 }
 
-/** Nothing more happens by itself, the user's resource is wrong, or what was deployed is broken. */
-function troubleOf(conditions: readonly Condition[]): Omit<News, "type"> | undefined {
+/** What is wrong although something is being done about it, or nothing should be. */
+const WRONG_ALL_THE_SAME: readonly (string | undefined)[] = ["Degraded", "SyncFailed"];
+
+/** Nothing more happens by itself, the user's resource is wrong, or what was deployed is broken, or cannot be. */
+function troubleOf(conditions: readonly Condition[]): Omit<News, "type" | "isReworded"> | undefined {
   const ready = find(conditions, "Ready");
   const isWrong = ["Stalled", "ErrorOccurred"].some((type) => find(conditions, type)?.status === "True");
-  return ready?.status === "False" && (isWrong || ready.reason === "Degraded") ? wordsOf(ready) : undefined;
+  return ready?.status === "False" && (isWrong || WRONG_ALL_THE_SAME.includes(ready.reason)) ? wordsOf(ready) : undefined;
 }
 
-function wordsOf(condition: Condition | undefined): Omit<News, "type"> {
+function wordsOf(condition: Condition | undefined): Omit<News, "type" | "isReworded"> {
   return { reason: condition?.reason ?? "", message: condition?.message ?? "" };
 }
 

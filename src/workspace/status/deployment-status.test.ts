@@ -447,6 +447,20 @@ describe("what no user is told", () => {
     expect(messageOf(again)).toBe(`Deploying what Git says, which failed and is tried again: it failed: ${culprits}`);
   });
 
+  it("says of a sync that is tried again what it failed of, through the next attempt too, and no longer than that", () => {
+    const failed = { phase: "Running", finishedAt: "2026-01-01T00:00:00Z", message: "b is not there. Retrying attempt #4 at 8:28PM." };
+    const outOfSync = { sync: { status: "OutOfSync", revision: "" } } as const;
+    const first = withEngine({ ...outOfSync, operationState: failed });
+    expect(said(first)).toEqual(["Ready=False/SyncFailed", "Reconciling=True/SyncFailed"]);
+    const resource = aResource({ conditions: first.status.conditions });
+    const next = { phase: "Running", retryCount: 4, message: "waiting for healthy state of /Service/b" };
+    const again = withEngine({ ...outOfSync, operationState: next }, { resource });
+    expect([said(again), messageOf(again)]).toEqual([said(first), messageOf(first)]);
+    // Another sync, of something else: it has not failed.
+    const other = withEngine({ ...outOfSync, operationState: { phase: "Running" } }, { resource });
+    expect([said(other)[0], messageOf(other)]).toEqual(["Ready=False/OutOfSync", "Deploying what Git says"]);
+  });
+
   it("has credentials in it, or anything that is more than a line of text", () => {
     const message = "fetching https://jane:s3cr3t@git.example/x\r\nAuthorization: Bearer s3cr3ts3cr3t\u001b[2J \u202egnorw \ud800";
     const composed = withEngine({ health: { status: "Degraded", message } });

@@ -11,6 +11,7 @@ import { parseDeployment } from "../parse-deployment.ts";
 import { describeProblems } from "../problem.ts";
 import { isWithinQuota } from "../quota.ts";
 import type { DeploymentRecord } from "./record.ts";
+import { worstObjectText } from "./worst-object.ts";
 
 export interface StatusFacts {
   readonly resource: ObservedDeployment;
@@ -118,7 +119,7 @@ function judgeRecord({ resource, record, policy }: StatusFacts): Said {
   }
   const { status } = record.status;
   const isAnswer = record.application.generation >= resource.generation && isAbout(status, record);
-  return isAnswer || resource.isPaused ? judgeEngine(status, record.application.spec) : judgeStale(status, record, resource);
+  return isAnswer || resource.isPaused ? judgeEngine(status, record.application.spec, resource) : judgeStale(status, record, resource);
 }
 
 /**
@@ -147,19 +148,20 @@ function isAbout({ comparedTo }: EngineStatus, { application: { spec }, environm
   return isSource && comparedTo.environmentId === environment?.id && comparedTo.namespace === destination.namespace;
 }
 
-function judgeEngine(status: EngineStatus, spec: ApplicationSpec): Said {
+function judgeEngine(status: EngineStatus, spec: ApplicationSpec, resource: ObservedDeployment): Said {
   for (const type of STOPPING) {
     const complaint = status.conditions.find((condition) => condition.type === type);
     if (complaint === undefined) continue;
     return { kind: "stuck", reason: type, message: type === "SyncError" ? failureText(complaint.message, status) : complaint.message };
   }
-  return judgeSync(status, spec) ?? judgeHealth(status);
+  return judgeSync(status, spec, resource) ?? judgeHealth(status);
 }
 
-function judgeSync({ sync, operationState }: EngineStatus, spec: ApplicationSpec): Said | undefined {
+function judgeSync(status: EngineStatus, spec: ApplicationSpec, resource: ObservedDeployment): Said | undefined {
+  const { sync } = status;
   if (sync.status === "Synced") return undefined;
   if (sync.status === "Unknown") return { kind: "moving", reason: "Reconciling", message: "Comparing with Git" };
-  if (spec.type === "automated") return { kind: "moving", reason: "OutOfSync", message: attemptText(operationState) };
+  if (spec.type === "automated") return { kind: "moving", ...judgeAttempt(status, resource) };
   return {
     kind: "resting",
     reason: "OutOfSync",
@@ -175,26 +177,36 @@ function failureText(message: string, { operationState }: Pick<EngineStatus, "op
 }
 
 /** A sync that is to be tried again runs on, with the end and the words of the attempt that failed. */
-function attemptText(operationState: EngineStatus["operationState"]): string {
-  const { phase, finishedAt, message } = operationState ?? {};
-  if (phase !== "Running" || finishedAt === undefined || typeof message !== "string") return "Deploying what Git says";
+function judgeAttempt({ operationState }: EngineStatus, { conditions }: ObservedDeployment): Pick<Said, "reason" | "message"> {
+  const { phase, finishedAt, message, retryCount } = operationState ?? {};
+  const deploying = { reason: "OutOfSync", message: "Deploying what Git says" } as const;
+  if (phase !== "Running") return deploying;
+  if (finishedAt === undefined || typeof message !== "string") {
+    // The next attempt is under way. What the last one failed of is true until this one has ended otherwise, and an engine says it no more.
+    const before = conditions.find(({ type, reason }) => type === "Ready" && reason === "SyncFailed");
+    const isNext = typeof retryCount === "number" && retryCount > 0;
+    return isNext && before !== undefined ? { reason: "SyncFailed", message: before.message ?? "" } : deploying;
+  }
   // When the next attempt is due changes with each, and is nothing to act on.
   const said = failureText(message.replace(/ Retrying attempt #\d+ at [^ ]+$/, ""), { operationState });
-  return `Deploying what Git says, which failed and is tried again: ${said}`;
+  return { reason: "SyncFailed", message: `Deploying what Git says, which failed and is tried again: ${said}` };
 }
 
-function judgeHealth({ health }: EngineStatus): Said {
-  const message = (otherwise: string) => (health.message === "" ? otherwise : health.message);
+function judgeHealth(status: EngineStatus): Said {
+  const { health } = status;
+  const worst = worstObjectText(status) ?? (health.message === "" ? undefined : health.message);
   switch (health.status) {
     case "Healthy":
       return { kind: "ready", reason: "Synced", message: "What Git says is deployed and healthy" };
     case "Degraded":
-      return { kind: "resting", reason: "Degraded", message: message("Something that was deployed is not healthy") };
+      return { kind: "resting", reason: "Degraded", message: worst ?? "Something that was deployed is not healthy" };
     case "Suspended":
-      return { kind: "resting", reason: "Suspended", message: message("Something that was deployed is suspended") };
+      return { kind: "resting", reason: "Suspended", message: worst ?? "Something that was deployed is suspended" };
     case "Progressing":
     case "Missing":
-    case "Unknown":
-      return { kind: "moving", reason: health.status, message: message("Waiting until what was deployed is healthy") };
+    case "Unknown": {
+      const waiting = "Waiting until what was deployed is healthy";
+      return { kind: "moving", reason: health.status, message: worst === undefined ? waiting : `${waiting}: ${worst}` };
+    }
   }
 }

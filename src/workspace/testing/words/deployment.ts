@@ -38,6 +38,10 @@ const RETRYING = {
   finishedAt: "2026-01-01T00:00:00Z",
   message: "namespace b is not permitted. Retrying attempt #4 at 8:28PM.",
 };
+const BROKEN = {
+  ...{ group: "apps", version: "v1", kind: "Deployment", namespace: "jane", name: "web", status: "Synced" },
+  health: { status: "Degraded", message: 'Deployment "web" exceeded its progress deadline' },
+};
 const HELD = { group: "", kind: "ConfigMap", namespace: "jane", name: "settings", finalizers: ["example.com/hold"] };
 
 type Row = readonly [condition: string, message: string, compared: WordsCase["compared"], why: string, said: WordsCase["said"]];
@@ -89,7 +93,7 @@ const rows: readonly Row[] = [
   ],
   ["Ready=False/OutOfSync", "Deploying what Git says", "new", "automated", engine({ sync: { status: "OutOfSync", revision: "1" } })],
   [
-    "Ready=False/OutOfSync",
+    "Ready=False/SyncFailed",
     "Deploying what Git says, which failed and is tried again: namespace b is not permitted.",
     "better",
     "it was in `operationState` only",
@@ -102,10 +106,17 @@ const rows: readonly Row[] = [
     "manual",
     manual(),
   ],
-  ["Ready=False/Progressing", "Waiting until what was deployed is healthy", "new", "or Argo CD's message", healthy("Progressing")],
+  ["Ready=False/Progressing", "Waiting until what was deployed is healthy", "new", "and for which object", healthy("Progressing")],
   ["Ready=False/Missing", "Waiting until what was deployed is healthy", "new", "", healthy("Missing")],
   ["Ready=False/Unknown", "Waiting until what was deployed is healthy", "new", "", healthy("Unknown")],
-  ["Ready=False/Degraded", "Something that was deployed is not healthy", "new", "or Argo CD's message", healthy("Degraded")],
+  [
+    "Ready=False/Degraded",
+    'Deployment web is Degraded: Deployment "web" exceeded its progress deadline',
+    "new",
+    "the worst object, and why",
+    engine({ health: { status: "Degraded", message: "" }, resources: [BROKEN] }),
+  ],
+  ["Ready=False/Degraded", "Something that was deployed is not healthy", "new", "where no object says so", healthy("Degraded")],
   ["Ready=False/Suspended", "Something that was deployed is suspended", "new", "", healthy("Suspended")],
   ["Stalled=True/InvalidSpec", say.EMPTY_PATH, "new", "beside `ErrorOccurred`", asked(source({ path: "" }))],
   ["Stalled=True/EnvironmentUnavailable", say.ENVIRONMENT_UNKNOWN, "new", "beside `ErrorOccurred`", elsewhere(false)],

@@ -1,0 +1,101 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import { inSeconds } from "./in-seconds.ts";
+import { conditionOf, configMapFile, type DeploymentResource, openWorkspace, openWorld, report, until, type World } from "./world.ts";
+
+const EVENTS: ResourceType = { group: "", version: "v1", plural: "events", kind: "Event", namespaced: true };
+
+interface Event extends KubeObject {
+  readonly involvedObject: { readonly kind: string; readonly name: string };
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count?: number;
+}
+
+type Health = { readonly kind: string; readonly name: string; readonly health?: { readonly status: string; readonly message?: string } };
+
+const resourcesOf = (resource: DeploymentResource | undefined) => (resource?.status?.resources ?? []) as readonly Health[];
+
+/** A Deployment whose pod never gets ready, which its controller says after a second. */
+function neverReady(name: string): string {
+  const labels = { app: name };
+  const metadata = { labels, annotations: { "dev.argosy/ready": "false" } };
+  const template = { metadata, spec: { containers: [{ name: "web", image: "example.com/web" }] } };
+  const spec = { replicas: 1, progressDeadlineSeconds: 1, selector: { matchLabels: labels }, template };
+  return JSON.stringify({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name }, spec });
+}
+
+function serviceFile(name: string, port: number): string {
+  return JSON.stringify({ apiVersion: "v1", kind: "Service", metadata: { name }, spec: { selector: { app: name }, ports: [{ port }] } });
+}
+
+describe("what users read", () => {
+  let world: World;
+  beforeAll(() => {
+    world = openWorld();
+  });
+
+  const eventsAbout = async (namespace: string, name: string) => {
+    const { items } = await world.kube.listPage<Event>(EVENTS, { namespace }, world.signal);
+    return items.filter(({ involvedObject }) => involvedObject.kind === "GitOpsDeployment" && involvedObject.name === name);
+  };
+
+  it("of one broken object among three: which one, and why, in status.resources, in Ready and in an Event", async () => {
+    const namespace = "read-broken";
+    const workspace = await openWorkspace(world, namespace);
+    await world.git.commit(namespace, {
+      "dev/web.yaml": neverReady("web"),
+      "dev/front.yaml": serviceFile("web", 80),
+      "dev/settings.yaml": configMapFile("settings", { colour: "green" }),
+    });
+    const since = performance.now();
+    await workspace.apply("shop", { repository: namespace, path: "dev" });
+    const why = /Deployment "web" exceeded its progress deadline/;
+    const broken = await until(
+      "the deployment Degraded, and what is",
+      () => workspace.read("shop"),
+      (found) => conditionOf(found, "Ready")?.reason === "Degraded" && why.test(conditionOf(found, "Ready")?.message ?? ""),
+    );
+    report(`a broken object is named ${inSeconds(performance.now() - since)} after it was applied, a second of which is its own deadline`);
+    expect(conditionOf(broken, "Ready")?.message).toBe('Deployment web is Degraded: Deployment "web" exceeded its progress deadline');
+    expect(resourcesOf(broken).map(({ kind, name, health }) => [kind, name, health])).toEqual([
+      ["ConfigMap", "settings", undefined],
+      ["Service", "web", { status: "Healthy" }],
+      ["Deployment", "web", { status: "Degraded", message: 'Deployment "web" exceeded its progress deadline' }],
+    ]);
+    const events = await until(
+      "an Event that names it",
+      () => eventsAbout(namespace, "shop"),
+      (all) => all.some(({ type, reason, message }) => type === "Warning" && reason === "Degraded" && why.test(message)),
+    );
+    expect(events.length).toBeLessThan(5);
+  });
+
+  it("of a sync that fails and is tried again: one Event with the error, however often, and one when it is mended", async () => {
+    const namespace = "read-failing";
+    const workspace = await openWorkspace(world, namespace);
+    await world.git.commit(namespace, {
+      "dev/front.yaml": serviceFile("front", 99_999),
+      "dev/settings.yaml": configMapFile("settings", {}),
+    });
+    await workspace.apply("shop", { repository: namespace, path: "dev" });
+    const warned = async () => (await eventsAbout(namespace, "shop")).filter(({ type }) => type === "Warning");
+    const [warning] = await until("a Warning about the sync", warned, (all) => all.some(({ message }) => message.includes("99999")));
+    expect(warning).toMatchObject({ reason: "OutOfSync", message: conditionOf(await workspace.read("shop"), "Ready")?.message });
+    await until(
+      "the sync tried three times",
+      () => workspace.read("shop"),
+      (found) => ((found?.status as { operationState?: { retryCount?: number } })?.operationState?.retryCount ?? 0) >= 3,
+    );
+    expect((await warned()).map(({ count }) => count)).toEqual([1]);
+    await world.git.commit(namespace, { "dev/front.yaml": serviceFile("front", 80) });
+    await workspace.annotate("shop", { "argosy.dev/refreshed-at": "mended" });
+    await workspace.settled("shop");
+    await until(
+      "that it is mended",
+      () => eventsAbout(namespace, "shop"),
+      (all) => all.some(({ type, reason }) => type === "Normal" && reason === "Synced"),
+    );
+  });
+});
