@@ -96,6 +96,36 @@ describe("a process", () => {
     if (other !== undefined) await stopProcess(other, 1000);
   });
 
+  it("goes on without its guardian, and costs who follows it nothing", async () => {
+    const spec = aSpec("sleep 1000");
+    const module = new URL("process.ts", import.meta.url).href;
+    // In a process of its own: a loop that never lets go would stop this test as well.
+    const script = `const { startProcess } = await import(${JSON.stringify(module)});
+      const { readFileSync } = await import("node:fs");
+      const started = await startProcess(${JSON.stringify(spec)});
+      const guardian = Number(readFileSync("/proc/" + started.pid + "/stat", "utf8").split(") ").at(-1).split(" ")[1]);
+      process.kill(guardian, "SIGKILL");
+      const isThere = () => { try { return process.kill(guardian, 0); } catch { return false; } };
+      while (isThere()) await new Promise((resolve) => setTimeout(resolve, 10));
+      const before = process.cpuUsage();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      const { user, system } = process.cpuUsage(before);
+      const isIdle = user + system < 250_000;
+      const wasAlive = started.isAlive();
+      started.signal("SIGKILL");
+      const waiting = setInterval(() => undefined, 1000);
+      process.stdout.write(JSON.stringify({ wasAlive, isIdle, ended: await started.ended }));
+      clearInterval(waiting);`;
+    const follower = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+    const deadline = setTimeout(() => follower.kill("SIGKILL"), 20_000);
+    let said = "";
+    follower.stdout.on("data", (chunk: Buffer) => (said += chunk.toString("utf8")));
+    await once(follower, "close");
+    clearTimeout(deadline);
+    findProcess(spec.directory)?.signal("SIGKILL");
+    expect(said).toBe(JSON.stringify({ wasAlive: true, isIdle: true, ended: 255 }));
+  }, 30_000);
+
   it("may end before anybody could look", async () => {
     const started = await startProcess(aSpec("exit 3"));
     expect(await started.ended).toBe(3);

@@ -136,10 +136,19 @@ function follow(
 }
 
 async function whenEnded(directory: string, isAlive: () => boolean, child: ChildProcess | undefined): Promise<number> {
-  const guardianGone = new Promise<void>((resolve) => child?.once("exit", () => resolve()));
-  while (isAlive()) await Promise.race([guardianGone, sleep(200, undefined, { ref: false })]);
+  const guardianEnd = new AbortController();
+  child?.once("exit", () => guardianEnd.abort());
+  // The guardian's end usually follows the program's at once. Where somebody killed the guardian alone, the program goes on, and
+  // is asked after as one that we found running: the end of the guardian must cut one pause short, not all of them.
+  while (isAlive() && !guardianEnd.signal.aborted) await pause(guardianEnd.signal);
+  while (isAlive()) await pause();
   for (let waited = 0; waited < 40 && exitCodeOf(directory) === undefined; waited++) await sleep(5);
   return exitCodeOf(directory) ?? 255;
+}
+
+/** Time between two looks; over at once when `cut` aborts. Keeps no process alive. */
+async function pause(cut?: AbortSignal): Promise<void> {
+  await sleep(200, undefined, { ref: false, ...(cut === undefined ? {} : { signal: cut }) }).catch(() => undefined);
 }
 
 /** The environment may hold secrets, so only a hash of it is kept. */
