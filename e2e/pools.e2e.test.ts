@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { InstanceOrderView } from "../src/api/routes/instances.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
@@ -26,6 +29,18 @@ describe("pools that change", () => {
       { namespace: `argosy-${name}`, name: map },
       world.signal,
     );
+
+  it("are read back as the document that declares them, which declared again changes nothing", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "argosy-fleet-"));
+    for (const format of ["yaml", "json"]) {
+      const shown = await argosy(world, "get", "fleet", "-o", format);
+      expect(shown).toMatchObject({ err: "", code: 0 });
+      const file = join(directory, `fleet.${format}`);
+      writeFileSync(file, shown.out);
+      expect(await argosy(world, "apply", "-f", file)).toMatchObject({ out: expect.stringMatching(/^fleet unchanged \(.*\)$/), code: 0 });
+    }
+    rmSync(directory, { recursive: true });
+  });
 
   it("grow from two instances to three and shrink again, and nothing of the third is left", async () => {
     const resized = (size: number) => ({

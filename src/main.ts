@@ -2,6 +2,7 @@ import { examine } from "./api/doctor/controller.ts";
 import { type Api, createApi } from "./api/server.ts";
 import { planFleet } from "./instance-provisioner/fleet-plan.ts";
 import { parseFleetDocument } from "./instance-provisioner/fleet-schema/parse-fleet.ts";
+import { renderFleetDocument } from "./instance-provisioner/fleet-schema/render-fleet.ts";
 import { createUsageReader } from "./instance-provisioner/usage/controller.ts";
 import { clusterUid } from "./main/adoption.ts";
 import { connectClusters } from "./main/clusters.ts";
@@ -75,6 +76,7 @@ async function startApi(
   const api: Api = await createApi({
     ...{ store, log, clock, metrics, version },
     parseFleet: parseFleetDocument,
+    renderFleet: (spec) => ({ ...renderFleetDocument(spec) }),
     planFleet,
     readUsage: createUsageReader({ sourceOf: (name, signal) => usageSourceOf({ store, clusters }, name, signal), log }),
     explain: ({ unit, workspace, directive }, decisions, instanceName) =>

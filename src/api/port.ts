@@ -136,6 +136,8 @@ export interface ApiDeps {
   readonly parseFleet: (
     document: unknown,
   ) => { readonly ok: true; readonly spec: FleetSpec } | { readonly ok: false; readonly complaints: readonly Complaint[] };
+  /** The document that declares a fleet, in the units of people. */
+  readonly renderFleet: (spec: FleetSpec) => Record<string, unknown>;
   /** What a fleet does to its instances once it is in force; `pruned`: pools removed on purpose. */
   readonly planFleet: (facts: {
     readonly spec: FleetSpec;

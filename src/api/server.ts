@@ -13,7 +13,7 @@ import { addCalibrationRoute, addCalibrationView } from "./routes/calibration.ts
 import { addDirectiveRoutes, addFreezeList } from "./routes/directives.ts";
 import { addDrainRoutes, addDrainViews } from "./routes/drains.ts";
 import { addExportView } from "./routes/export.ts";
-import { addFleetRoutes } from "./routes/fleet.ts";
+import { addFleetRoutes, addFleetView } from "./routes/fleet.ts";
 import { addHealthRoutes } from "./routes/health.ts";
 import { addInstanceOrders } from "./routes/instances.ts";
 import { addJournalRoutes } from "./routes/journal.ts";
@@ -97,6 +97,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.register(async (views) => {
     views.addHook("onRequest", guard("viewer"));
     addListRoutes(views, deps);
+    addFleetView(views, deps);
     addExportView(views, deps);
     addAdoptionRules(views, deps);
     addFreezeList(views, deps);

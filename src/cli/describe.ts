@@ -36,6 +36,12 @@ async function findOne(
       return (await client.all<OperationView>("/v1/operations", { namespace })).find((row) => row.id === name);
     case "plans":
       return client.get<PlanView>(`/v1/plans/${encodeURIComponent(name)}`);
+    case "fleet":
+      throw new InputError("a fleet is one document", {
+        code: "cli.option",
+        path: "resource",
+        remedy: "Use `argosy get fleet -o yaml`",
+      });
     default:
       return resource satisfies never;
   }

@@ -2,6 +2,7 @@ import type { PlanSummary, PlanView } from "../api/routes/plans.ts";
 import type { ApplicationView, InstanceView, OperationView, WorkspaceView } from "../api/schema.ts";
 import { InputError } from "../domain/errors.ts";
 import { applications, instances, operations, plans, workspaces } from "./columns.ts";
+import { showFleet } from "./fleet.ts";
 import { cellText, isForPrograms, type OutputFormat, render } from "./output.ts";
 import type { Resource } from "./resource.ts";
 import { isAbsent, type RestClient } from "./rest-client.ts";
@@ -9,7 +10,7 @@ import { isAbsent, type RestClient } from "./rest-client.ts";
 export interface GetOptions {
   readonly resource: Resource;
   readonly output: OutputFormat;
-  /** An application's name, a workspace's namespace, an instance's name; an operation's id or its application's namespace/name. */
+  /** An application's name, a workspace's namespace, an instance's name; an operation's id or its application's namespace/name; nothing for the fleet. */
   readonly name?: string;
   readonly namespace?: string;
   readonly state?: string;
@@ -30,7 +31,7 @@ export async function getResources(
 
 /** An option that would be ignored is refused: a list that looks filtered and is not would mislead. */
 function refuseIdleOptions({ resource, namespace, state }: GetOptions): void {
-  const idle = namespace !== undefined && (resource === "instances" || resource === "plans") ? "--namespace" : undefined;
+  const idle = namespace !== undefined && ["instances", "plans", "fleet"].includes(resource) ? "--namespace" : undefined;
   const other = state !== undefined && resource !== "operations" ? "--op-state" : undefined;
   const path = idle ?? other;
   if (path === undefined) return;
@@ -71,6 +72,10 @@ async function list(client: RestClient, options: GetOptions): Promise<Listed> {
         name === undefined ? (await client.get<{ readonly items: readonly PlanSummary[] }>("/v1/plans")).items : await planOf(client, name);
       return { rows: rows.length, text: render(rows, plans, output) };
     }
+    case "fleet":
+      if (name !== undefined)
+        throw new InputError("there is one fleet, and it has no name", { code: "cli.option", path: "name", remedy: "Leave it out" });
+      return showFleet(client, output);
     default:
       return resource satisfies never;
   }

@@ -92,7 +92,7 @@ function addJournal(program: Command, terminal: Terminal): void {
 
 function addGet(program: Command, terminal: Terminal): void {
   remote(program.command("get <resource> [name]"), ["table", "wide", "json", "yaml"])
-    .description(`list ${RESOURCES.join(", ")}`)
+    .description(`list ${RESOURCES.join(", ")}; \`get fleet -o yaml\` prints what \`apply -f\` takes`)
     .option("-n, --namespace <namespace>", "only of this workspace")
     .addOption(new Option("--op-state <state>", "only operations in this state").choices(OPERATION_STATES))
     .action(async (resource: string, name: string | undefined, { output, namespace, opState, ...options }: GetCommandOptions) => {

@@ -89,7 +89,7 @@ describe("the command line against a server", () => {
   });
 
   it.each([
-    [["get", "ships"], 2, "resource: there is no kind ships. Use one of instances, workspaces, applications, operations, plans."],
+    [["get", "ships"], 2, "resource: there is no kind ships. Use one of instances, workspaces, applications, operations, plans, fleet."],
     [["describe", "app", "shop"], 2, "name: shop does not say of which workspace. Give namespace/name, or the namespace with -n."],
     [["describe", "app", "shop", "-n", "anna"], 1, "there is no application shop; `argosy get applications` lists them all"],
     [["describe", "instance", "x"], 1, "there is no instance x; `argosy get instances` lists them all"],

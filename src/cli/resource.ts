@@ -1,7 +1,7 @@
 import { InputError } from "../domain/errors.ts";
 
 /** Kinds of things an SRE can list. */
-export const RESOURCES = ["instances", "workspaces", "applications", "operations", "plans"] as const;
+export const RESOURCES = ["instances", "workspaces", "applications", "operations", "plans", "fleet"] as const;
 export type Resource = (typeof RESOURCES)[number];
 
 /** Singular and the usual short forms. */

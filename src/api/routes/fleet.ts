@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
+import { GoneError } from "../../domain/errors.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import { canonicalJson } from "../../domain/hash.ts";
 import { diffFleet } from "../fleet-diff.ts";
@@ -39,6 +40,36 @@ const answer = z
   })
   .meta({ id: "AppliedFleet" });
 export type AppliedFleet = z.infer<typeof answer>;
+
+const declared = z
+  .object({
+    revision: z.number().int(),
+    pruned: z.array(z.string()).describe("pools that are not declared any more and whose instances leave"),
+    document: z.record(z.string(), z.unknown()).describe("the Fleet document as PUT takes it, every default written out"),
+  })
+  .meta({ id: "DeclaredFleet" });
+export type DeclaredFleet = z.infer<typeof declared>;
+
+/** Reading what is declared, which names Secrets and holds none. */
+export function addFleetView(server: FastifyInstance, deps: ApiDeps): void {
+  server.withTypeProvider<ZodTypeProvider>().get(
+    "/v1/fleet",
+    {
+      schema: {
+        operationId: "readFleet",
+        summary: "The declared fleet, as a document that may be declared again",
+        security: [{ token: [] }],
+        response: { 200: declared },
+      },
+    },
+    async () => {
+      const stored = await deps.store.fleet.readFleet(AbortSignal.timeout(30_000));
+      if (stored === undefined)
+        throw new GoneError("no fleet is declared yet; `argosy apply -f fleet.yaml` declares one", { code: "api.no-fleet" });
+      return { revision: stored.revision, pruned: [...stored.pruned], document: deps.renderFleet(stored.spec) };
+    },
+  );
+}
 
 /** Writing what is declared. */
 export function addFleetRoutes(server: FastifyInstance, deps: ApiDeps): void {

@@ -32,6 +32,7 @@ export function idleDeps(store: MemoryStore): ApiDeps {
   return {
     ...{ store, log: silentLog, metrics: noMetrics, clock: systemClock, version: "1.2.3" },
     parseFleet: () => ({ ok: false, complaints: [] }),
+    renderFleet: () => ({}),
     planFleet: () => [],
     explain: () => ["because"],
     explainInstance: ({ instance }) => [`instance ${instance.name}`],

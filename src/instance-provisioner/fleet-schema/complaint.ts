@@ -1,5 +1,6 @@
 import { nearest } from "../../domain/nearest.ts";
-import type { SchemaNode, ShapeIssue } from "./schema.ts";
+import type { JsonSchema } from "../../domain/schema-field.ts";
+import type { ShapeIssue } from "./schema.ts";
 import { FLEET_SCHEMA } from "./schema.ts";
 
 /** What is wrong in a Fleet document, where, and what to do about it. Never repeats a value. */
@@ -39,8 +40,8 @@ function unknownField(path: readonly (string | number)[]): Complaint {
   return { path: pathText(path), message: "is no field of a Fleet", remedy };
 }
 
-function nodeAt(path: readonly (string | number)[]): SchemaNode | undefined {
-  return path.reduce<SchemaNode | undefined>(
+function nodeAt(path: readonly (string | number)[]): JsonSchema | undefined {
+  return path.reduce<JsonSchema | undefined>(
     (node, key) => (typeof key === "number" ? node?.items : node?.properties?.[key]),
     FLEET_SCHEMA,
   );
@@ -55,6 +56,8 @@ const FORMS: Readonly<Record<string, string>> = {
   object: "a group of fields",
 };
 
-function formOf(node: SchemaNode | undefined): string {
-  return node?.title ?? node?.const ?? FORMS[node?.type ?? ""] ?? "a value of the right form";
+function formOf(node: JsonSchema | undefined): string {
+  return (
+    node?.title ?? (typeof node?.const === "string" ? node.const : undefined) ?? FORMS[node?.type ?? ""] ?? "a value of the right form"
+  );
 }

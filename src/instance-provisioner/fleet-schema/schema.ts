@@ -1,5 +1,7 @@
+// In one piece and in the order of the document: docs/fleet.md is made from it.
 import { z } from "zod";
 import { QUANTITY } from "../../domain/quantity.ts";
+import type { JsonSchema } from "../../domain/schema-field.ts";
 import { FLOORS } from "../../domain/version.ts";
 
 // Titles name a form in words; complaints use them, so that patterns need no message of their own.
@@ -74,90 +76,187 @@ const labelValue = z.string().regex(/^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-
 const amount = z.int().min(1).max(1_000_000_000);
 const count = z.int().min(1).max(100_000);
 
-const components = (defaults: { readonly cpu: string; readonly memory: string }) => ({
-  cpu: quantity.default(defaults.cpu),
-  memory: quantity.default(defaults.memory),
+const components = (what: string, defaults: { readonly cpu: string; readonly memory: string }) => ({
+  cpu: quantity.prefault(defaults.cpu).describe(`CPU limit of ${what}. A quarter of it is requested.`),
+  memory: quantity.prefault(defaults.memory).describe(`Memory request and limit of ${what}.`),
+});
+
+const engineCluster = z.strictObject({
+  name: name.describe("Name by which pools refer to it. Do not change it while instances are there."),
+  region: word.describe("Region it stands in. Only pools whose class has this region may use it."),
+  inCluster: z
+    .boolean()
+    .optional()
+    .describe("true: the cluster that Argosy itself runs in. Either this or `kubeconfigSecret`, for each cluster exactly one of them."),
+  kubeconfigSecret: secretName
+    .optional()
+    .describe("Secret in the API cluster, as namespace/name, whose key `kubeconfig` is a kubeconfig of this cluster."),
+  reach: z
+    .enum(["address", "proxy"])
+    .optional()
+    .meta({ title: "address or proxy" })
+    .describe("How metrics of pods are read: at the pods' addresses, or through the API server. Absent: by address with `inCluster` only."),
+});
+
+const catalogueEntry = z.strictObject({
+  version: release.describe("Release of Argo CD."),
+  image: image.describe("Image of Argo CD for this release."),
+  redisImage: image.describe("Image of the redis that this release is tested with."),
+  crds: directory.describe(
+    "Directory on the machine of the control plane with the release's `application-crd.yaml` and `appproject-crd.yaml`.",
+  ),
+  upgradesFrom: z
+    .array(origin)
+    .max(100)
+    .optional()
+    .describe("Releases, or whole minors like 3.5, that may be upgraded to this one. Absent: its own minor and the one before."),
+});
+
+const channel = z.strictObject({
+  name: word.describe("Name that a pool's `class.channel` gives."),
+  default: release.describe("Release that new instances of its pools get. One of `versions` of the channel."),
+  versions: z.array(release).min(1).max(100).describe("Releases that its pools may have, each one of the catalogue."),
+});
+
+const poolClass = z.strictObject({
+  region: word.describe("Region of the instances. That of each of the pool's engine clusters."),
+  tier: word.describe("Your own word for the kind of service, e.g. shared."),
+  trust: word.describe("Trust class of the workspaces. A workspace of another trust is never placed here."),
+  channel: word.optional().describe("Version channel that the instances follow; see `versions.channels`."),
+});
+
+const capacity = z.strictObject({
+  applications: amount.describe("Applications that one instance bears."),
+  clusterEntries: amount.describe("Clusters that one instance may cache: its share of the API cluster, and each environment in use."),
+  cachedResources: amount.describe("Kubernetes objects of its applications that one instance may cache."),
+  milliCpu: amount.describe("CPU that one instance's controller may use in the long run, in thousandths of a core."),
+  gitPerMinute: amount.describe("Git requests a minute that one instance's repo-servers bear."),
+});
+
+const engine = z.strictObject({
+  statusProcessors: count.default(20).describe("Comparisons that one controller makes at once."),
+  operationProcessors: count.default(10).describe("Syncs that one controller makes at once."),
+  // One client reads and writes for all workspaces of an instance, where upstream's 50 are meant for one cluster each.
+  k8sClientQps: count.default(200).describe("Requests a second that one controller sends to a Kubernetes API server."),
+  k8sClientBurst: count.default(400).describe("Requests that it may send at once before that limit holds."),
+  reconciliationSeconds: z
+    .int()
+    .min(5)
+    .max(86_400)
+    .default(120)
+    .describe("Seconds between two comparisons of an application to which nothing happens."),
+  reconciliationJitterSeconds: z
+    .int()
+    .min(0)
+    .max(86_400)
+    .default(60)
+    .describe("Seconds that are added to it at most, drawn for each application, so that they do not all come at once."),
 });
 
 const pool = z.strictObject({
-  name,
-  class: z.strictObject({ region: word, tier: word, trust: word, channel: word.optional() }),
-  engineClusters: z.array(name).min(1).max(100),
-  instances: z.strictObject({ min: z.int().min(0).max(1000), max: z.int().min(0).max(1000) }),
-  version: release.optional(),
-  capacity: z.strictObject({
-    applications: amount,
-    clusterEntries: amount,
-    cachedResources: amount,
-    milliCpu: amount,
-    gitPerMinute: amount,
+  name: name.describe("Name of the pool. Its instances are called standard-1, standard-2 and so on."),
+  class: poolClass,
+  engineClusters: z
+    .array(name)
+    .min(1)
+    .max(100)
+    .describe("Clusters that host its instances. A new one goes to the cluster with the fewest."),
+  instances: z.strictObject({
+    min: z.int().min(0).max(1000).describe("Instances that there always are. More are retired when they hold nothing."),
+    max: z.int().min(0).max(1000).describe("Instances that there are at most. docs/instances.md says what becomes of more."),
   }),
+  version: release.optional().describe("Release that new instances get. Absent: the default of its channel, else `versions.default`."),
+  capacity,
   resources: z
     .strictObject({
-      controller: z.strictObject(components({ cpu: "2", memory: "4Gi" })).prefault({}),
-      repoServer: z.strictObject({ ...components({ cpu: "1", memory: "1Gi" }), replicas: z.int().min(1).max(20).default(1) }).prefault({}),
-      redis: z.strictObject(components({ cpu: "250m", memory: "256Mi" })).prefault({}),
+      controller: z.strictObject(components("the application controller", { cpu: "2", memory: "4Gi" })).prefault({}),
+      repoServer: z
+        .strictObject({
+          ...components("each repo-server", { cpu: "1", memory: "1Gi" }),
+          replicas: z.int().min(1).max(20).default(1).describe("Repo-servers of one instance."),
+        })
+        .prefault({}),
+      redis: z.strictObject(components("redis", { cpu: "250m", memory: "256Mi" })).prefault({}),
     })
     .prefault({}),
-  engine: z
-    .strictObject({
-      statusProcessors: count.default(20),
-      operationProcessors: count.default(10),
-      // One client reads and writes for all workspaces of an instance, where upstream's 50 are meant for one cluster each.
-      k8sClientQps: count.default(200),
-      k8sClientBurst: count.default(400),
-      reconciliationSeconds: z.int().min(5).max(86_400).default(120),
-      reconciliationJitterSeconds: z.int().min(0).max(86_400).default(60),
-    })
-    .prefault({}),
+  engine: engine.prefault({}),
 });
 
 const fleet = z.strictObject({
-  apiVersion: z.literal("argosy.dev/v1alpha1"),
-  kind: z.literal("Fleet"),
-  engineClusters: z
-    .array(
-      z.strictObject({
-        ...{ name, region: word, inCluster: z.boolean().optional(), kubeconfigSecret: secretName.optional() },
-        reach: z.enum(["address", "proxy"]).optional().meta({ title: "address or proxy" }),
-      }),
-    )
-    .min(1)
-    .max(100),
+  apiVersion: z.literal("argosy.dev/v1alpha1").describe("Version of this document."),
+  kind: z.literal("Fleet").describe("Kind of this document."),
+  engineClusters: z.array(engineCluster).min(1).max(100).describe("Kubernetes clusters that host instances."),
   versions: z.strictObject({
-    default: release,
-    floor: floor.default("3.5.1"),
-    catalogue: z
-      .array(
-        z.strictObject({ version: release, image, redisImage: image, crds: directory, upgradesFrom: z.array(origin).max(100).optional() }),
-      )
-      .min(1)
-      .max(100),
-    channels: z
-      .array(z.strictObject({ name: word, default: release, versions: z.array(release).min(1).max(100) }))
-      .max(100)
-      .optional(),
+    default: release.describe(
+      "Release that new instances get whose pool and channel say nothing else. What runs is changed by `argosy rollout`.",
+    ),
+    floor: floor
+      .prefault("3.5.1")
+      .describe(
+        "Oldest release that is safe. An instance below it keeps what it holds and gets nothing new. One of a minor that is not listed is measured by the newest.",
+      ),
+    catalogue: z.array(catalogueEntry).min(1).max(100).describe("Releases that instances may have."),
+    channels: z.array(channel).max(100).optional().describe("Releases for pools that want them sooner, or later, than others."),
   }),
-  pools: z.array(pool).max(1000),
+  pools: z.array(pool).max(1000).describe("Groups of equal instances."),
   workspaces: z
     .strictObject({
-      selector: z.record(labelKey, labelValue).default({}),
-      quota: z.strictObject({ deployments: count.default(100), syncsPerMinute: count.default(20) }).prefault({}),
+      selector: z
+        .record(labelKey, labelValue)
+        .default({})
+        .meta({ title: "labels with their values" })
+        .describe(
+          "Labels that a namespace must have to be a workspace. Empty: every namespace but `kube-*`, Argosy's own and those of instances.",
+        ),
+      quota: z
+        .strictObject({
+          deployments: count.default(100).describe("GitOpsDeployments that one workspace may have."),
+          syncsPerMinute: count.default(20).describe("Syncs a minute that one workspace may ask for."),
+        })
+        .prefault({}),
     })
     .prefault({}),
   egress: z
     .strictObject({
-      allow: z.array(cidr).max(1000).default([]),
-      apiServers: z.array(cidr).max(1000).optional(),
-      http: z.array(host).max(1000).default([]),
+      allow: z
+        .array(cidr)
+        .max(1000)
+        .default([])
+        .describe("Private addresses that instances may reach: repositories and users' clusters inside. docs/instances.md tells more."),
+      apiServers: z
+        .array(cidr)
+        .max(1000)
+        .optional()
+        .describe(
+          "Private addresses of API servers, which only application controllers may reach. Needed wherever API servers have private addresses.",
+        ),
+      http: z.array(host).max(1000).default([]).describe("Hosts whose repositories may be read over plain HTTP."),
       certificateAuthorities: z
-        .array(z.strictObject({ host: tlsHost, certificates }))
+        .array(
+          z.strictObject({
+            host: tlsHost.describe("Git host that this is for."),
+            certificates: certificates.describe("Certificates that are trusted for this host instead of the public authorities'."),
+          }),
+        )
         .max(200)
-        .optional(),
-      sshKnownHosts: hostKeys.optional(),
+        .optional()
+        .describe("Certificates for Git hosts that no public authority vouches for."),
+      sshKnownHosts: hostKeys
+        .optional()
+        .describe("Host keys of Git hosts, as `ssh-keyscan` prints them, beside those of the large public hosts."),
     })
     .prefault({}),
-  deployments: z.strictObject({ refusedGroups: z.array(apiGroup).max(1000).optional() }).optional(),
+  deployments: z
+    .strictObject({
+      refusedGroups: z
+        .array(apiGroup)
+        .max(1000)
+        .optional()
+        .describe(
+          "API groups, each with all below it, whose kinds nobody may deploy to the API cluster. Replaces the built-in list; docs/instances.md has it.",
+        ),
+    })
+    .optional(),
 });
 
 /** A Fleet document as people write it, with every default filled in and every field of the right form. */
@@ -190,13 +289,4 @@ function shapeIssues(issue: z.core.$ZodIssue): readonly ShapeIssue[] {
   return [{ path, kind: "malformed", bound: undefined }];
 }
 
-/** A node of the JSON schema of a Fleet document, as far as complaints read it. */
-export interface SchemaNode {
-  readonly title?: string;
-  readonly type?: string;
-  readonly const?: string;
-  readonly properties?: Readonly<Record<string, SchemaNode>>;
-  readonly items?: SchemaNode;
-}
-
-export const FLEET_SCHEMA: SchemaNode = z.toJSONSchema(fleet, { io: "input" }) as SchemaNode;
+export const FLEET_SCHEMA: JsonSchema = z.toJSONSchema(fleet, { io: "input" }) as JsonSchema;

@@ -1,0 +1,71 @@
+import type { EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
+import { FLOORS } from "../../domain/version.ts";
+
+/**
+ * The Fleet document that says what is declared, in the units and the order of the schema: what {@link parseFleetDocument} makes
+ * the same declaration of. Defaults are written out, for the declaration holds them. It names Secrets, and holds none.
+ */
+export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, unknown>> {
+  const { engineClusters, versions, pools, workspaces, egress, deployments } = spec;
+  const { allow, apiServers, http, certificateAuthorities, sshKnownHosts } = egress;
+  return {
+    apiVersion: "argosy.dev/v1alpha1",
+    kind: "Fleet",
+    engineClusters: engineClusters.map(clusterFields),
+    versions: versionFields(versions),
+    pools: pools.map(poolFields),
+    workspaces: { selector: workspaces.selector, quota: workspaces.quota },
+    egress: {
+      allow,
+      ...(apiServers === undefined ? {} : { apiServers }),
+      http,
+      ...(certificateAuthorities === undefined ? {} : { certificateAuthorities }),
+      ...(sshKnownHosts === undefined ? {} : { sshKnownHosts }),
+    },
+    ...(deployments === undefined ? {} : { deployments }),
+  };
+}
+
+function clusterFields({ name, region, access, reach }: EngineClusterSpec): Readonly<Record<string, unknown>> {
+  const way = access.kind === "inCluster" ? { inCluster: true } : { kubeconfigSecret: access.secret };
+  return { name, region, ...way, ...(reach === undefined ? {} : { reach }) };
+}
+
+function versionFields({ default: usual, floor, catalogue, channels }: VersionsSpec): Readonly<Record<string, unknown>> {
+  const floors = floor.split(FLOORS);
+  return {
+    default: usual,
+    floor: floors.length === 1 ? floor : floors,
+    catalogue: catalogue.map(({ version, image, redisImage, crds, upgradesFrom }) => ({
+      ...{ version, image, redisImage, crds },
+      ...(upgradesFrom === undefined ? {} : { upgradesFrom }),
+    })),
+    ...(channels === undefined
+      ? {}
+      : { channels: channels.map((channel) => ({ name: channel.name, default: channel.default, versions: channel.versions })) }),
+  };
+}
+
+/** Planning counts thousandths of applications and Git requests; people count whole ones. */
+function poolFields(pool: PoolSpec): Readonly<Record<string, unknown>> {
+  const { name, class: own, engineClusters, instances, version, capacity, resources, engine } = pool;
+  const { applications, clusterEntries, cachedResources, milliCpu, gitPerMinute } = capacity;
+  const { controller, repoServer, redis } = resources;
+  return {
+    name,
+    class: {
+      ...{ region: own.region, tier: own.tier, trust: own.trust },
+      ...(own.channel === undefined ? {} : { channel: own.channel }),
+    },
+    engineClusters,
+    instances: { min: instances.min, max: instances.max },
+    ...(version === undefined ? {} : { version }),
+    capacity: { applications: applications / 1000, clusterEntries, cachedResources, milliCpu, gitPerMinute: gitPerMinute / 1000 },
+    resources: {
+      controller: { cpu: controller.cpu, memory: controller.memory },
+      repoServer: { cpu: repoServer.cpu, memory: repoServer.memory, replicas: repoServer.replicas },
+      redis: { cpu: redis.cpu, memory: redis.memory },
+    },
+    engine,
+  };
+}
