@@ -29,6 +29,8 @@ export interface Check {
   readonly ok: boolean;
   readonly detail: string;
   readonly remedy: string;
+  /** What somebody ordered that looks like trouble and is none; with how to end it. Absent: nothing. */
+  readonly remark?: string;
 }
 
 /** What a declared fleet does to one instance. */

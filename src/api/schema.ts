@@ -158,7 +158,15 @@ export const problemView = z
   })
   .meta({ id: "Problem" });
 
-export const checkView = z.object({ name: z.string(), ok: z.boolean(), detail: z.string(), remedy: z.string() }).meta({ id: "Check" });
+export const checkView = z
+  .object({
+    name: z.string(),
+    ok: z.boolean(),
+    detail: z.string(),
+    remedy: z.string(),
+    remark: z.string().optional().describe("what somebody ordered that looks like trouble and is none"),
+  })
+  .meta({ id: "Check" });
 
 export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(200),

@@ -5,10 +5,16 @@ import { type Column, type OutputFormat, render } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 
 const columns: readonly Column<CheckView>[] = [
-  { title: "", value: (row) => (row.ok ? "ok" : "FAIL") },
+  { title: "", value: stateOf },
   { title: "CHECK", value: (row) => row.name },
   { title: "FOUND", value: (row) => row.detail },
 ];
+
+/** What somebody ordered is worth a note, and nothing to mend. */
+function stateOf({ ok, remark }: CheckView): string {
+  if (!ok) return "FAIL";
+  return remark === undefined ? "ok" : "note";
+}
 
 /** `argosy doctor`: every check, with the remedies of those that failed; healthy only if all passed. */
 export async function runDoctor(client: RestClient, output: OutputFormat): Promise<{ readonly text: string; readonly isHealthy: boolean }> {
@@ -22,7 +28,9 @@ function renderChecks(checks: readonly CheckView[], failed: readonly CheckView[]
   const remedies = failed.map((check) => `  ${check.name}: ${check.remedy}`);
   const head =
     failed.length === 0 ? `all ${checks.length} checks passed` : `${failed.length} of ${checks.length} checks failed; what to do:`;
-  return [render(checks, columns, "table"), "", head, ...remedies].join("\n");
+  const remarks = checks.flatMap(({ name, remark }) => (remark === undefined ? [] : [`  ${name}: ${remark}`]));
+  const ordered = remarks.length === 0 ? [] : ["", "ordered by somebody, and no failure:", ...remarks];
+  return [render(checks, columns, "table"), "", head, ...remedies, ...ordered].join("\n");
 }
 
 /**

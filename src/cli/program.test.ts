@@ -32,6 +32,7 @@ describe("the command line against a server", () => {
   let url: string;
   let isDatabaseAway = false;
   let ok = true;
+  let remark: string | undefined;
   beforeAll(async () => {
     store = createMemoryStore({ clock: systemClock });
     await store.tokens.put({ name: "otto", role: "operator" }, tokenHash(TOKEN), signal);
@@ -59,7 +60,15 @@ describe("the command line against a server", () => {
       readUsage: async (rows) => new Map(rows.map(({ id }) => [id, { clusterEntries: 3, controllerMemoryBytes: 300 * 2 ** 20 }])),
       isSchedule: (text) => text.split(" ").length === 5,
       explain: () => ["because"],
-      doctor: async () => [{ name: "pool standard", ok, detail: "1 ACTIVE of 1 to 2 instances", remedy: "See why" }],
+      doctor: async () => [
+        {
+          name: "pool standard",
+          ok,
+          detail: "1 ACTIVE of 1 to 2 instances",
+          remedy: "See why",
+          ...(remark === undefined ? {} : { remark }),
+        },
+      ],
       metricsText: async () => ({ contentType: "text/plain", text: "" }),
       readiness: async () => ({ ok: false, checks: [{ name: "database", ok: false, detail: "does not answer" }] }),
     });
@@ -154,6 +163,17 @@ describe("the command line against a server", () => {
     const sick = await run(["doctor"]);
     ok = true;
     expect(sick).toMatchObject({ code: 1, out: expect.stringContaining("1 of 1 checks failed; what to do:\n  pool standard: See why") });
+  });
+
+  it("ends the doctor with 0 where something is as somebody ordered, and says what", async () => {
+    remark = "cordoned by otto: a kernel update";
+    const { out, code } = await run(["doctor"]);
+    remark = undefined;
+    expect(code).toBe(0);
+    expect(out).toMatch(/^note +pool standard/m);
+    expect(out).toContain(
+      "all 1 checks passed\n\nordered by somebody, and no failure:\n  pool standard: cordoned by otto: a kernel update",
+    );
   });
 
   it("lets the doctor tell what it can when the database or the server is away", async () => {

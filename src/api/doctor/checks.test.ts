@@ -135,6 +135,30 @@ describe("the doctor", () => {
     expect(judgePools(spec, [serving, serving])[0]?.ok).toBe(true);
   });
 
+  it("passes a pool of which somebody cordoned or drains instances, with a remark; not one that is short by itself", () => {
+    const spec = { pools: [{ name: "standard", instances: { min: 2, max: 4 } }] } as unknown as FleetSpec;
+    const serving = anInstance("ACTIVE", "3.5.7");
+    const cordoned = anInstance("CORDONED", "3.5.7", "cordoned by otto: a kernel update");
+    const surplus = anInstance(
+      "CORDONED",
+      "3.5.7",
+      "its pool asks for fewer instances: it takes no new units and is retired when it holds none",
+    );
+    const remark = "fewer than declared take new workspaces: standard-CORDONED by order";
+    expect(judgePools(spec, [serving, cordoned])).toEqual([
+      { name: "pool standard", ok: true, detail: "1 ACTIVE of 2 to 4 instances", remedy: expect.any(String), remark },
+    ]);
+    expect(judgePools(spec, [serving, anInstance("DRAINING", "3.5.7", "drained by otto: old disk")])[0]).toMatchObject({ ok: true });
+    expect(judgePools(spec, [serving, surplus])[0]?.ok).toBe(false);
+    expect(judgePools(spec, [cordoned])[0]?.ok).toBe(false);
+    expect(judgePools(spec, [serving, serving, cordoned])[0]).not.toHaveProperty("remark");
+    expect(judgeInstances([serving, cordoned, surplus], undefined, millis(0)).map((check) => check.remark)).toEqual([
+      undefined,
+      "cordoned by otto: a kernel update; `argosy uncordon standard-CORDONED` ends it",
+      undefined,
+    ]);
+  });
+
   it("fails an instance that has been on its way for too long", () => {
     const at = (minutes: number) => millis(minutes * 60_000);
     expect(judgeInstances([anInstance("WARMING", "3.5.7")], undefined, at(10))[0]?.ok).toBe(true);

@@ -1,4 +1,5 @@
 import type { Millis } from "../../domain/clock.ts";
+import { isCordonedByHand } from "../../domain/cordon.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import type { OwnershipFinding } from "../../domain/ownership.ts";
@@ -120,17 +121,32 @@ function count(things: readonly unknown[], what: string): string {
   return `${things.length} ${what}${things.length === 1 ? "" : "s"}`;
 }
 
-/** One check a pool: whether as many of its instances serve as are declared at least. */
+/**
+ * One check a pool: whether as many of its instances take workspaces as are declared at least. Those that somebody cordoned or drains
+ * count as if they did: that is maintenance, and only a remark. A cordoned one is not replaced, one that is drained is.
+ */
 export function judgePools(spec: FleetSpec, instances: readonly Instance[]): readonly Check[] {
   return spec.pools.map((pool) => {
-    const active = instances.filter((instance) => instance.pool === pool.name && instance.state === "ACTIVE").length;
+    const own = instances.filter((instance) => instance.pool === pool.name);
+    const active = own.filter(({ state }) => state === "ACTIVE").length;
+    const ordered = own.filter(isMaintained);
+    const isShort = active < pool.instances.min;
+    const ok = active + ordered.length >= pool.instances.min;
     return {
       name: `pool ${pool.name}`,
-      ok: active >= pool.instances.min,
+      ok,
       detail: `${active} ACTIVE of ${pool.instances.min} to ${pool.instances.max} instances`,
       remedy: "See `argosy get instances -o wide` for what the others wait for",
+      ...(isShort && ok
+        ? { remark: `fewer than declared take new workspaces: ${ordered.map(({ name }) => name).join(", ")} by order` }
+        : {}),
     };
   });
+}
+
+/** Whether it takes no new workspaces because that was ordered. */
+function isMaintained(instance: Instance): boolean {
+  return isCordonedByHand(instance) || instance.state === "DRAINING";
 }
 
 /**
@@ -155,6 +171,7 @@ export function judgeInstances(instances: readonly Instance[], floor: string | u
       const remedy = isBelow
         ? "Choose a newer version in fleet.yaml"
         : "The reason says what is wrong; the provisioner tries again by itself";
-      return { name: `instance ${instance.name}`, ok: instance.state !== "FAILED" && !isBelow && !isStuck, detail, remedy };
+      const remark = isCordonedByHand(instance) ? { remark: `${instance.reason}; \`argosy uncordon ${instance.name}\` ends it` } : {};
+      return { name: `instance ${instance.name}`, ok: instance.state !== "FAILED" && !isBelow && !isStuck, detail, remedy, ...remark };
     });
 }
