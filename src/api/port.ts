@@ -98,9 +98,13 @@ export interface Draining {
   /** How many of its moves may be under way at once with one instance at either end. */
   readonly budget: number;
   draft(instance: Instance, actor: string, signal: AbortSignal): Promise<StoredPlan>;
+  /** What such a plan finds no other instance for, and why. */
+  staying(plan: StoredPlan, instance: Instance): readonly Pick<CarriedStep, "name" | "why">[];
+  /** What speaks against emptying it at all, unless that is forced, with what to do instead. */
+  whyLast(instance: Instance, signal: AbortSignal): Promise<string | undefined>;
   begin(
     instance: Instance,
-    said: { readonly actor: string; readonly reason: string; readonly isFailOver?: boolean },
+    said: { readonly actor: string; readonly reason: string; readonly isFailOver?: boolean; readonly isForced?: boolean },
     signal: AbortSignal,
   ): Promise<void>;
 }

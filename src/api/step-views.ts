@@ -16,6 +16,7 @@ export const stepView = z.object({
   why: z.string().describe("what it waits for, or why it was refused"),
   move: z.string().nullable().describe("its live move"),
   phase: z.enum(MOVE_PHASES).nullable(),
+  phaseMs: z.number().int().nullable().describe("for how long its move has been in that phase, while it has not ended"),
 });
 
 /** How far a plan is that is carried out. */
@@ -52,7 +53,7 @@ export function progressViewOf(
   return {
     ...{ moved, underWay, waiting, refused, phases: phasesOf(progress) },
     longestGapMs: gaps.length === 0 ? null : Math.max(...gaps),
-    steps: progress.map((each) => stepViewOf(each, nameOf)),
+    steps: progress.map((each) => stepViewOf(each, nameOf, now)),
   };
 }
 
@@ -62,10 +63,11 @@ function phasesOf(progress: readonly StepProgress[]): ProgressView["phases"] {
   return MOVE_PHASES.flatMap((phase) => (count(phase) === 0 ? [] : [{ phase, moves: count(phase) }]));
 }
 
-function stepViewOf({ step, state, why, move }: StepProgress, nameOf: (instance: string) => string): StepView {
+function stepViewOf({ step, state, why, move }: StepProgress, nameOf: (instance: string) => string, now: Millis): StepView {
   const { unit, name, from, to } = step;
   return {
     ...{ unit, workspace: name, state, why, move: step.move ?? null, phase: move?.phase ?? null },
+    phaseMs: move === undefined || move.endedAt !== undefined ? null : Math.max(0, now - move.phaseSince),
     from: from === undefined ? null : nameOf(from),
     to: to === undefined ? null : nameOf(to),
   };

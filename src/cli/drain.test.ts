@@ -7,7 +7,8 @@ import type { MovePhase } from "../domain/move.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { type PlannedFleet, plannedFleet } from "../scheduler/testing/fleet.ts";
 import { aDecision } from "../store/testing/builders.ts";
-import { drainInstance } from "./drain.ts";
+import { drainInstance, drainLines } from "./drain.ts";
+import { createNews } from "./follow.ts";
 import type { RestClient } from "./rest-client.ts";
 import { deployOne } from "./testing/deploy-one.ts";
 import { runCommand } from "./testing/run-command.ts";
@@ -69,6 +70,48 @@ describe("emptying an instance from the command line", () => {
     expect((await served.store.fleet.readInstance(id, soon()))?.state).toBe("WARMING");
   });
 
+  it("ends a dry run with 1 and names who stays where nothing can leave", async () => {
+    const { store } = served;
+    const { id, revision, reason, attempt } = fleet.roomy;
+    const capacity = { ...fleet.roomy.capacity, applications: 0 };
+    await store.fleet.changeInstance({ id, revision, state: "ACTIVE", reason, attempt, capacity, decision: undefined }, soon());
+    const { out, code } = await drain("--dry-run");
+    expect(code).toBe(1);
+    expect(out).toContain("18 workspaces cannot leave now: no instance has room for them");
+    expect(out).toMatch(/nothing was done\n?$/);
+    const { out: json, code: jsonCode } = await drain("--dry-run", "-o", "json");
+    expect(jsonCode).toBe(1);
+    const seen = JSON.parse(json) as { readonly moves: unknown[]; readonly stay: readonly { workspace: string; why: string }[] };
+    expect(seen).toMatchObject({ moves: [], refusal: null });
+    expect(seen.stay).toHaveLength(18);
+    expect(seen.stay[0]).toMatchObject({ workspace: "shop-00", why: expect.stringContaining("no instance can take it") });
+  });
+
+  it("refuses to empty the last instance that takes workspaces, and says what to do first", async () => {
+    await runAs("operator", "cordon", "standard-2");
+    for (const args of [[], ["--fail-over"]]) {
+      const { err, code } = await drain(...args);
+      expect(code).toBe(1);
+      expect(err).toContain("standard-1 is the last instance of class eu/shared/public that takes workspaces");
+      expect(err).toContain("`argosy uncordon standard-2`");
+      expect(err).toContain("--force");
+    }
+    expect(await drain("--dry-run")).toMatchObject({ code: 1, out: expect.stringContaining("`argosy uncordon standard-2`") });
+    expect(await stateOf()).toBe("ACTIVE");
+    expect(JSON.parse((await drain("--force", "--no-wait", "-o", "json")).out)).toMatchObject({ state: "DRAINING", units: 18 });
+    expect(await stateOf()).toBe("DRAINING");
+    // One that is being emptied is gone on with, whoever is left.
+    expect((await drain("--no-wait", "-o", "json")).err).toBe("");
+  });
+
+  it("empties one of two that are ordered at the same moment", async () => {
+    for (const each of [fleet.full, fleet.roomy]) expect(each.state).toBe("ACTIVE");
+    const outcomes = await Promise.all([drain("--no-wait"), runAs("approver", "drain", "standard-2", "--no-wait")]);
+    expect(outcomes.filter(({ err }) => err.includes("is the last instance"))).toHaveLength(1);
+    const states = (await served.store.fleet.listInstances(soon())).map(({ state }) => state);
+    expect(states.toSorted((a, b) => a.localeCompare(b))).toEqual(["ACTIVE", "DRAINING"]);
+  });
+
   it("moves what is not deployed at once, ends with 0 and leaves the instance to be retired", async () => {
     const { out, code } = await drain("--reason", "old disk");
     expect(code).toBe(0);
@@ -105,6 +148,7 @@ describe("emptying an instance from the command line", () => {
       why: "b has no room",
       move: null,
       phase: null,
+      phaseMs: null,
     } as const;
     const view: DrainView = {
       ...{
@@ -132,8 +176,8 @@ describe("emptying an instance from the command line", () => {
       setExitCode: () => undefined,
       interrupted: () => new AbortController().signal,
     };
-    const { text, isDone } = await drainInstance({ post: take, get: take } as unknown as RestClient, "a", { output: "table" }, terminal);
-    expect(isDone).toBe(false);
+    const { text, exitCode } = await drainInstance({ post: take, get: take } as unknown as RestClient, "a", { output: "table" }, terminal);
+    expect(exitCode).toBe(1);
     expect(told).toEqual([
       "3 moved, 1 of at most 8 under way (REVOKE 1), 0 wait; 1 refused; longest gap so far 2.3s",
       "  shop → b, left: b has no room",
@@ -141,6 +185,44 @@ describe("emptying an instance from the command line", () => {
     ]);
     expect(text).toContain("instance a is DRAINING and has 1 left: nothing of it is under way");
     expect(text).toContain("  shop → b, left: b has no room");
+  });
+
+  it("says of what it waits for which move, since when and why, and again while nothing else happens", () => {
+    const stuck = { unit: "u", workspace: "shop", from: "a", to: "b", state: "under-way", move: "0192f3a4", phase: "PREPARE" } as const;
+    const queued = { ...stuck, state: "waiting", phase: "WAITING", why: "for its turn: 8 of 8 are under way" } as const;
+    const view = (phaseMs: number): DrainView => ({
+      ...{ instance: "a", state: "DRAINING", units: 3, failOver: false, budget: 8, moved: 0, underWay: 1, waiting: 2, refused: 0 },
+      ...{ longestGapMs: null, phases: [{ phase: "PREPARE", moves: 1 }] },
+      steps: [
+        { ...stuck, why: "for b to compare shop/web", phaseMs },
+        { ...queued, workspace: "cart", phaseMs },
+        { ...queued, workspace: "desk", phaseMs },
+      ],
+    });
+    const told: string[] = [];
+    const tell = createNews((line) => void told.push(line));
+    for (let seconds = 0; seconds <= 41; seconds += 1) tell(drainLines(view(seconds * 1000)), seconds * 1000);
+    const progress = "0 moved, 1 of at most 8 under way (PREPARE 1), 2 wait";
+    const waits = "  2 wait their turn, cart first: for its turn: 8 of 8 are under way";
+    const since = (seconds: number) =>
+      `  shop → b is in PREPARE for ${seconds}s, waiting for b to compare shop/web (\`argosy moves 0192f3a4\`)`;
+    expect(told).toEqual([progress, since(10), waits, progress, since(25), waits, progress, since(40), waits]);
+  });
+
+  it("says on SIGINT that it goes on, how to watch it again and how to call it off, and ends with 130", async () => {
+    await deployOne(served, fleet);
+    const watching = new AbortController();
+    const env = { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token("approver") };
+    const seen = runCommand(["drain", "standard-1"], env, watching.signal);
+    await expect.poll(onlyMove, { timeout: 10_000 }).toBeTruthy();
+    await served.store.moves.begin(await onlyMove(), soon());
+    watching.abort();
+    const { err, code } = await seen;
+    expect(code).toBe(130);
+    expect(err).toContain("interrupted: the drain of standard-1 goes on by itself");
+    expect(err).toContain("`argosy drain standard-1` watches it again");
+    expect(err).toContain("`argosy uncordon standard-1` calls it off");
+    expect(await stateOf()).toBe("DRAINING");
   });
 
   it("ends with 1 while something is left of which nothing is under way, and tries that again when asked again", async () => {

@@ -1,4 +1,6 @@
 import type { DrainDryRunView, DrainView } from "../api/routes/drains.ts";
+import { durationText } from "./duration.ts";
+import { createNews, type Followed, follow, INTERRUPTED, type Line, unlessInterrupted } from "./follow.ts";
 import { look } from "./look.ts";
 import { cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
@@ -6,6 +8,7 @@ import type { Terminal } from "./terminal.ts";
 
 export interface DrainOptions {
   readonly failOver?: boolean;
+  readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly wait?: boolean;
   readonly reason?: string;
@@ -14,42 +17,95 @@ export interface DrainOptions {
 
 export interface Drained {
   readonly text: string;
-  /** Whether nothing is left on it, or nothing speaks against that. */
-  readonly isDone: boolean;
+  /** 0: nothing is left on it, or speaks against that. */
+  readonly exitCode: number;
 }
 
 const LOOK_EVERY_MS = 500;
 
 /** `argosy drain <instance>`: empties an instance, and follows that to its end unless it is told not to. */
 export async function drainInstance(client: RestClient, instance: string, options: DrainOptions, terminal: Terminal): Promise<Drained> {
-  const { failOver = false, dryRun = false, wait = true, reason, output } = options;
+  const { failOver = false, force = false, dryRun = false, wait = true, reason, output } = options;
   const path = `/v1/instances/${encodeURIComponent(instance)}/drain`;
-  const how = failOver ? { failOver } : {};
+  const how = { ...(failOver ? { failOver } : {}), ...(force ? { force } : {}) };
   if (dryRun) return dryRunOf(await client.post<DrainDryRunView>(`${path}/dry-run`, how), output);
-  const asked = await client.post<DrainView>(path, reason === undefined ? how : { ...how, reason });
-  const tell = (line: string): void => void (output === "table" && terminal.note(line));
-  const view = wait ? await follow(client, { path, asked }, tell) : asked;
+  const signal = terminal.interrupted();
+  const asked = await unlessInterrupted(client.post<DrainView>(path, reason === undefined ? how : { ...how, reason }), signal);
+  if (asked === undefined) {
+    terminal.note(`interrupted before the server answered: \`argosy get instances ${instance}\` says DRAINING if it is drained`);
+    return { text: "", exitCode: INTERRUPTED };
+  }
+  const { view, isInterrupted } = wait
+    ? await watch(client, { path, asked, output }, terminal, signal)
+    : { view: asked, isInterrupted: false };
+  if (isInterrupted) terminal.note(interruptedText(cellText(instance)));
   const isLeft = wait ? view.units > 0 : view.refused > 0;
   const text = isForPrograms(output) ? renderOne(view, output) : drainText(view);
-  return { text, isDone: !isLeft };
+  return { text, exitCode: isInterrupted ? INTERRUPTED : isLeft ? 1 : 0 };
+}
+
+function interruptedText(instance: string): string {
+  return `interrupted: the drain of ${instance} goes on by itself; \`argosy drain ${instance}\` watches it again, \`argosy uncordon ${instance}\` calls it off`;
 }
 
 /** Watches until nothing is left, or nothing of what is left is about to leave. */
-async function follow(
+function watch(
   client: RestClient,
-  { path, asked }: { readonly path: string; readonly asked: DrainView },
-  tell: (line: string) => void,
-): Promise<DrainView> {
-  const told = new Set<string>();
-  for (let view = asked; ; view = await look<DrainView>(client, path, tell)) {
-    const news = [progressLine(view), ...refusalsOf(view)].filter((line) => !told.has(line));
-    for (const line of news) {
-      told.add(line);
-      tell(line);
-    }
-    if (view.units === 0 || view.underWay + view.waiting === 0) return view;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-  }
+  { path, asked, output }: { readonly path: string; readonly asked: DrainView; readonly output: OutputFormat },
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<Followed<DrainView>> {
+  const tell = (line: string): void => void (output === "table" && terminal.note(line));
+  const news = createNews(tell);
+  return follow(asked, () => look<DrainView>(client, path, { tell, signal }), {
+    everyMs: LOOK_EVERY_MS,
+    signal,
+    show: (view) => news(drainLines(view), performance.now()),
+    isEnd: ({ units, underWay, waiting }) => units === 0 || underWay + waiting === 0,
+  });
+}
+
+/** What there is to say of a drain: how far it is, what was refused, and what it has waited for longer than is usual. */
+export function drainLines(view: DrainView): readonly Line[] {
+  return [
+    { text: progressLine(view), holds: true },
+    ...refusalsOf(view).map((text) => ({ text })),
+    ...slowSteps(view),
+    ...queueLines(view),
+  ];
+}
+
+/** A phase takes a second or two; what takes longer than this waits for something, in ms. */
+const SLOW_MS = 10_000;
+/** Of more than these nobody reads each. */
+const SLOW_SHOWN = 5;
+
+function slowSteps({ steps }: DrainView): readonly Line[] {
+  const slow = steps
+    .filter(({ state, phaseMs }) => state === "under-way" && (phaseMs ?? 0) >= SLOW_MS)
+    .toSorted((a, b) => (b.phaseMs ?? 0) - (a.phaseMs ?? 0));
+  const lines = slow.slice(0, SLOW_SHOWN).map(({ workspace, to, phase, phaseMs, why, move }): Line => {
+    const waits = why === "" ? "" : `, waiting ${why}`;
+    const text = `${workspace} → ${to} is in ${phase} for ${secondsText(phaseMs)}${waits} (\`argosy moves ${move}\`)`;
+    return { text: `  ${cellText(text)}`, key: `${move} ${phase} ${why}`, holds: true };
+  });
+  const more = slow.length - lines.length;
+  return more === 0 ? lines : [...lines, { text: `  and ${more} more: \`argosy moves --live\``, key: "more", holds: true }];
+}
+
+function queueLines({ steps }: DrainView): readonly Line[] {
+  const queued = steps.filter(({ state }) => state === "waiting");
+  const [first] = queued;
+  if (first === undefined || !queued.some(({ phaseMs }) => (phaseMs ?? 0) >= SLOW_MS)) return [];
+  const [which, why] = [
+    queued.length === 1 ? `${first.workspace} waits its turn` : `${queued.length} wait their turn, ${first.workspace} first`,
+    first.why,
+  ];
+  return [{ text: `  ${cellText(why === "" ? which : `${which}: ${why}`)}`, key: `queue ${why}`, holds: true }];
+}
+
+function secondsText(ms: number | null): string {
+  return durationText(Math.floor((ms ?? 0) / 1000));
 }
 
 function progressLine({ moved, underWay, waiting, refused, budget, phases, longestGapMs }: DrainView): string {
@@ -78,10 +134,21 @@ function drainText(view: DrainView): string {
 
 function dryRunOf(view: DrainDryRunView, output: OutputFormat): Drained {
   const refused = view.moves.filter(({ refusal }) => refusal !== null);
-  const isDone = refused.length === 0;
-  if (isForPrograms(output)) return { text: renderOne(view, output), isDone };
+  const isDone = refused.length === 0 && view.stay.length === 0 && view.refusal === null;
+  if (isForPrograms(output)) return { text: renderOne(view, output), exitCode: isDone ? 0 : 1 };
   const plan = view.text.map((line) => /^ */.exec(line)?.[0] + cellText(line.trimStart()));
   const lines = refused.map(({ workspace, to, refusal }) => `  ${cellText(`${workspace} → ${to}: ${refusal}`)}`);
-  const against = isDone ? [] : ["cannot be moved now", ...lines];
-  return { text: [...plan, ...against, "nothing was done"].join("\n"), isDone };
+  const against = [
+    ...(lines.length === 0 ? [] : ["cannot be moved now", ...lines]),
+    ...stayText(view.stay),
+    ...(view.refusal === null ? [] : [`would be refused: ${cellText(view.refusal)}`]),
+  ];
+  return { text: [...plan, ...against, "nothing was done"].join("\n"), exitCode: isDone ? 0 : 1 };
+}
+
+/** The plan has said of each why; here is how many that are. */
+function stayText({ length }: DrainDryRunView["stay"]): readonly string[] {
+  if (length === 0) return [];
+  const [which, them] = length === 1 ? ["1 workspace", "it"] : [`${length} workspaces`, "them"];
+  return [`${which} cannot leave now: no instance has room for ${them}; \`argosy instance create\` makes another one`];
 }

@@ -17,16 +17,16 @@ it("goes on looking while nobody answers, and says so once", async () => {
       return "seen" as T;
     },
   };
-  const seen = look(client, "/v1/moves/m", (line) => void told.push(line));
+  const seen = look(client, "/v1/moves/m", { tell: (line) => void told.push(line) });
   await vi.runAllTimersAsync();
   expect(await seen).toBe("seen");
   expect(told).toEqual(["no answer from there; it is asked again"]);
 });
 
 it("gives up after minutes, and at once when it is refused", async () => {
-  const caught = look({ get: () => Promise.reject(away()) }, "/", () => undefined).catch((error: unknown) => error);
+  const caught = look({ get: () => Promise.reject(away()) }, "/", { tell: () => undefined }).catch((error: unknown) => error);
   await vi.runAllTimersAsync();
   expect(await caught).toBeInstanceOf(UnavailableError);
   const refused = new RefusedError("no", { code: "api.forbidden" });
-  await expect(look({ get: () => Promise.reject(refused) }, "/", () => undefined)).rejects.toBe(refused);
+  await expect(look({ get: () => Promise.reject(refused) }, "/", { tell: () => undefined })).rejects.toBe(refused);
 });

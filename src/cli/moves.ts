@@ -60,7 +60,7 @@ export const moves: readonly Column<MoveView>[] = [
 
 async function follow(client: RestClient, asked: MoveView, tell: (line: string) => void): Promise<MoveView> {
   let told = "";
-  for (let view = asked; ; view = await look<MoveView>(client, `/v1/moves/${encodeURIComponent(asked.id)}`, tell)) {
+  for (let view = asked; ; view = await look<MoveView>(client, `/v1/moves/${encodeURIComponent(asked.id)}`, { tell })) {
     const line = `${view.phase}${view.message === "" ? "" : `: waiting ${view.message}`}`;
     if (line !== told)
       tell(cellText(`${seconds(view.tookMs)} ${line}${view.gapMs === null ? "" : ` (gap so far ${seconds(view.gapMs)})`}`));

@@ -34,13 +34,14 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
       "send away by live moves what an instance holds, and follow that; asked again it watches, and tries again what was refused",
     )
     .option("--fail-over", "without going to it, which nobody reaches; `argosy move --fail-over` for each workspace it holds")
+    .option("--force", "also where no other instance of its class takes workspaces: until one does, everything stays, and new ones wait")
     .option("--dry-run", "say where everything would go and what speaks against it, and do nothing")
     .option("--no-wait", "do not follow it to its end")
     .option("--reason <text>", "why, for the journal and whoever asks later")
     .action(async (instance: string, options: RemoteOptions & DrainOptions) => {
-      const { text, isDone } = await drainInstance(clientOf(options, terminal), instance, options, terminal);
-      terminal.write(text);
-      if (!isDone) terminal.setExitCode(1);
+      const { text, exitCode } = await drainInstance(clientOf(options, terminal), instance, options, terminal);
+      if (text !== "") terminal.write(text);
+      terminal.setExitCode(exitCode);
     });
   remote(program.command("moves"), ["table", "wide", "json", "yaml"])
     .description("live moves, newest first")

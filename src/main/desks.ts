@@ -19,7 +19,7 @@ export function createDesks(parts: Pick<Context, "clock" | "ids" | "log"> & { re
   return { moving, planning, draining: createDrainingDesk({ ...parts, planning, moving }) };
 }
 
-/** Empties what its own controller does not help with, as a person would by `argosy drain --fail-over`. */
+/** Empties what its own controller does not help with, as a person would by `argosy drain --fail-over`. Its pool makes another only once it leaves. */
 export function emptying({ draining }: Pick<Desks, "draining">): EmptyInstance {
-  return (instance, reason, signal) => draining.begin(instance, { actor: HEALTH, reason, isFailOver: true }, signal);
+  return (instance, reason, signal) => draining.begin(instance, { actor: HEALTH, reason, isFailOver: true, isForced: true }, signal);
 }

@@ -37,6 +37,8 @@ const dryRun = z
         refusal: z.string().nullable().describe("what speaks against a live move of it now; null: nothing"),
       }),
     ),
+    stay: z.array(z.object({ workspace: z.string(), why: z.string() })).describe("what no other instance can take now"),
+    refusal: z.string().nullable().describe("what speaks against emptying it at all, with what to do instead; null: nothing"),
     text: z.array(z.string()).describe("the plan as sentences"),
   })
   .meta({ id: "DrainDryRun" });
@@ -47,8 +49,12 @@ const body = z.strictObject({
     .boolean()
     .default(false)
     .describe("without going to it, which nobody reaches; moves that would have gone there are given up as far as they can be"),
+  force: z
+    .boolean()
+    .default(false)
+    .describe("also where no other instance of its class takes workspaces: until one does, everything stays, and new ones wait"),
 });
-const tried = body.pick({ failOver: true });
+const tried = body.pick({ failOver: true, force: true });
 export type DrainView = z.infer<typeof drain>;
 export type DrainDryRunView = z.infer<typeof dryRun>;
 
@@ -85,7 +91,7 @@ export function addDrainRoutes(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: drain },
       },
     },
-    async ({ params, body: { reason, failOver }, actor, role }, reply) => {
+    async ({ params, body: { reason, failOver, force }, actor, role }, reply) => {
       const instance = await findInstance(deps, params.instance, deadline());
       const approval =
         instance.state === "DRAINING" ? [] : deps.planning.names(await deps.draining.draft(instance, actor, deadline())).approval;
@@ -94,7 +100,7 @@ export function addDrainRoutes(server: FastifyInstance, deps: ApiDeps): void {
         const detail = `${much}: token ${actor} has role ${role}, this needs approver`;
         return sendProblem(reply, problem({ status: 403, code: "api.role", detail }));
       }
-      await deps.draining.begin(instance, { actor, reason, isFailOver: failOver }, deadline());
+      await deps.draining.begin(instance, { actor, reason, isFailOver: failOver, isForced: force }, deadline());
       return viewOf(deps, await findInstance(deps, instance.id, deadline()));
     },
   );
@@ -110,10 +116,10 @@ export function addDrainRoutes(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: dryRun },
       },
     },
-    async ({ params, body: { failOver }, actor }) => {
+    async ({ params, body: { failOver, force }, actor }) => {
       const instance = await findInstance(deps, params.instance, deadline());
       const plan = await deps.draining.draft(instance, actor, deadline());
-      return dryRunOf(deps, instance, plan, failOver || instance.failsOver);
+      return dryRunOf(deps, instance, plan, { isFailOver: failOver || instance.failsOver, isForced: force });
     },
   );
 }
@@ -133,10 +139,10 @@ async function viewOf(deps: ApiDeps, instance: Instance): Promise<DrainView> {
 }
 
 async function dryRunOf(
-  { store, planning, moving }: ApiDeps,
+  { store, planning, moving, draining }: ApiDeps,
   instance: Instance,
   plan: StoredPlan,
-  isFailOver: boolean,
+  { isFailOver, isForced }: { readonly isFailOver: boolean; readonly isForced: boolean },
 ): Promise<DrainDryRunView> {
   const names = planning.names(plan);
   const instances = await store.fleet.listInstances(deadline());
@@ -151,6 +157,12 @@ async function dryRunOf(
   return {
     ...{ instance: instance.name, state: instance.state, approval: [...names.approval] },
     moves: await Promise.all(moves),
+    stay: stayView(draining.staying(plan, instance)),
+    refusal: isForced ? null : ((await draining.whyLast(instance, deadline())) ?? null),
     text: [...planning.describe(plan)],
   };
+}
+
+function stayView(steps: ReturnType<ApiDeps["draining"]["staying"]>): DrainDryRunView["stay"] {
+  return steps.map(({ name, why }) => ({ workspace: name, why })).sort((a, b) => (a.workspace < b.workspace ? -1 : 1));
 }

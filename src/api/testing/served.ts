@@ -58,6 +58,8 @@ export function idleDeps(store: MemoryStore): ApiDeps {
     draining: {
       budget: 8,
       draft: () => Promise.reject(new Error("nobody drains here")),
+      staying: () => [],
+      whyLast: async () => undefined,
       begin: () => Promise.reject(new Error("nobody drains here")),
     },
     rollouts: createRolloutDesk({ store, clock: systemClock, ids: createCountingIds() }),

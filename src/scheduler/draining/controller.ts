@@ -1,4 +1,5 @@
-import type { Clock } from "../../domain/clock.ts";
+// Longer than others: the order and what carries it out read as one story.
+import type { Clock, Millis } from "../../domain/clock.ts";
 import { RefusedError } from "../../domain/errors.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
@@ -7,7 +8,7 @@ import type { LiveMoves } from "../../mover/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { homelessSteps, leaving } from "../plan/carried.ts";
-import { drainDecision, drainReason, haltDecision, haltReason, mayHalt, whyNotDrain } from "../plan/drain.ts";
+import { drainDecision, drainReason, haltDecision, haltReason, mayHalt, whyLast, whyNotDrain } from "../plan/drain.ts";
 import { interruptedOf, proposalOf, standingOf } from "../plan/stored-plan.ts";
 import type { PlanningDesk } from "../planning/controller.ts";
 
@@ -24,15 +25,21 @@ interface DrainOrder {
   readonly reason: string;
   /** Nobody gets to it: what it holds leaves by fail-over. Once said, it holds for the instance. */
   readonly isFailOver?: boolean;
+  /** Also where no other instance of its class takes units: until one does, everything stays. */
+  readonly isForced?: boolean;
 }
 
 /** Empties instances. */
 export interface DrainingDesk {
   /** The plan that emptying it would be carried out by; nothing is kept of it. */
   draft(instance: Instance, actor: string, signal: AbortSignal): Promise<StoredPlan>;
+  /** What such a plan finds no other instance for. */
+  staying(plan: StoredPlan, instance: Instance): readonly Pick<CarriedStep, "unit" | "name" | "why">[];
+  /** What speaks against emptying it at all, unless that is forced, with what to do instead. */
+  whyLast(instance: Instance, signal: AbortSignal): Promise<string | undefined>;
   /**
    * Sends an instance's units away, and nobody there any more. One that is being emptied already is looked at again. Throws
-   * `RefusedError` for one that serves nobody.
+   * `RefusedError` for one that serves nobody, and for the last one that takes units unless that is forced.
    */
   begin(instance: Instance, said: DrainOrder, signal: AbortSignal): Promise<void>;
   /** Ends what was interrupted, plans anew what has not left a DRAINING instance yet and is not about to, and carries that out. */
@@ -88,22 +95,51 @@ export function createDrainingDesk({ store: { plans, fleet }, planning, moving, 
 
   return {
     draft,
+    staying: (plan, { id }) => leaving(homelessSteps(plan), id),
+    whyLast: async (instance, signal) => whyLast(instance, await fleet.listInstances(signal)),
     carryOn,
     async handOver(instance, release, actor, signal) {
       await carryOut(instance, actor, signal, release);
     },
-    async begin(instance, { actor, reason, isFailOver = false }, signal) {
-      const { id, revision, attempt } = instance;
+    async begin(instance, { actor, reason, isFailOver = false, isForced = false }, signal) {
       const why = whyNotDrain(instance);
       if (why !== undefined)
         throw new RefusedError(`instance ${instance.name} ${why}`, { code: "instance.no-drain", context: { instance: instance.name } });
       const failsOver = instance.failsOver || isFailOver;
       if (instance.state === "DRAINING" && failsOver === instance.failsOver) return carryOn(instance, actor, signal);
-      const text = drainReason(actor, reason, failsOver);
-      const decision = drainDecision(instance, { at: clock.now(), actor, reason: text });
-      const row = await fleet.changeInstance({ id, revision, state: "DRAINING", reason: text, attempt, failsOver, decision }, signal);
-      if (failsOver) await moving.giveUp(id, "that go there", actor, signal);
+      const row = await sendAway(fleet, instance, { at: clock.now(), actor, reason, failsOver, isForced }, signal);
+      if (failsOver) await moving.giveUp(instance.id, "that go there", actor, signal);
       return carryOn(row, actor, signal);
     },
   };
+}
+
+/** Writes that it is being emptied. Who empties another one at the same moment may come first: then this one is the last, and stays. */
+async function sendAway(
+  fleet: DrainingDeps["store"]["fleet"],
+  instance: Instance,
+  {
+    at,
+    actor,
+    reason,
+    failsOver,
+    isForced,
+  }: Required<Omit<DrainOrder, "isFailOver">> & { readonly at: Millis; readonly failsOver: boolean },
+  signal: AbortSignal,
+): Promise<Instance> {
+  const { id, revision, attempt } = instance;
+  const isFree = isForced || instance.state === "DRAINING";
+  const last = isFree ? undefined : whyLast(instance, await fleet.listInstances(signal));
+  if (last !== undefined) throw lastOne(last, instance);
+  const text = drainReason(actor, reason, failsOver);
+  const decision = drainDecision(instance, { at, actor, reason: text });
+  const change = { id, revision, state: "DRAINING", reason: text, attempt, failsOver, decision } as const;
+  return fleet.changeInstance(isFree ? change : { ...change, onlyIfNotLast: true }, signal).catch(async (error: unknown) => {
+    if (!(error instanceof RefusedError) || error.code !== "store.instance-last") throw error;
+    throw lastOne(whyLast(instance, await fleet.listInstances(signal)) ?? error.message, instance);
+  });
+}
+
+function lastOne(text: string, { name }: Instance): RefusedError {
+  return new RefusedError(text, { code: "instance.last", context: { instance: name } });
 }

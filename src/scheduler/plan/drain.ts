@@ -8,6 +8,25 @@ export function whyNotDrain({ state }: Pick<Instance, "state">): string | undefi
   return `is ${state}: only one that serves can be emptied`;
 }
 
+/**
+ * Why an instance should not be emptied although it can be: no other one of its class takes units, so nothing of it could leave, and what is
+ * new would wait. `undefined`: another one does. `instances`: every one there is.
+ */
+export function whyLast(instance: Instance, instances: readonly Instance[]): string | undefined {
+  const others = instances.filter((one) => one.class === instance.class && one.id !== instance.id);
+  if (instance.state === "DRAINING" || others.some(({ state }) => state === "ACTIVE")) return undefined;
+  const cordoned = others.find(({ state }) => state === "CORDONED");
+  const coming = others.find(({ state }) => state === "CREATING" || state === "WARMING");
+  const first =
+    cordoned !== undefined
+      ? `${cordoned.name} is cordoned: \`argosy uncordon ${cordoned.name}\` first`
+      : coming !== undefined
+        ? `${coming.name} is ${coming.state}: wait until \`argosy get instances\` says ACTIVE`
+        : "`argosy instance create` makes another one first";
+  const what = `${instance.name} is the last instance of class ${instance.class} that takes workspaces: nothing could leave it, and new ones would wait`;
+  return `${what}. ${first}; with --force it is emptied as soon as another one is there`;
+}
+
 /** What an instance says of itself that a person had emptied. */
 export function drainReason(actor: string, reason: string, failsOver = false): string {
   return `drained by ${actor}${failsOver ? ", by fail-over" : ""}: ${reason}`;

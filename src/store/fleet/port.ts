@@ -29,6 +29,8 @@ export interface InstanceChange {
   readonly failsOver?: boolean;
   /** Only while it holds no unit and no live move is to it or from it, whoever may be placing one at this moment. */
   readonly onlyIfEmpty?: true;
+  /** Only while another instance of its class is ACTIVE, whichever of them is leaving at this moment. */
+  readonly onlyIfNotLast?: true;
   readonly decision: Decision | undefined;
 }
 
@@ -48,7 +50,8 @@ export interface FleetStore {
   insertInstance(instance: Instance, decision: Decision, signal: AbortSignal): Promise<boolean>;
   /**
    * Conditional on `revision`; throws `StaleError` when the row has moved on, or with `onlyIfEmpty` when it holds a unit: a
-   * first placement on it has then been made before, or is refused after. Notifies `instance`. Returns the new row.
+   * first placement on it has then been made before, or is refused after. With `onlyIfNotLast` throws `RefusedError` when no
+   * other instance of its class is ACTIVE: of several that leave at once, one stays. Notifies `instance`. Returns the new row.
    */
   changeInstance(change: InstanceChange, signal: AbortSignal): Promise<Instance>;
   /** Number of units of which each instance has something: that it holds, or that live moves bring or take away. Instances without are left out. */

@@ -1,5 +1,5 @@
 import type { Decision } from "../../../domain/decision.ts";
-import { GoneError, StaleError } from "../../../domain/errors.ts";
+import { GoneError, RefusedError, StaleError } from "../../../domain/errors.ts";
 import type { FleetSpec } from "../../../domain/fleet.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { Instance } from "../../../domain/instance.ts";
@@ -64,7 +64,7 @@ function insertInstance({ tables, notify }: Transaction, instance: Instance, dec
 }
 
 function changeInstance({ tables, notify, now }: Transaction, change: InstanceChange): Instance {
-  const { id, revision, decision, onlyIfEmpty, ...fields } = change;
+  const { id, revision, decision, onlyIfEmpty, onlyIfNotLast, ...fields } = change;
   const before = tables.instances.get(id);
   if (before === undefined)
     throw new GoneError("changing an instance that is not there", { code: "store.instance-gone", context: { instance: id } });
@@ -77,6 +77,12 @@ function changeInstance({ tables, notify, now }: Transaction, change: InstanceCh
     throw new StaleError("sending an instance away that was given a unit meanwhile", {
       code: "store.instance-held",
       context: { instance: id, revision },
+    });
+  const isOther = (one: Instance): boolean => one.id !== id && one.class === before.class && one.state === "ACTIVE";
+  if (onlyIfNotLast === true && ![...tables.instances.values()].some(isOther))
+    throw new RefusedError("sending away the last instance of its class that is ACTIVE", {
+      code: "store.instance-last",
+      context: { instance: id },
     });
   const after: Instance = {
     ...before,

@@ -137,6 +137,28 @@ export function describeFleet(world: () => World): void {
       expect(await store.decisions.list({ subject: instance.id }, 1, soon())).toEqual([decision]);
     });
 
+    it("go on taking units where they are the last of their class that do, whoever else goes at the same moment", async () => {
+      const { store, addInstance } = world();
+      const leave = (id: InstanceId) =>
+        store.fleet
+          .changeInstance({ id, revision: 1, state: "DRAINING", reason: "", attempt: 0, onlyIfNotLast: true, decision: undefined }, soon())
+          .then(
+            () => "left",
+            (error: { readonly code?: string }) => error.code,
+          );
+      for (let round = 0; round < 10; round += 1) {
+        const className = `class-${round}`;
+        const pair = [await addInstance({ class: className }), await addInstance({ class: className })];
+        await addInstance({ class: className, state: "CORDONED" });
+        await addInstance({ class: `other-${round}` });
+        const outcomes = await Promise.all((round % 2 === 0 ? pair : pair.toReversed()).map(({ id }) => leave(id)));
+        expect(new Set(outcomes)).toEqual(new Set(["left", "store.instance-last"]));
+      }
+      const alone = await addInstance({ class: "alone", state: "CORDONED" });
+      expect(await leave(alone.id)).toBe("store.instance-last");
+      await expect(leave("nobody" as InstanceId)).resolves.toBe("store.instance-gone");
+    });
+
     it("keep the time of their state, and what a change does not name, while the state stays", async () => {
       const { store, addInstance } = world();
       const instance = await addInstance({ appliedHash: "before" });

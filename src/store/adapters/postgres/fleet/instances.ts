@@ -1,6 +1,6 @@
 import type { Clock } from "../../../../domain/clock.ts";
 import type { Decision } from "../../../../domain/decision.ts";
-import { GoneError, StaleError } from "../../../../domain/errors.ts";
+import { GoneError, RefusedError, StaleError } from "../../../../domain/errors.ts";
 import type { InstanceId } from "../../../../domain/ids.ts";
 import type { Instance } from "../../../../domain/instance.ts";
 import type { FleetStore, InstanceChange } from "../../../fleet/port.ts";
@@ -51,6 +51,18 @@ select changed.* from changed cross join hints`,
 /** Waits for first placements that hold the row. The next statement then sees what they have done, and they what it does. */
 const LOCK: Statement = { name: "lock_instance", text: "select i.id from instance i where i.id = $1 for no key update" };
 
+/**
+ * Waits for everybody who is sending away an instance of this one's class. Whoever waited reads the rows as they are then, and leaves out those
+ * that have left meanwhile: the ids of the class's other instances that are still ACTIVE come back. In one order, so that nobody waits in a ring.
+ */
+const LOCK_ACTIVE: Statement = {
+  name: "lock_active_instances",
+  text: `
+select i.id from instance i
+ where i.state = 'ACTIVE' and i.class = (select one.class from instance one where one.id = $1)
+ order by i.id for no key update`,
+};
+
 const HOLDS: Statement = {
   name: "holds_unit",
   text: `
@@ -83,6 +95,7 @@ export function createInstances(database: Database, clock: Clock, ids: DecisionI
       (await database.run(INSERT, insertValues(instance, ids, decision), signal)).length > 0,
     changeInstance: (change, signal) => {
       const values = changeValues(change, clock, ids);
+      if (change.onlyIfNotLast === true) return changeNotLast(database, values, signal);
       return change.onlyIfEmpty === true ? changeEmpty(database, values, signal) : changeInstance(database, values, signal);
     },
     async countUnits(signal) {
@@ -170,6 +183,27 @@ async function changeEmpty(database: Database, values: readonly unknown[], signa
   throw new StaleError("sending an instance away that was given a unit meanwhile", {
     code: "store.instance-held",
     context: { instance: id, revision },
+  });
+}
+
+/** Two that leave at the same moment lock the same rows: the second one finds itself alone. */
+async function changeNotLast(database: Database, values: readonly unknown[], signal: AbortSignal): Promise<Instance> {
+  const [id] = values as readonly [InstanceId];
+  const outcome = await database.transaction<InstanceRow | "last" | undefined>(
+    "change_not_last_instance",
+    async (run) => {
+      const active = await run<{ readonly id: InstanceId }>(LOCK_ACTIVE, [id]);
+      const isThere = active.length > 0 || (await run(READ, [id])).length > 0;
+      if (isThere && !active.some((one) => one.id !== id)) return "last";
+      return (await run<InstanceRow>(CHANGE, values))[0];
+    },
+    signal,
+  );
+  if (outcome === undefined) return whyUnchanged(database, values, signal);
+  if (outcome !== "last") return instanceOf(outcome);
+  throw new RefusedError("sending away the last instance of its class that is ACTIVE", {
+    code: "store.instance-last",
+    context: { instance: id },
   });
 }
 
