@@ -1,3 +1,4 @@
+// In one piece: who looks for a field finds all of them here, in the order of the reference.
 import { z } from "zod";
 
 /** What one process may do; see the table of processes in ARCHITECTURE.md. */
@@ -201,6 +202,13 @@ export const sections = {
         .default(2)
         .describe("Restarts in an hour after which an instance that sticks again is emptied by fail-over; 0: never."),
       quarantines: upToSix.default(1).describe("Instances of a pool that may be given to one workspace alone; 0: advice only."),
+      canaries: z
+        .boolean()
+        .default(true)
+        .meta({ title: "true or false" })
+        .describe(
+          "Whether each instance has canaries: three small Applications that are compared and never synced. Without them a controller that stands still is told of only where users' Applications show it, and is not restarted otherwise.",
+        ),
       canary: z
         .strictObject({
           repository: z
@@ -219,7 +227,7 @@ export const sections = {
         })
         .optional()
         .describe(
-          "What the canaries of each instance compare: three small Applications that are looked at and never synced. Without it there are none, and health is told by metrics and users' Applications alone.",
+          "What canaries compare, where that is to be read from Git. By default they compare nothing, which needs no Git host and shows the instance's own parts alone.",
         ),
     })
     .prefault({}),

@@ -1,12 +1,15 @@
 import type { Millis } from "./clock.ts";
 import type { Component } from "./health.ts";
 
-/** What canaries compare: somebody's small directory of plain manifests in a repository that anybody may read. */
-export interface CanarySource {
+/** A small directory of plain manifests in a repository that every instance can read. */
+export interface CanaryRepository {
   readonly repository: string;
   readonly revision: string;
   readonly path: string;
 }
+
+/** What canaries compare. `no-repository`: nothing, which takes the instance's own parts and no Git host. */
+export type CanarySource = "no-repository" | CanaryRepository;
 
 /** One Application, as far as it tells how its instance is. */
 export interface ProbedApplication {

@@ -50,6 +50,13 @@ describe("the health of an instance", () => {
     expect(await journal()).toEqual([]);
   });
 
+  it("is told without canaries where these are switched off, and those that were there are taken away", async () => {
+    health = open({ canary: undefined });
+    await look(4);
+    expect(await verdict()).toMatchObject({ state: "healthy" });
+    expect([stage.ensured, stage.removed, stage.asks]).toEqual([0, 1, []]);
+  });
+
   it("is told in the journal when it changes, and what is stuck is restarted once", async () => {
     await look(8);
     stage.redisFails = true;

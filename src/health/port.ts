@@ -22,6 +22,8 @@ export type FindProcesses = (at: InstancePlace, signal: AbortSignal) => Promise<
 export interface ProbedNamespace {
   /** Makes canaries as they should be, where they are not. */
   ensureCanaries(source: CanarySource, signal: AbortSignal): Promise<void>;
+  /** Takes them away, where canaries are switched off. */
+  removeCanaries(signal: AbortSignal): Promise<void>;
   /** Asks its controller to look at a canary; one that was asked for before is changed, which reminds it. */
   askFor(canary: string, at: Millis, signal: AbortSignal): Promise<void>;
   listCanaries(signal: AbortSignal): Promise<readonly ProbedApplication[]>;

@@ -235,7 +235,8 @@ function makeProvisioner({ context, store, clusters, membership }: RoleParts): R
 }
 
 function makeHealth({ context, store, clusters, membership }: RoleParts): Running {
-  const { canary, quarantines, ...times } = context.config.health;
+  const { canary: repository, canaries, quarantines, ...times } = context.config.health;
+  const canary = canaries ? (repository ?? "no-repository") : undefined;
   const desks = createDesks({ ...context, store });
   const most = context.config.moves.relief ? quarantines : 0;
   return createHealth({

@@ -20,7 +20,7 @@ export interface LookDeps {
   readonly periodMs: number;
   readonly graceMs: number;
   readonly overloadMs: number;
-  /** Absent: there are no canaries. */
+  /** Absent: canaries are switched off. */
   readonly canary: CanarySource | undefined;
   readonly clock: Clock;
   readonly log: Log;

@@ -28,7 +28,7 @@ export interface ProbeMemory {
 export interface ProbeWish {
   readonly at: InstancePlace;
   readonly workers: Workers;
-  /** Absent: there are no canaries. */
+  /** Absent: canaries are switched off. */
   readonly canary: CanarySource | undefined;
 }
 
@@ -37,7 +37,7 @@ export const NO_MEMORY: ProbeMemory = { looks: [], asked: new Map(), errors: 0, 
 /** Ample for a list of a few objects. In ms. */
 const STANDING_MS = 10_000;
 const SAMPLED = 25;
-/** Canaries are as good as nobody's: whoever edits or deletes one finds it put right by then. In ms. */
+/** Canaries are as good as nobody's: whoever edits or deletes one, or makes one where they are switched off, finds it put right by then. In ms. */
 const ENSURE_MS = 300_000;
 
 /** Looks once at an instance: asks for a canary, reads what its processes say, then what stands in its namespace. What cannot be read is absent. */
@@ -61,7 +61,9 @@ export async function probe(
   const isDue = memory.ensuredAt === undefined || clock.now() - memory.ensuredAt > ENSURE_MS;
   const ensured = isDue ? await orNothing("canaries", () => ensure(namespace, wish, clock, signal)) : memory.ensuredAt;
   const asked =
-    ensured === undefined ? memory.asked : ((await orNothing("ask", () => ask(namespace, memory, clock, signal))) ?? memory.asked);
+    ensured === undefined || wish.canary === undefined
+      ? memory.asked
+      : ((await orNothing("ask", () => ask(namespace, memory, clock, signal))) ?? memory.asked);
   const processes = await orNothing("processes", (limited) => deps.findProcesses(wish.at, limited));
   const look = await readLook(processes, clock, signal);
   const [canaries, others, pods] = await Promise.all([
@@ -86,8 +88,8 @@ async function ensure(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Millis | undefined> {
-  if (namespace === undefined || canary === undefined) return undefined;
-  await namespace.ensureCanaries(canary, signal);
+  if (namespace === undefined) return undefined;
+  await (canary === undefined ? namespace.removeCanaries(signal) : namespace.ensureCanaries(canary, signal));
   return clock.now();
 }
 

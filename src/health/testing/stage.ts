@@ -38,6 +38,7 @@ export interface Stage {
   readonly asks: string[];
   readonly deleted: { readonly name: string; readonly at: Millis }[];
   ensured: number;
+  removed: number;
 }
 
 interface Ways {
@@ -54,7 +55,7 @@ interface Reading {
 export function createStage(clock: Clock) {
   const stage: Stage = {
     ...{ redisFails: false, stoodSince: undefined, repoRefuses: false, canariesFail: false, isMended: false },
-    ...{ asks: [], deleted: [], ensured: 0 },
+    ...{ asks: [], deleted: [], ensured: 0, removed: 0 },
   };
   let looks = 0;
   const controllerPage = (): readonly string[] => {
@@ -71,6 +72,9 @@ export function createStage(clock: Clock) {
   const namespace: ProbedNamespace = {
     ensureCanaries: async () => {
       stage.ensured += 1;
+    },
+    removeCanaries: async () => {
+      stage.removed += 1;
     },
     askFor: async (name) => void stage.asks.push(name),
     listCanaries: async () => [...ACTIVE_CANARIES, PASSIVE_CANARY].map(one),

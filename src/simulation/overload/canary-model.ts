@@ -19,6 +19,7 @@ export function createCanaryModel({ waitS }: Pick<QueueModel, "waitS">, clock: C
   };
   return {
     ensureCanaries: async () => undefined,
+    removeCanaries: async () => undefined,
     async askFor(name) {
       // One that waits already is not put behind what has come since.
       const now = clock.now();

@@ -31,6 +31,12 @@ export function createNamespaces(clientOf: (engineCluster: string) => Promise<Ku
           await client.apply(type, object as KubeObject, { fieldManager: FIELD_MANAGER, decode: false }, signal);
         }
       },
+      async removeCanaries(signal) {
+        for (const type of [APPLICATIONS, PROJECTS]) {
+          const { items } = await client.listPage<KubeObject>(type, { namespace, labelSelector: LABEL_CANARY, limit: MOST_PODS }, signal);
+          for (const { metadata } of items) await client.delete(type, { namespace, name: metadata.name }, {}, signal);
+        }
+      },
       async askFor(name, at, signal) {
         await client.mergePatch(
           APPLICATIONS,

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { setCpuShare } from "../hack/dev-cluster/process-node/control.ts";
+import type { HealthReportView } from "../src/api/routes/health.ts";
+import type { DecisionView, InstanceView } from "../src/api/schema.ts";
+import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import { restartFirst } from "./control-plane.ts";
+import { callHarness } from "./harness-client.ts";
+import { type Movable, openMovable } from "./moves-world.ts";
+import { IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
+
+const NAMESPACE = "frozen-home";
+const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
+const DEADLINE_MS = 20 * 60_000;
+/** A component that stands still is told of within two minutes and restarted at once; a machine has other things to do, too. */
+const TOLD_MS = 5 * 60_000;
+/** One component after another, as near as the configuration allows: in twice that time a fleet restarts one. */
+const RESTART_APART_MS = 60_000;
+const REPLACED_MS = TOLD_MS + 2 * RESTART_APART_MS;
+const COMPONENTS = ["argocd-application-controller", "argocd-repo-server", "argocd-redis"] as const;
+
+interface Pod extends KubeObject {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+/** No story here configures anything of health but how soon one restart may follow another. */
+describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works again by itself", () => {
+  let world: World;
+  let home: Movable;
+  let instance: InstanceView;
+
+  beforeAll(async () => {
+    world = openWorld(90 * 60_000);
+    await restartFirst(world, { roles: ["all"] });
+    home = await openMovable(world, NAMESPACE, ["dev"]);
+    const name = await home.owner();
+    instance = home.instances.find((each) => each.name === name) as InstanceView;
+    await well();
+  }, DEADLINE_MS);
+  afterAll(async () => {
+    await world.kube.delete(TYPES.namespace, { namespace: "", name: NAMESPACE }, {}, world.signal);
+    await restartFirst(world, {});
+  }, DEADLINE_MS);
+
+  const read = () => world.rest.get<HealthReportView>(`/v1/health/${instance.name}`);
+  const well = () => until(`${instance.name} healthy`, read, ({ state }) => state === "healthy", DEADLINE_MS);
+  const podsOf = async (component: string): Promise<readonly Pod[]> => {
+    const at = { namespace: instance.namespace, labelSelector: `app.kubernetes.io/name=${component}` };
+    return (await world.kube.listPage<Pod>(PODS, at, world.signal)).items;
+  };
+  const isReady = ({ status }: Pod) => status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
+  const replaced = (component: string, old: readonly Pod[]) =>
+    until(
+      `another pod of ${component}`,
+      () => podsOf(component),
+      (found) => found.length > 0 && found.every((pod) => isReady(pod) && !old.some(({ metadata }) => metadata.uid === pod.metadata.uid)),
+      REPLACED_MS,
+    );
+  const deploys = async (text: string): Promise<void> => {
+    await home.push("dev", text);
+    await home.arrived("dev", text);
+  };
+  const restarts = async (): Promise<readonly string[]> => {
+    const query = { kind: "health", subject: instance.id, verdict: "RESTART" };
+    const { items } = await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", query);
+    return items.map(({ rule }) => rule ?? "");
+  };
+  const freeze = async (component: string): Promise<readonly Pod[]> => {
+    const pods = await podsOf(component);
+    for (const { metadata } of pods) await setCpuShare(world.kube, { namespace: instance.namespace, name: metadata.name }, 0, world.signal);
+    return pods;
+  };
+  /** It is told of, restarted by nobody's hand, and what is pushed then arrives. */
+  const freezeAndSee = async (component: string, cause: string): Promise<void> => {
+    const [before, began] = [await restarts(), performance.now()];
+    const seconds = () => Math.round((performance.now() - began) / 1_000);
+    const pods = await freeze(component);
+    await until(`${instance.name} stalled`, read, (found) => found.state === "stalled" && found.cause === cause, TOLD_MS);
+    const told = seconds();
+    await replaced(component, pods);
+    const ready = seconds();
+    await deploys(`after ${component} stood still`);
+    report(`frozen: ${component} told of after ${told} s, replaced after ${ready} s, the next push arrived after ${seconds()} s`);
+    expect((await restarts()).length).toBe(before.length + 1);
+    await well();
+  };
+
+  it(
+    "a controller that stands still, with nothing configured",
+    () => freezeAndSee("argocd-application-controller", "controller-stopped"),
+    DEADLINE_MS,
+  );
+
+  it(
+    "a repo-server and a redis that stand still",
+    async () => {
+      await restartFirst(world, { roles: ["all"], health: { restartApartMs: RESTART_APART_MS, emptyAfter: 0 } });
+      await freezeAndSee("argocd-repo-server", "repo-server");
+      await freezeAndSee("argocd-redis", "redis");
+    },
+    2 * DEADLINE_MS,
+  );
+
+  it.each(COMPONENTS)(
+    "%s whose process is killed, and whose pod is deleted",
+    async (component) => {
+      let began = performance.now();
+      const seconds = () => Math.round((performance.now() - began) / 1_000);
+      await callHarness(world.harness, "killContainer", { namespace: instance.namespace, container: component });
+      await deploys(`after ${component} was killed`);
+      report(`frozen: a push behind the kill of ${component} arrived after ${seconds()} s`);
+      began = performance.now();
+      const pods = await podsOf(component);
+      for (const { metadata } of pods) await world.kube.delete(PODS, { ...metadata, namespace: instance.namespace }, {}, world.signal);
+      await replaced(component, pods);
+      await deploys(`after ${component} was stopped`);
+      report(`frozen: a push behind the deletion of ${component}'s pod arrived after ${seconds()} s`);
+      await well();
+    },
+    DEADLINE_MS,
+  );
+});
