@@ -120,6 +120,57 @@ describe("a Fleet document", () => {
     ]);
   });
 
+  it("is told what is wrong with its form and between its fields at once, and nothing that rests on what is wrong", () => {
+    const document = aDocument({
+      engineClusters: [
+        { name: "eu-1", region: "eu" },
+        { name: "US_1", region: "us", inCluster: true },
+      ],
+      versions: { ...(aDocument()["versions"] as Json), default: "3.6.0", floor: "new" },
+      pools: [
+        aPool({ engineClusters: ["eu-1", "us-1"], instances: { min: 5, max: 3 }, version: "three" }),
+        aPool({ instances: { min: "two", max: 1 }, capacity: {}, class: { region: "us", tier: "shared", trust: "public" } }),
+      ],
+      egress: { allow: ["10.1.2.3/8", 7], sshKnownHosts: "git.example" },
+    });
+    expect(complaintsOf(document).map(({ path, message }) => `${path} ${message}`)).toEqual([
+      expect.stringMatching(/^engineClusters\[1\]\.name is not a name/),
+      expect.stringMatching(/^versions\.floor is not a release number/),
+      expect.stringMatching(/^pools\[0\]\.version is not a release number/),
+      "pools[1].instances.min is not a whole number",
+      ...["applications", "clusterEntries", "cachedResources", "milliCpu", "gitPerMinute"].map(
+        (one) => `pools[1].capacity.${one} is missing`,
+      ),
+      expect.stringMatching(/^egress\.allow\[1\] is not a range/),
+      "engineClusters[0] says no way to reach it",
+      "versions.default is not in versions.catalogue",
+      "pools[1].name is there twice (first at [0])",
+      "pools[0].instances.min is more than instances.max",
+      "pools[1].engineClusters[0] is in region eu, the pool's class in us",
+      "egress.allow[0] is no range of addresses",
+      "egress.sshKnownHosts has a line that names no host key (line 1)",
+    ]);
+  });
+
+  it.each([
+    ["no pools", { pools: 5 }],
+    ["no engine clusters", { engineClusters: [] }],
+    ["releases that are no list", { versions: { default: "3.5.7", catalogue: {} } }],
+    ["a release without a number", { versions: { default: "3.5.7", catalogue: [{ image: "a:b" }] } }],
+    ["channels that are none", { versions: { ...(aDocument()["versions"] as Json), channels: [5, { name: "a" }] } }],
+    ["hosts that are none", { egress: { certificateAuthorities: [null], allow: null, sshKnownHosts: {} } }],
+  ])("with %s is told that and nothing that follows from it", (_what, changes) => {
+    const complaints = complaintsOf(aDocument(changes));
+    const at = Object.keys(changes)[0] ?? "";
+    expect(complaints.length).toBeGreaterThan(0);
+    expect(complaints.filter(({ path }) => !path.startsWith(at))).toEqual([]);
+  });
+
+  it("that is wrong in a hundred thousand places is told so in no more than a moment", () => {
+    const pools = Array.from({ length: 100_000 }, () => 1);
+    expect(complaintsOf(aDocument({ pools })).length).toBeGreaterThan(0);
+  });
+
   it("is told what is missing and what is beyond bounds", () => {
     const { class: _class, ...rest } = aPool({ instances: { min: 1, max: 5000 } });
     expect(complaintsOf(aDocument({ pools: [rest] }))).toEqual([

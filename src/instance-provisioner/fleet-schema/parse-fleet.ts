@@ -4,20 +4,21 @@ import { complaintOf } from "./complaint.ts";
 import { breaches } from "./rules.ts";
 import type { FleetDocument } from "./schema.ts";
 import { checkShape } from "./schema.ts";
+import { soundPart } from "./sound-part.ts";
 
 export type ParsedFleet =
   | { readonly ok: true; readonly spec: FleetSpec }
   | { readonly ok: false; readonly complaints: readonly Complaint[] };
 
 /**
- * Parses a Fleet document (YAML or JSON already decoded, of unknown shape). Everything wrong with its form is told at once,
- * and when the form is right everything wrong between fields; each complaint names the field and what to do.
+ * Parses a Fleet document (YAML or JSON already decoded, of unknown shape). Everything that is wrong is told at once: the form of
+ * fields, then what does not fit together among the fields whose form is right. Each complaint names the field and what to do.
  */
 export function parseFleetDocument(document: unknown): ParsedFleet {
   const shape = checkShape(document);
-  if (!shape.ok) return { ok: false, complaints: shape.issues.map(complaintOf) };
-  const complaints = breaches(shape.document);
-  return complaints.length > 0 ? { ok: false, complaints } : { ok: true, spec: specOf(shape.document) };
+  const issues = shape.ok ? [] : shape.issues;
+  const complaints = [...issues.map(complaintOf), ...breaches(soundPart(document, issues))];
+  return shape.ok && complaints.length === 0 ? { ok: true, spec: specOf(shape.document) } : { ok: false, complaints };
 }
 
 function specOf({ engineClusters, pools, egress, deployments, ...rest }: FleetDocument): FleetSpec {

@@ -22,6 +22,7 @@ const floor = z
   .union([release, z.array(release).min(1).max(20)])
   .transform((one) => (typeof one === "string" ? one : one.join(FLOORS)))
   .meta({ title: "a release number like 3.5.1, or a list with one for each minor" });
+export const DEFAULT_FLOOR = "3.5.1";
 const origin = z
   .string()
   .regex(/^\d{1,4}\.\d{1,4}(\.\d{1,4})?$/)
@@ -191,7 +192,7 @@ const fleet = z.strictObject({
       "Release that new instances get whose pool and channel say nothing else. What runs is changed by `argosy rollout`.",
     ),
     floor: floor
-      .prefault("3.5.1")
+      .prefault(DEFAULT_FLOOR)
       .describe(
         "Oldest release that is safe. An instance below it keeps what it holds and gets nothing new. One of a minor that is not listed is measured by the newest.",
       ),
@@ -258,6 +259,9 @@ const fleet = z.strictObject({
     })
     .optional(),
 });
+
+/** A Fleet document as people write it. */
+export type FleetInput = z.input<typeof fleet>;
 
 /** A Fleet document as people write it, with every default filled in and every field of the right form. */
 export type FleetDocument = z.infer<typeof fleet>;
