@@ -1,6 +1,10 @@
 import { sha256 } from "../domain/hash.ts";
 
-const LONGEST_LABEL = 63;
+/**
+ * Shorter than a DNS label: Argo CD takes the Application's name for the name of the release when it renders a chart, and Helm takes none
+ * of more than 53 characters.
+ */
+const LONGEST = 53;
 /** 64 bits of the hash: with a million applications two are alike once in 37 million fleets. */
 const HASH_LENGTH = 16;
 
@@ -13,6 +17,6 @@ export function argoName({ namespace, name, uid }: { readonly namespace: string;
     .toLowerCase()
     .replace(/[^a-z0-9-]/g, "-")
     .replace(/^-+/, "");
-  const cut = readable.slice(0, LONGEST_LABEL - HASH_LENGTH - 1).replace(/-+$/, "");
+  const cut = readable.slice(0, LONGEST - HASH_LENGTH - 1).replace(/-+$/, "");
   return [...(cut === "" ? [] : [cut]), sha256(uid).slice(0, HASH_LENGTH)].join("-");
 }
