@@ -79,8 +79,7 @@ async function startApi(
     renderFleet: (spec) => ({ ...renderFleetDocument(spec) }),
     planFleet,
     readUsage: createUsageReader({ sourceOf: (name, signal) => usageSourceOf({ store, clusters }, name, signal), log }),
-    explain: ({ unit, workspace, directive }, decisions, instanceName) =>
-      explainUnit({ unit, namespace: workspace.namespace, directive, decisions, instanceName }),
+    explain: explainUnit,
     planning: {
       ...planning,
       describe: describePlan,

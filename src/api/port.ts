@@ -1,6 +1,7 @@
 import type { Calibration, CalibrationFacts } from "../domain/calibration.ts";
 import type { Clock, Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
+import type { Directive } from "../domain/directive.ts";
 import type { EngineObject } from "../domain/engine.ts";
 import type { FleetSpec } from "../domain/fleet.ts";
 import type { InstanceId, MoveId, PlanId, RolloutId } from "../domain/ids.ts";
@@ -12,7 +13,6 @@ import type { RepositoryCredential } from "../domain/repository-credential.ts";
 import type { Rollout, RolloutOrder } from "../domain/rollout.ts";
 import type { PlacementUnit, Workspace } from "../domain/workspace.ts";
 import type { InstanceLoad } from "../store/load/port.ts";
-import type { UnitWithWorkspace } from "../store/placement/port.ts";
 import type { Store } from "../store/port.ts";
 import type { DesiredApplication } from "../store/shard/port.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -152,11 +152,19 @@ export interface ApiDeps {
     readonly units: ReadonlyMap<InstanceId, number>;
   }) => readonly PlannedChange[];
   /** The scheduler's account of a unit, as sentences. */
-  readonly explain: (
-    unit: Omit<UnitWithWorkspace, "siblings">,
-    decisions: readonly Decision[],
-    instanceName: (id: string) => string,
-  ) => readonly string[];
+  readonly explain: (about: {
+    readonly unit: PlacementUnit;
+    readonly namespace: string;
+    readonly directive: Directive;
+    /** Of the unit, and of what was ordered about its workspace; newest first. */
+    readonly decisions: readonly Decision[];
+    readonly owner: Instance | undefined;
+    readonly move: Move | undefined;
+    /** That may move it, and the one by which it was moved last; newest first. */
+    readonly plans: readonly StoredPlan[];
+    readonly instanceName: (id: string) => string;
+    readonly now: Millis;
+  }) => readonly string[];
   readonly planning: Planning;
   readonly moving: Moving;
   readonly draining: Draining;

@@ -52,6 +52,30 @@ export const workspaceView = z
   })
   .meta({ id: "Workspace" });
 
+const syncFailureView = z.object({
+  message: z.string(),
+  since: time.nullable().describe("when Argo CD began the sync that fails; null where it does not say"),
+  attempt: z.number().int().describe("how often it was tried, the first time being 1"),
+});
+
+export const failingSyncView = syncFailureView
+  .extend({
+    application: z.string().describe("namespace/name"),
+    instance: z.string().nullable(),
+    phase: z.string().nullable().describe("of Argo CD's operation; null: it has none"),
+    text: z.string().describe("the same as a sentence"),
+  })
+  .meta({ id: "FailingSync" });
+
+const syncOperationView = z.object({
+  phase: z.string().describe("Running, Terminating, Succeeded, Failed or Error"),
+  message: z.string(),
+  revision: z.string(),
+  startedAt: time.nullable(),
+  finishedAt: time.nullable().describe("when the last attempt ended; one that is Running all the same waits for the next"),
+  attempt: z.number().int(),
+});
+
 export const applicationView = z
   .object({
     id: z.string(),
@@ -68,13 +92,16 @@ export const applicationView = z
     health: z.enum(HEALTH_STATES),
     reconciledAt: time.nullable(),
     deleting: z.boolean(),
+    failure: syncFailureView.nullable().describe("its sync fails; null: none does"),
+    operation: syncOperationView.nullable().describe("Argo CD's present or last operation on it; null before the first"),
+    errors: z.array(z.object({ type: z.string(), message: z.string() })).describe("Argo CD's conditions that are errors"),
   })
   .meta({ id: "Application" });
 
 export const operationView = z
   .object({
     id: z.string(),
-    kind: z.enum(OPERATION_KINDS),
+    kind: z.enum([...OPERATION_KINDS, "sync"]).describe("sync: an operation of Argo CD's that is under way, or fails"),
     subject: z.string().describe("id of the application it is about"),
     subjectName: z.string().nullable().describe("namespace/name of that application; null once it is gone"),
     workspace: z.string(),
@@ -83,7 +110,7 @@ export const operationView = z
     attempts: z.number().int(),
     createdAt: time,
     updatedAt: time,
-    deadline: time,
+    deadline: time.nullable().describe("when it should have been completed; null: a sync of Argo CD's has no such time"),
     message: z.string(),
   })
   .meta({ id: "Operation" });
@@ -95,7 +122,8 @@ export const decisionView = z
     kind: z.string(),
     verdict: z.string(),
     rule: z.string(),
-    details: z.record(z.string(), z.unknown()),
+    text: z.string().describe("what was decided, by whom and why, as a sentence"),
+    details: z.record(z.string(), z.unknown()).describe("what it rests on; `reason` and `actor` mean the same everywhere"),
   })
   .meta({ id: "Decision" });
 
@@ -180,6 +208,7 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
 export type InstanceView = z.infer<typeof instanceView>;
 export type WorkspaceView = z.infer<typeof workspaceView>;
 export type ApplicationView = z.infer<typeof applicationView>;
+export type FailingSyncView = z.infer<typeof failingSyncView>;
 export type OperationView = z.infer<typeof operationView>;
 export type DirectiveView = z.infer<typeof directiveView>;
 export type FreezeView = z.infer<typeof freezeView>;

@@ -1,12 +1,15 @@
-import { rfc3339 } from "../domain/clock.ts";
+import { type Millis, millis, rfc3339 } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
+import { decisionText } from "../domain/decision-text.ts";
 import type { Directive, Freeze } from "../domain/directive.ts";
+import { type SyncFailure, type SyncOperation, syncFailureOf, syncOperationOf } from "../domain/failing-sync.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS, type LoadVector } from "../domain/load.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { ApplicationSummary, WorkspaceSummary } from "../store/operation/port.ts";
 import type { InstanceWithLoad } from "../store/placement/port.ts";
+import { redactText } from "../telemetry/redact.ts";
 import type { InstanceUsage } from "./port.ts";
 import type { ApplicationView, DecisionView, DirectiveView, FreezeView, InstanceView, OperationView, WorkspaceView } from "./schema.ts";
 
@@ -75,6 +78,8 @@ export function workspaceView({ workspace, units, applications }: WorkspaceSumma
 }
 
 export function applicationView({ application, workspace, unit, status }: ApplicationSummary, names: InstanceNames): ApplicationView {
+  const failure = status === undefined ? undefined : syncFailureOf(status.status);
+  const operation = status === undefined ? undefined : syncOperationOf(status.status);
   return {
     id: application.id,
     namespace: workspace.namespace,
@@ -90,6 +95,43 @@ export function applicationView({ application, workspace, unit, status }: Applic
     health: status?.status.health.status ?? "Unknown",
     reconciledAt: status?.reconciledAt === undefined ? null : rfc3339(status.reconciledAt),
     deleting: application.deletedAt !== undefined,
+    failure: failure === undefined ? null : failureView(failure),
+    operation: operation === undefined ? null : syncOperationView(operation),
+    errors: (status?.status.conditions ?? [])
+      .filter(({ type }) => type.endsWith("Error"))
+      .map(({ type, message }) => ({ type, message: redactText(message) })),
+  };
+}
+
+function failureView({ message, since, attempt }: SyncFailure): NonNullable<ApplicationView["failure"]> {
+  return { message: redactText(message), since: timeOrNull(since), attempt };
+}
+
+function syncOperationView(operation: SyncOperation): NonNullable<ApplicationView["operation"]> {
+  const { phase, message, revision, startedAt, finishedAt, attempt } = operation;
+  return { phase, message: redactText(message), revision, startedAt: timeOrNull(startedAt), finishedAt: timeOrNull(finishedAt), attempt };
+}
+
+const timeOrNull = (at: Millis | undefined): string | null => (at === undefined ? null : rfc3339(at));
+
+/** How ids of syncs begin among operations: these have no rows of their own, and stand behind those that do. */
+export const SYNC_ID = "sync/";
+
+/** How an application's sync stands, as one of the operations; `undefined`: it is neither under way nor does it fail. */
+export function syncView({ application, workspace, unit, status }: ApplicationSummary, names: InstanceNames): OperationView | undefined {
+  const operation = status === undefined ? undefined : syncOperationOf(status.status);
+  const failure = status === undefined ? undefined : syncFailureOf(status.status);
+  const isUnderWay = operation?.phase === "Running" || operation?.phase === "Terminating";
+  if (application.deletedAt !== undefined || (failure === undefined && !isUnderWay)) return undefined;
+  const begun = rfc3339(operation?.startedAt ?? status?.reconciledAt ?? millis(0));
+  const ended = operation?.finishedAt;
+  return {
+    ...{ id: `${SYNC_ID}${application.id}`, kind: "sync", subject: application.id },
+    ...{ subjectName: `${workspace.namespace}/${application.name}`, workspace: workspace.id, instance: nameOf(names, unit.owner) },
+    ...{ state: failure === undefined ? "In_Progress" : "Failed", attempts: operation?.attempt ?? 1 },
+    ...{ createdAt: begun, updatedAt: ended === undefined ? begun : rfc3339(ended) },
+    deadline: null,
+    message: redactText(failure?.message ?? operation?.message ?? ""),
   };
 }
 
@@ -130,6 +172,7 @@ export function freezeView({ name, schedule, durationMs, actor, reason, at }: Fr
   return { name, schedule: schedule ?? null, seconds: Math.round(durationMs / 1000), actor, reason, at: rfc3339(at) };
 }
 
-export function decisionView(decision: Decision): DecisionView {
-  return { ...decision, at: rfc3339(decision.at), details: { ...decision.details } };
+export function decisionView(decision: Decision, names: InstanceNames): DecisionView {
+  const text = decisionText(decision, (id) => names.get(id as InstanceId) ?? id);
+  return { ...decision, at: rfc3339(decision.at), text, details: { ...decision.details } };
 }

@@ -51,6 +51,7 @@ export const applications: readonly Column<ApplicationView>[] = [
   { title: "TARGET", value: (row) => (row.targetRevision === "" ? "HEAD" : row.targetRevision), isWide: true },
   { title: "RECONCILED", value: (row) => row.reconciledAt, isWide: true },
   { title: "ARGO CD NAME", value: (row) => row.argoName, isWide: true },
+  { title: "ERROR", value: (row) => row.failure?.message ?? row.errors[0]?.message ?? null, isWide: true },
 ];
 
 export const operations: readonly Column<OperationView>[] = [
@@ -61,7 +62,7 @@ export const operations: readonly Column<OperationView>[] = [
   { title: "MESSAGE", value: (row) => row.message },
   { title: "INSTANCE", value: (row) => row.instance, isWide: true },
   { title: "ATTEMPTS", value: (row) => row.attempts, isWide: true },
-  { title: "DUE", value: (row) => (row.state === "Completed" ? "" : row.deadline), isWide: true },
+  { title: "DUE", value: (row) => (row.state === "Completed" ? "" : (row.deadline ?? "")), isWide: true },
   { title: "CREATED", value: (row) => row.createdAt, isWide: true },
   { title: "ID", value: (row) => row.id, isWide: true },
 ];

@@ -1,5 +1,5 @@
 import type { PlanView } from "../api/routes/plans.ts";
-import type { ApplicationView, InstanceView, OperationView, WorkspaceView } from "../api/schema.ts";
+import type { ApplicationView, InstanceView, JournalEntry, OperationView, WorkspaceView } from "../api/schema.ts";
 import { GoneError, InputError } from "../domain/errors.ts";
 import { type OutputFormat, renderOne } from "./output.ts";
 import { type Resource, singularOf } from "./resource.ts";
@@ -15,10 +15,26 @@ export interface DescribeOptions {
 /** `argosy describe <resource> <name>`: everything known of one. Throws `GoneError` when there is none of that name. */
 export async function describeResource(client: RestClient, options: DescribeOptions): Promise<string> {
   const found = await findOne(client, options);
-  if (found !== undefined) return renderOne(found, options.output);
+  if (found !== undefined) return renderOne({ ...found, ...(await lately(client, options, found)) }, options.output);
   throw new GoneError(`there is no ${singularOf(options.resource)} ${options.name}; \`argosy get ${options.resource}\` lists them all`, {
     code: "cli.not-found",
   });
+}
+
+const DECISIONS_SHOWN = 10;
+
+/** What was decided about a workspace or an instance of late, newest first; of all else the journal says nothing. */
+async function lately(
+  client: RestClient,
+  { resource }: DescribeOptions,
+  found: Readonly<Record<string, unknown>>,
+): Promise<Readonly<Record<string, unknown>>> {
+  const about =
+    resource === "workspaces" ? { workspace: found["namespace"] } : resource === "instances" ? { instance: found["name"] } : undefined;
+  if (about === undefined) return {};
+  const query = { ...about, limit: DECISIONS_SHOWN } as Readonly<Record<string, string | number>>;
+  const { items } = await client.get<{ readonly items: readonly JournalEntry[] }>("/v1/decisions", query);
+  return { decisions: items.map(({ at, verdict, text }) => ({ at, verdict, text })) };
 }
 
 async function findOne(

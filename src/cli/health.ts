@@ -1,4 +1,5 @@
 import type { HealthReportView, HealthVerdictView } from "../api/routes/health.ts";
+import type { FailingSyncView } from "../api/schema.ts";
 import { type Column, cellText, isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 
@@ -22,6 +23,9 @@ const evidence: readonly Column<Evidence>[] = [
 /** States in which somebody should look. */
 const BAD: readonly string[] = ["overloaded", "stalled", "failed", "unknown"];
 const DECISIONS_SHOWN = 5;
+const FAILING_SHOWN = 20;
+
+type HealthList = { readonly items: readonly HealthVerdictView[]; readonly failingSyncs: readonly FailingSyncView[] };
 
 /** `argosy health [<instance>]`: how instances are, the worst first, or how one is with what that rests on; well only if none is worse than degraded. */
 export async function showHealth(
@@ -30,8 +34,9 @@ export async function showHealth(
   output: OutputFormat,
 ): Promise<{ readonly text: string; readonly isWell: boolean }> {
   if (instance === undefined) {
-    const { items } = await client.get<{ readonly items: readonly HealthVerdictView[] }>("/v1/health");
-    return { text: render(items, columns, output), isWell: !items.some(({ state }) => BAD.includes(state)) };
+    const { items, failingSyncs } = await client.get<HealthList>("/v1/health");
+    const lines = isForPrograms(output) ? [] : failingLines(failingSyncs);
+    return { text: [render(items, columns, output), ...lines].join("\n"), isWell: !items.some(({ state }) => BAD.includes(state)) };
   }
   const report = await client.get<HealthReportView>(`/v1/health/${encodeURIComponent(instance)}`);
   const text = isForPrograms(output) ? renderOne(report, output) : reportText(report);
@@ -41,15 +46,24 @@ export async function showHealth(
 function reportText(report: HealthReportView): string {
   const { instance, state, cause, component, since, text, decisions } = report;
   const head = `${instance} is ${state} (${cause}${component === null ? "" : `, ${component}`})${since === null ? "" : ` since ${since}`}: ${text}`;
-  const said = decisions.slice(0, DECISIONS_SHOWN).map(({ at, verdict, details }) => {
-    const why = details["text"];
-    return cellText(`  ${at}  ${verdict}${typeof why === "string" ? `: ${why}` : ""}`);
-  });
+  const said = decisions.slice(0, DECISIONS_SHOWN).map(({ at, verdict, text: why }) => cellText(`  ${at}  ${verdict}: ${why}`));
   return [
     cellText(head),
     ...(report.evidence.length === 0 ? [] : ["", render(report.evidence, evidence, "table")]),
+    ...failingLines(report.failingSyncs),
     ...(said.length === 0 ? [] : ["", "lately:", ...said]),
   ].join("\n");
+}
+
+/** Applications that cannot be synced, below how instances are: these are their workspaces' own trouble, and no instance's. */
+function failingLines(failing: readonly FailingSyncView[]): readonly string[] {
+  if (failing.length === 0) return [];
+  const shown = failing
+    .slice(0, FAILING_SHOWN)
+    .map(({ application, instance, text }) => cellText(`  ${application} on ${instance ?? "-"} ${text}`));
+  const more = failing.length - shown.length;
+  const rest = more === 0 ? [] : [`  and ${more} more: \`argosy get operations --op-state Failed\``];
+  return ["", "applications that cannot be synced, which is their workspaces' own trouble:", ...shown, ...rest];
 }
 
 function figure(value: number): string {

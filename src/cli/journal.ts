@@ -22,7 +22,7 @@ const columns: readonly Column<JournalEntry>[] = [
   { title: "VERDICT", value: (row) => row.verdict },
   { title: "RULE", value: (row) => row.rule },
   { title: "BY", value: (row) => row.actor },
-  { title: "REASON", value: (row) => (typeof row.details["reason"] === "string" ? row.details["reason"] : null), isWide: true },
+  { title: "WHAT", value: (row) => row.text, isWide: true },
 ];
 
 const HOLDS: Column<JournalEntry> = { title: "HOLDS", value: (row) => (row.holds === null ? null : row.holds ? "yes" : "NO") };

@@ -48,7 +48,7 @@ export function openFindings(decisions: readonly Pick<Decision, "subject" | "ver
     const rule = OWNERSHIP_RULES.find((name) => name === verdict);
     newest.set(
       key,
-      rule === undefined ? undefined : { key, rule, subject, instances: textsOf(details["instances"]), text: String(details["text"]) },
+      rule === undefined ? undefined : { key, rule, subject, instances: textsOf(details["instances"]), text: details.reason ?? "" },
     );
   }
   return [...newest.values()].flatMap((finding) => finding ?? []).sort((a, b) => (a.key < b.key ? -1 : 1));

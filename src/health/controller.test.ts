@@ -153,7 +153,7 @@ describe("the health of an instance", () => {
     health = open({ quarantine });
     await look(2);
     const [end, ...earlier] = await store.decisions.list({ kind: "health" }, 10, never);
-    expect(end?.details).toMatchObject({ outcome: "given-up", text: "no instance of its own for noisy: noisy is gone" });
+    expect(end?.details).toMatchObject({ outcome: "given-up", reason: "no instance of its own for noisy: noisy is gone" });
     expect(earlier).toHaveLength(1);
   });
 

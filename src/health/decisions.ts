@@ -11,7 +11,7 @@ export function changedDecision(before: InstanceVerdict | undefined, verdict: In
   const { state, cause, component, text, evidence, at, instanceId } = verdict;
   return {
     ...{ at, subject: instanceId, kind: "health", verdict: state.toUpperCase(), rule: cause.toUpperCase() },
-    details: { text, evidence, ...(component === undefined ? {} : { component }), was: before?.state ?? "unknown" },
+    details: { reason: text, evidence, ...(component === undefined ? {} : { component }), was: before?.state ?? "unknown" },
   };
 }
 
@@ -24,7 +24,7 @@ export function remedyDecision(
   return {
     ...{ at, subject: instanceId, kind: "health", verdict: step, rule: cause.toUpperCase() },
     details: {
-      ...{ text, isAdvice, evidence },
+      ...{ reason: text, isAdvice, evidence },
       ...(component === undefined ? {} : { component }),
       ...(quarantine === undefined ? {} : { quarantine }),
     },

@@ -9,14 +9,19 @@ export function requestDecision(
   wish: Pick<Move, "id" | "unitId" | "to" | "kind" | "reason" | "plan" | "actor" | "reverses" | "isFailOver">,
   at: Millis,
 ): Decision {
-  const { id, unitId, to, kind, reason, plan = null, actor, reverses = null, isFailOver } = wish;
+  const { id, unitId, to, kind, reason, plan, actor, reverses, isFailOver } = wish;
   return {
     at,
     subject: unitId,
     kind: "placement",
     verdict: "MOVE_REQUESTED",
-    rule: plan === null ? "COMMAND" : reason,
-    details: { move: id, to, moveKind: kind, actor, plan, reverses, ...(isFailOver ? { isFailOver } : {}) },
+    rule: plan === undefined ? "COMMAND" : reason,
+    details: {
+      ...{ move: id, to, moveKind: kind, actor },
+      ...(plan === undefined ? {} : { plan }),
+      ...(reverses === undefined ? {} : { reverses }),
+      ...(isFailOver ? { isFailOver } : {}),
+    },
   };
 }
 
@@ -70,8 +75,15 @@ function decisionOf(move: Move, at: Millis, { verdict, rule, text }: Saying): De
     moveKind: kind,
     actor,
     phase,
-    plan: move.plan ?? null,
+    ...(move.plan === undefined ? {} : { plan: move.plan }),
     ...(isFailOver ? { isFailOver } : {}),
   };
-  return { at, subject: unitId, kind: "placement", verdict, rule, details: { ...details, ...(text === undefined ? {} : { why: text }) } };
+  return {
+    at,
+    subject: unitId,
+    kind: "placement",
+    verdict,
+    rule,
+    details: { ...details, ...(text === undefined ? {} : { reason: text }) },
+  };
 }

@@ -1,5 +1,6 @@
 import { type Millis, rfc3339 } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
+import { decisionText } from "../domain/decision-text.ts";
 import type { Instance } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS, type LoadVector } from "../domain/load.ts";
 import { amountText } from "./amount-text.ts";
@@ -44,11 +45,12 @@ export function explainInstance({
       ? []
       : [`  too full since ${rfc3339(aboveSince)}: plans let it shed once that lasts half a day, or an hour beyond 90 %`]),
     ...(overloadedSince === undefined ? [] : [`  overloaded since ${rfc3339(overloadedSince)}: plans let it shed at once`]),
-    ...decisions.slice(0, DECISIONS_SHOWN).map(decisionText),
+    ...decisions.slice(0, DECISIONS_SHOWN).map(lineOf),
   ];
 }
 
-function decisionText({ at, verdict, rule, details }: Decision): string {
-  const { reason } = details as { readonly reason?: unknown };
-  return `  ${rfc3339(at)} ${verdict} (${rule})${typeof reason === "string" && reason !== "" ? `: ${reason}` : ""}`;
+function lineOf(decision: Decision): string {
+  const { at, verdict, rule } = decision;
+  const text = decisionText(decision, (id) => id);
+  return `  ${rfc3339(at)} ${verdict} (${rule})${text.startsWith(verdict) ? "" : `: ${text}`}`;
 }

@@ -1,122 +1,187 @@
-import { rfc3339 } from "../domain/clock.ts";
+import { type Millis, rfc3339 } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
-import type { Directive, Said } from "../domain/directive.ts";
+import { decisionText, type InstanceNaming } from "../domain/decision-text.ts";
+import type { Directive, Pin, Said } from "../domain/directive.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { Move } from "../domain/move.ts";
+import { PHASES } from "../domain/move-phases.ts";
+import type { StoredPlan } from "../domain/plan.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 import { percent } from "./percent.ts";
-import type { PlacementFacts } from "./place-unit.ts";
-import type { SeatSummary } from "./placement-decision.ts";
+import type { Refusal } from "./place-unit.ts";
 import { causeText } from "./plan/cause-text.ts";
-import type { MoveRecord } from "./plan/record.ts";
+import { planNames } from "./plan/plan-names.ts";
 import { refusalText } from "./refusal-text.ts";
-import type { SplitFacts } from "./split/split-decision.ts";
+import { type RecordedMove, type RecordedPlacement, recordedMove, recordedPlacement } from "./schema.ts";
 
 export interface Explained {
   readonly unit: PlacementUnit;
   readonly namespace: string;
   readonly directive: Directive;
-  /** Newest first. */
+  /** About the unit, and what people have ordered about its workspace; newest first. */
   readonly decisions: readonly Decision[];
-  readonly instanceName: (id: string) => string;
+  /** The instance that owns it. */
+  readonly owner: Instance | undefined;
+  /** Its live move, if it has one that has not ended. */
+  readonly move: Move | undefined;
+  /** Plans of its class, newest first. */
+  readonly plans: readonly StoredPlan[];
+  readonly instanceName: InstanceNaming;
+  readonly now: Millis;
 }
 
-/** Why a unit lives where it does, as lines for a person: owner, the decision that put it there, who was refused and why. */
-export function explainUnit({ unit, namespace, directive, decisions, instanceName }: Explained): readonly string[] {
+/** Entries of the journal that are told; all of them are in `argosy journal`. */
+const TOLD = 12;
+
+/**
+ * The whole story of a unit, as lines for a person: where it lives, what people have ordered, what is under way, what happens next, and
+ * what was decided about it, the newest first. The decision that put it where it lives is told with what it rests on.
+ */
+export function explainUnit(about: Explained): readonly string[] {
+  const { unit, namespace, directive, decisions, instanceName } = about;
   const where =
     unit.owner === undefined ? "waits for capacity" : `lives on ${instanceName(unit.owner)} (epoch ${unit.epoch}, ${unit.phase})`;
-  const last = decisions.find(({ kind, verdict }) => kind === "placement" && !isAboutParts(verdict));
-  const parts = decisions.find(({ verdict }) => isAboutParts(verdict));
-  const repaired = decisions.find(({ kind }) => kind === "register");
-  const head = [
+  const story = decisions.slice(0, TOLD);
+  const last = decisions.find(isAboutItsPlace);
+  const told = last === undefined || story.includes(last) ? story : [...story, last];
+  const more = decisions.length - told.length;
+  return [
     `workspace ${namespace} ${where}, class ${unit.class}`,
     ...explainDirective(directive, instanceName),
-    ...explainParts(parts),
-    ...(repaired === undefined ? [] : explainRepair(repaired)),
+    ...explainMove(about),
+    `  next: ${nextText(about)}`,
+    ...(told.length === 0 ? ["  nothing was decided about it yet"] : []),
+    ...told.flatMap((decision) => [
+      `  ${rfc3339(decision.at)} ${decisionText(decision, instanceName)}`,
+      ...(decision === last ? basis(decision, about).map((line) => `    ${line}`) : []),
+    ]),
+    ...(more > 0 ? [`  and ${more} more: \`argosy journal --workspace ${namespace}\``] : []),
   ];
-  if (last === undefined) return [...head, "  nothing was decided about it yet"];
-  return [...head, ...(last.verdict === "MOVED" ? explainMove : explainPlacement)(last, instanceName)];
 }
 
-function isAboutParts(verdict: string): boolean {
-  return verdict === "SPLIT" || verdict === "MERGED";
-}
-
-/** Into how many parts its workspace was cut last, and why. */
-function explainParts(decision: Decision | undefined): readonly string[] {
-  if (decision === undefined) return [];
-  const { before, after, held } = decision.details as unknown as SplitFacts;
-  const why =
-    decision.verdict === "SPLIT"
-      ? "together it takes more than a quarter of what the smallest instance should carry"
-      : "fewer have done with 40 % to spare for seven days";
-  const waits = held === 0 ? "" : `; ${held} buckets stay where they are, which takes live moves`;
-  return [`  ${rfc3339(decision.at)} its workspace has ${after} parts instead of ${before}: ${why}${waits}`];
+/** Whether a decision says where the unit lives; that a move was asked for or given up does not. */
+function isAboutItsPlace({ kind, verdict }: Decision): boolean {
+  return kind === "placement" && ["CHOSEN", "UNPLACEABLE", "MOVED", "RECOVERED"].includes(verdict);
 }
 
 /** What people have ordered about it, one line each. */
-function explainDirective({ pin, hold }: Directive, instanceName: (id: string) => string): readonly string[] {
-  const pinned =
-    pin === undefined ? [] : [`pinned to ${pin.kind === "pool" ? `pool ${pin.pool}` : instanceName(pin.instance)}${said(pin)}`];
+function explainDirective({ pin, hold }: Directive, instanceName: InstanceNaming): readonly string[] {
+  const pinned = pin === undefined ? [] : [`pinned to ${pinText(pin, instanceName)}${said(pin)}`];
   const held = hold === undefined ? [] : [`not moved until ${rfc3339(hold.until)} unless it must be${said(hold)}`];
   return [...pinned, ...held].map((line) => `  ${line}`);
 }
 
-/** That somebody else changed what gives the owner its right to write, and that it was put back. */
-function explainRepair({ at, details }: Decision): readonly string[] {
-  return typeof details["reason"] === "string" ? [`  ${rfc3339(at)} ${details["reason"]}`] : [];
+function pinText(pin: Pin, instanceName: InstanceNaming): string {
+  return pin.kind === "pool" ? `pool ${pin.pool}` : instanceName(pin.instance);
 }
 
 function said({ actor, reason, at }: Said): string {
   return `, said ${actor} at ${rfc3339(at)}: ${reason}`;
 }
 
-/** The last move, with its cause and the instances that were passed over. */
-function explainMove({ at, rule, details }: Decision, instanceName: (id: string) => string): readonly string[] {
-  const { from, to, plan, actor, record } = details as unknown as MoveDetails;
-  const head = `  ${rfc3339(at)} moved from ${from === null ? "nowhere" : instanceName(from)} to ${instanceName(to)}, ${rule}: plan ${plan}, carried out by ${actor}`;
-  const refusals = record?.answer.refusals ?? [];
-  const why = record === null ? [] : [`  because ${causeText(record.cause, instanceName)}`];
-  return [
-    head,
-    ...why,
-    ...refusals.map((refusal) => `  refused: ${instanceName(refusal.instance)}, ${refusalText(refusal, instanceName)}`),
-  ];
+/** The move that is under way, or waits for its turn. */
+function explainMove({ move, instanceName }: Explained): readonly string[] {
+  if (move === undefined) return [];
+  const { from, to, phase, phaseSince, actor, plan, message, isFailOver } = move;
+  const what =
+    phase === "WAITING"
+      ? `waits for its turn to be moved from ${instanceName(from)} to ${instanceName(to)}`
+      : `being moved from ${instanceName(from)} to ${instanceName(to)}`;
+  const ordered = `asked for by ${actor}${plan === undefined ? "" : `, a step of plan ${plan}`}${isFailOver ? ", a fail-over" : ""}`;
+  return [`  ${what}: in ${phase} since ${rfc3339(phaseSince)}, ${ordered}${waiting(message)}`];
 }
 
-interface MoveDetails {
-  readonly from: string | null;
-  readonly to: string;
-  readonly plan: string;
-  readonly actor: string;
-  readonly record: MoveRecord | null;
+/** What a move waits for begins with "for"; other messages say how it ends. */
+function waiting(message: string): string {
+  if (message === "") return "";
+  return message.startsWith("for ") ? `; waits ${message}` : `; ${message}`;
 }
 
-function explainPlacement(decision: Decision, instanceName: (id: string) => string): readonly string[] {
-  const facts = decision.details as unknown as PlacementFacts & { readonly chosen: string | null; readonly class?: SeatSummary };
-  const at = rfc3339(decision.at);
+/** What happens to it next, and who has to do something for it. */
+function nextText(about: Explained): string {
+  const { unit, owner, move, directive, instanceName } = about;
+  if (move !== undefined) return nextOfMove(move, instanceName);
+  if (unit.owner === undefined) return "it is placed as soon as an instance has room";
+  const proposed = proposedFor(about);
+  if (proposed !== undefined) return proposed;
+  const { pin } = directive;
+  if (pin !== undefined && owner !== undefined && !isWherePinned(pin, owner))
+    return `it is to go to ${pinText(pin, instanceName)}, as ordered: \`argosy plan\` says how, within two minutes the scheduler does`;
+  if (owner === undefined) return "its instance is gone: `argosy plan` says where it goes";
+  if (owner.state === "DRAINING") return `it leaves ${owner.name}, which is emptied: \`argosy drain ${owner.name}\` shows how far that is`;
+  if (owner.state === "FAILED") return `${owner.name} has failed: \`argosy plan\` says where it could go`;
+  return "it stays where it is: nothing asks for a move, and a ring that is computed anew does not move it";
+}
+
+function nextOfMove({ id, phase, from, to }: Move, instanceName: InstanceNaming): string {
+  if (phase === "ABORT") return `it stays on ${instanceName(from)}, once ${instanceName(to)} is empty of it`;
+  if (PHASES[phase].isRevocable) return `${instanceName(to)} takes over; \`argosy move abort ${id}\` leaves it where it is`;
+  return `${instanceName(to)} has taken over; what is left on ${instanceName(from)} is removed`;
+}
+
+/** A plan that may still be carried out and moves it from where it is. */
+function proposedFor({ unit, plans, instanceName, now }: Explained): string | undefined {
+  for (const plan of plans) {
+    if (plan.expiresAt <= now || plan.appliedAt !== undefined || plan.goal === "add" || plan.goal === "remove") continue;
+    const step = plan.moves.find((each) => each.unit === unit.id && each.epoch === unit.epoch && each.to !== unit.owner);
+    if (step === undefined) continue;
+    const { approval } = planNames(plan);
+    const approver = approval.length === 0 ? "" : `; it needs an approver (it moves much: ${approval.join(", ").toLowerCase()})`;
+    return `\`argosy apply ${plan.id}\` moves it to ${instanceName(step.to)} (${step.reason}, proposed by ${plan.actor}, until ${rfc3339(plan.expiresAt)})${approver}`;
+  }
+  return undefined;
+}
+
+function isWherePinned(pin: Pin, owner: Instance): boolean {
+  return pin.kind === "pool" ? owner.pool === pin.pool : owner.id === pin.instance;
+}
+
+/** What the decision about its place rests on, as far as it was recorded. */
+function basis(decision: Decision, { plans, instanceName }: Explained): readonly string[] {
+  if (decision.verdict === "MOVED") return basisOfMove(recordOf(decision, plans), instanceName);
+  const { data } = recordedPlacement.safeParse(decision.details);
+  return data === undefined ? [] : basisOfPlacement(decision.rule, data, instanceName);
+}
+
+/** What a plan's choice was recorded with: in the entry itself, or in the plan whose step the live move was. */
+function recordOf({ subject, details }: Decision, plans: readonly StoredPlan[]): RecordedMove | undefined {
+  const own = recordedMove.safeParse(details["record"]);
+  if (own.success) return own.data;
+  const records = plans.find(({ id }) => id === details.plan)?.records ?? [];
+  return records
+    .flatMap((record) => recordedMove.safeParse(record).data ?? [])
+    .find(({ units, answer }) => units.includes(subject) && answer.chosen === details.to);
+}
+
+function basisOfMove(record: RecordedMove | undefined, instanceName: InstanceNaming): readonly string[] {
+  if (record === undefined) return [];
+  return [`because ${causeText(record.cause, instanceName)}`, ...refused(record.answer.refusals, instanceName)];
+}
+
+function basisOfPlacement(rule: string, facts: RecordedPlacement, instanceName: InstanceNaming): readonly string[] {
   const preferred =
     facts.preferred === undefined ? "there was no instance in its class" : `the ring prefers ${instanceName(facts.preferred)}`;
   const chosen =
     facts.chosen === null
       ? `no instance had room under ${percent(facts.bound)}`
-      : `${instanceName(facts.chosen)} was chosen: ${because(decision.rule, facts)}`;
-  const refusals = facts.refusals.map((refusal) => `  refused: ${instanceName(refusal.instance)}, ${refusalText(refusal, instanceName)}`);
-  return [`  ${at} ${preferred}; ${chosen}`, ...refusals, ...leftOut(facts), `  ${wouldMove(facts)}`];
+      : `${instanceName(facts.chosen)} was chosen: ${chosenBecause(rule, facts)}`;
+  return [`${preferred}; ${chosen}`, ...refused(facts.refusals, instanceName), ...leftOut(facts)];
+}
+
+function refused(refusals: readonly Refusal[], instanceName: InstanceNaming): readonly string[] {
+  return refusals.map((refusal) => `refused: ${instanceName(refusal.instance)}, ${refusalText(refusal, instanceName)}`);
 }
 
 /** Where nothing fitted and not every instance is named: what there was. */
-function leftOut({ chosen, refusals, class: summary }: PlacementFacts & { readonly chosen: string | null; readonly class?: SeatSummary }) {
+function leftOut({ chosen, refusals, class: summary }: RecordedPlacement): readonly string[] {
   if (chosen !== null || summary === undefined || summary.instances <= refusals.length) return [];
   const states = Object.entries(summary.byState).map(([state, count]) => `${count} ${state}`);
-  return [`  refused: ${summary.instances - refusals.length} more of the ${summary.instances} instances (${states.join(", ")})`];
+  return [`refused: ${summary.instances - refusals.length} more of the ${summary.instances} instances (${states.join(", ")})`];
 }
 
-function because(rule: string, facts: PlacementFacts): string {
+function chosenBecause(rule: string, facts: RecordedPlacement): string {
   const under = `stays under ${percent(facts.bound)} (fleet mean ${percent(facts.mean)})`;
   if (rule === "PREFERRED") return `it is preferred and ${under}`;
   if (rule === "SPILL") return `the first candidate that ${under}`;
   return `no candidate of the ring ${under.replace("stays", "stayed")}, it was the least loaded that did`;
-}
-
-function wouldMove(facts: PlacementFacts & { readonly chosen: string | null }): string {
-  return facts.chosen === null ? "it is placed as soon as an instance has room" : "a ring that is computed anew does not move it";
 }

@@ -4,12 +4,12 @@ import { CLEARED, type OwnershipFinding } from "../domain/ownership.ts";
 
 /** The journal's entry of what was found. */
 export function foundDecision({ key, rule, subject, instances, text }: OwnershipFinding, at: Millis): Decision {
-  return { at, subject, kind: "ownership", verdict: rule, rule: "WATCHDOG", details: { key, instances, text } };
+  return { at, subject, kind: "ownership", verdict: rule, rule: "WATCHDOG", details: { key, instances, reason: text } };
 }
 
 /** The journal's entry of what is not so any more. */
 export function clearedDecision({ key, rule, subject, instances, text }: OwnershipFinding, at: Millis): Decision {
-  return { at, subject, kind: "ownership", verdict: CLEARED, rule, details: { key, instances, text } };
+  return { at, subject, kind: "ownership", verdict: CLEARED, rule, details: { key, instances, reason: text } };
 }
 
 /** What one look adds to the journal. */

@@ -12,9 +12,10 @@ import {
   VERDICT_STATES,
 } from "../../domain/health.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { failingSyncs } from "../failing-syncs.ts";
 import { findInstance } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
-import { decisionView } from "../schema.ts";
+import { decisionView, failingSyncView } from "../schema.ts";
 import * as views from "../views.ts";
 
 const security = [{ token: [] }];
@@ -23,6 +24,7 @@ const SERIES_MS = 15 * 60_000;
 const MOST_POINTS = 60;
 const DECISIONS_SHOWN = 20;
 
+const FAILING = "applications that it cannot sync, as many as a person reads; no verdict rests on them";
 const time = z.iso.datetime();
 const verdict = z
   .object({
@@ -47,6 +49,7 @@ const report = verdict
         }),
       )
       .describe("what the verdict rests on"),
+    failingSyncs: z.array(failingSyncView).describe(FAILING),
     decisions: z.array(decisionView).describe("what was said and done of late, newest first"),
   })
   .meta({ id: "HealthReport" });
@@ -63,10 +66,13 @@ export function addHealthRoutes(server: FastifyInstance, deps: ApiDeps): void {
         operationId: "listHealth",
         summary: "Verdicts on the health of instances, the worst first",
         security,
-        response: { 200: z.object({ items: z.array(verdict) }) },
+        response: { 200: z.object({ items: z.array(verdict), failingSyncs: z.array(failingSyncView).describe(FAILING) }) },
       },
     },
-    async () => ({ items: await listHealth(deps) }),
+    async () => {
+      const names = views.namesOf(await deps.store.fleet.listInstances(deadline()));
+      return { items: await listHealth(deps), failingSyncs: await failingSyncs(deps.store, {}, names) };
+    },
   );
   app.get(
     "/v1/health/:instance",
@@ -111,7 +117,12 @@ async function readHealth(deps: ApiDeps, name: string): Promise<HealthReportView
     ...{ signal, meaning: SIGNALS[signal] ?? "" },
     ...{ value: numberOrNull(value), series: seriesOf(signal, window.samples) },
   }));
-  return { ...verdictView(instance, window.verdict, clock.now()), evidence, decisions: decisions.map(views.decisionView) };
+  const names = views.namesOf(await store.fleet.listInstances(deadline()));
+  return {
+    ...{ ...verdictView(instance, window.verdict, clock.now()), evidence },
+    failingSyncs: await failingSyncs(store, { owner: instance.id }, names),
+    decisions: decisions.map((decision) => views.decisionView(decision, names)),
+  };
 }
 
 /** Longer than looks are apart, also where one took as long as it may. In ms. */

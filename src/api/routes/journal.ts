@@ -8,7 +8,7 @@ import type { DecisionFilter } from "../../store/decision/port.ts";
 import { findInstance, findWorkspace } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
 import { type JournalEntry, journalEntry } from "../schema.ts";
-import { decisionView } from "../views.ts";
+import { decisionView, type InstanceNames, namesOf as instanceNames } from "../views.ts";
 
 const deadline = () => AbortSignal.timeout(30_000);
 /** Names of so many units are looked up for one answer. */
@@ -47,14 +47,15 @@ export function addJournalRoutes(server: FastifyInstance, deps: ApiDeps): void {
 
 async function listEntries(deps: ApiDeps, asked: Query): Promise<JournalEntry[]> {
   const decisions = await deps.store.decisions.list(await filterOf(deps, asked), asked.limit, deadline());
-  const names = await namesOf(deps, decisions);
+  const instances = instanceNames(await deps.store.fleet.listInstances(deadline()));
+  const names = await namesOf(deps, decisions, instances);
   return decisions.map((decision) => {
-    const { actor, name } = decision.details as { readonly actor?: unknown; readonly name?: unknown };
+    const { actor = null, name } = decision.details;
     const holds = asked.review === "true" ? deps.review(decision) : undefined;
     return {
-      ...decisionView(decision),
-      name: names.get(decision.subject) ?? (typeof name === "string" ? name : null),
-      actor: typeof actor === "string" ? actor : null,
+      ...decisionView(decision, instances),
+      name: names.get(decision.subject) ?? name ?? null,
+      actor,
       holds: holds ?? null,
     };
   });
@@ -77,12 +78,11 @@ async function filterOf(deps: ApiDeps, { subject, workspace, instance, kind, ver
 }
 
 /** What people call instances and units; of other subjects the decision itself says it. */
-async function namesOf({ store }: ApiDeps, decisions: readonly Decision[]): Promise<ReadonlyMap<string, string>> {
-  const instances = await store.fleet.listInstances(deadline());
-  const names = new Map<string, string>(instances.map(({ id, name }) => [id, name]));
+async function namesOf({ store }: ApiDeps, decisions: readonly Decision[], instances: InstanceNames): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>(instances);
   const units = [...new Set(decisions.filter(({ kind }) => kind === "placement").map(({ subject }) => subject))].slice(0, NAMED);
   const found = await Promise.all(units.map((id) => store.placements.readUnit(id as UnitId, deadline())));
   for (const one of found) if (one !== undefined) names.set(one.unit.id, one.workspace.namespace);
-  for (const { subject, details } of decisions) if (typeof details["namespace"] === "string") names.set(subject, details["namespace"]);
+  for (const { subject, details } of decisions) if (details.namespace !== undefined) names.set(subject, details.namespace);
   return names;
 }

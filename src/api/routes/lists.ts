@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { ApplicationId, InstanceId, WorkspaceId } from "../../domain/ids.ts";
 import { OPERATION_STATES, type OperationState } from "../../domain/operation.ts";
 import type { ApiDeps, InstanceUsage } from "../port.ts";
-import { applicationView, instanceView, operationView, pageOf, pageQuery, workspaceView } from "../schema.ts";
+import { applicationView, instanceView, type OperationView, operationView, pageOf, pageQuery, workspaceView } from "../schema.ts";
 import * as views from "../views.ts";
 
 const security = [{ token: [] }];
@@ -77,7 +77,7 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
     {
       schema: {
         operationId: "listOperations",
-        summary: "Recorded notifications and their outcome",
+        summary: "Recorded notifications and their outcome, and behind them the syncs of Argo CD's that are under way or fail",
         security,
         querystring: pageQuery.extend({ state: z.enum(OPERATION_STATES).optional(), namespace: z.string().max(253).optional() }).strict(),
         response: { 200: pageOf(operationView) },
@@ -122,16 +122,49 @@ async function listOperations(deps: ApiDeps, { limit, after, state, namespace }:
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .slice(0, limit);
   const instances = views.namesOf(await deps.store.fleet.listInstances(deadline()));
+  if (after.startsWith(views.SYNC_ID)) return listSyncs(deps, { workspaceIds, state, limit, after }, instances);
   const subjects = await deps.store.intents.readByIds([...new Set(found.map((entry) => entry.subject as ApplicationId))], deadline());
   const names = new Map<string, string>(
     subjects.map(({ application, workspace }) => [application.id, `${workspace.namespace}/${application.name}`]),
   );
-  return page(
-    found,
+  const items = found.map((entry) => views.operationView(entry, instances, names.get(entry.subject)));
+  if (items.length >= limit) return { items, next: items.at(-1)?.id ?? "" };
+  const syncs = await listSyncs(deps, { workspaceIds, state, limit: limit - items.length, after: views.SYNC_ID }, instances);
+  return { items: [...items, ...syncs.items], next: syncs.next };
+}
+
+/** Rows that are looked at for one page: of most that are read, the sync is no news. */
+const SYNCS_READ = 1_000;
+
+/** Syncs of Argo CD's that are under way or fail, as operations; these stand behind all others. */
+async function listSyncs(
+  { store }: ApiDeps,
+  {
+    workspaceIds,
+    state,
     limit,
-    (entry) => entry.id,
-    (entry) => views.operationView(entry, instances, names.get(entry.subject)),
+    after,
+  }: {
+    readonly workspaceIds: readonly (WorkspaceId | undefined)[];
+    readonly state: OperationState | undefined;
+    readonly limit: number;
+    readonly after: string;
+  },
+  names: views.InstanceNames,
+): Promise<{ items: OperationView[]; next: string }> {
+  if (state === "Waiting" || state === "Completed") return { items: [], next: "" };
+  const from = { limit: SYNCS_READ, after: after.slice(views.SYNC_ID.length) };
+  const perWorkspace = workspaceIds.map((workspaceId) =>
+    store.operations.listSyncs(workspaceId === undefined ? {} : { workspaceId }, from, deadline()),
   );
+  const read = (await Promise.all(perWorkspace))
+    .flat()
+    .toSorted((a, b) => (a.application.id < b.application.id ? -1 : 1))
+    .slice(0, SYNCS_READ);
+  const shown = read.flatMap((row) => views.syncView(row, names) ?? []).filter((view) => state === undefined || view.state === state);
+  const items = shown.slice(0, limit);
+  if (shown.length > limit) return { items, next: items.at(-1)?.id ?? "" };
+  return { items, next: read.length < SYNCS_READ ? "" : `${views.SYNC_ID}${read.at(-1)?.application.id ?? ""}` };
 }
 
 /** Usually one; a namespace that was deleted and made again may have left an older one behind. */

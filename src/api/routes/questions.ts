@@ -1,8 +1,15 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
+import type { Decision } from "../../domain/decision.ts";
+import type { Directive } from "../../domain/directive.ts";
+import type { InstanceId, PlanId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
-import type { UnitWithWorkspace } from "../../store/placement/port.ts";
+import type { StoredPlan } from "../../domain/plan.ts";
+import type { PlacementUnit, Workspace } from "../../domain/workspace.ts";
+import type { Store } from "../../store/port.ts";
+import { failingSyncs } from "../failing-syncs.ts";
 import { findInstance, findWorkspace } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
 import { checkView, explanationView, instanceExplanationView } from "../schema.ts";
@@ -60,22 +67,28 @@ export function addQuestionRoutes(server: FastifyInstance, deps: ApiDeps): void 
 
 async function explain(deps: ApiDeps, namespace: string): Promise<z.infer<typeof explanationView>> {
   const summary = await findWorkspace(deps, namespace, deadline());
-  const known = views.namesOf(await deps.store.fleet.listInstances(deadline()));
-  const nameOf = (id: string): string => [...known].find(([key]) => key === id)?.[1] ?? id;
+  const instances = await deps.store.fleet.listInstances(deadline());
+  const known = views.namesOf(instances);
+  const nameOf = (id: string): string => known.get(id as InstanceId) ?? id;
   const { workspace } = summary;
   const directive = await deps.store.directives.read(workspace.id, deadline());
-  const perUnit = await Promise.all(summary.units.map((unit) => explainUnit(deps, { unit, workspace, directive, nameOf })));
   const orders = await deps.store.decisions.list({ subject: workspace.id }, DECISIONS_SHOWN, deadline());
+  const facts = { workspace, directive, nameOf, instances, orders };
+  const perUnit = await Promise.all(
+    summary.units.map((unit, index) => explainUnit(deps, unit, { ...facts, orders: index === 0 ? orders : [] })),
+  );
+  const failing = await failingSyncs(deps.store, { workspaceId: workspace.id }, known);
   return {
     workspace: views.workspaceView(summary, known),
     directive: views.directiveView(directive, known),
-    text: perUnit.flatMap((entry) => entry.text),
-    decisions: [...perUnit.flatMap((entry) => entry.decisions), ...orders.map(views.decisionView)],
+    text: [...perUnit.flatMap((entry) => entry.text), ...failing.map(({ application, text }) => `  application ${application} ${text}`)],
+    decisions: [...perUnit.flatMap((entry) => entry.decisions), ...orders].map((decision) => views.decisionView(decision, known)),
   };
 }
 
 async function explainInstance(deps: ApiDeps, name: string): Promise<z.infer<typeof instanceExplanationView>> {
   const { store } = deps;
+  const known = views.namesOf(await store.fleet.listInstances(deadline()));
   const instance = await findInstance(deps, name, deadline());
   const { instances } = await store.placements.readFleet(instance.class, deadline());
   const row = instances.find((each) => each.instance.id === instance.id) ?? { instance, load: ZERO_LOAD, units: 0 };
@@ -89,18 +102,52 @@ async function explainInstance(deps: ApiDeps, name: string): Promise<z.infer<typ
     overloadedSince: state.overloadedSince[instance.id],
     decisions,
   });
-  return { instance: views.instanceView(row), text: [...text], decisions: decisions.map(views.decisionView) };
+  return {
+    instance: views.instanceView(row),
+    text: [...text],
+    decisions: decisions.map((decision) => views.decisionView(decision, known)),
+  };
 }
 
+/** Plans of its class that are looked at for one that would move it. */
+const PLANS_SHOWN = 10;
+
 async function explainUnit(
-  deps: ApiDeps,
-  { unit, workspace, directive, nameOf }: Omit<UnitWithWorkspace, "siblings"> & { readonly nameOf: (id: string) => string },
-) {
+  { store, clock, explain: tell }: ApiDeps,
+  unit: PlacementUnit,
+  {
+    workspace,
+    directive,
+    nameOf,
+    instances,
+    orders,
+  }: {
+    readonly workspace: Workspace;
+    readonly directive: Directive;
+    readonly nameOf: (id: string) => string;
+    readonly instances: readonly Instance[];
+    readonly orders: readonly Decision[];
+  },
+): Promise<{ readonly text: readonly string[]; readonly decisions: readonly Decision[] }> {
   // Asked for apart: a register that is changed all the time must not crowd out why the unit lives where it does.
-  const kinds = ["placement", "register"] as const;
-  const found = await Promise.all(
-    kinds.map((kind) => deps.store.decisions.list({ subject: unit.id, kind }, DECISIONS_SHOWN / kinds.length, deadline())),
-  );
-  const decisions = found.flat().toSorted((a, b) => b.at - a.at);
-  return { text: [...deps.explain({ unit, workspace, directive }, decisions, nameOf)], decisions: decisions.map(views.decisionView) };
+  const placements = await store.decisions.list({ subject: unit.id, kind: "placement" }, DECISIONS_SHOWN, deadline());
+  const repairs = await store.decisions.list({ subject: unit.id, kind: "register" }, 1, deadline());
+  const [move] = await store.moves.list({ unitId: unit.id, isLive: true }, 1, deadline());
+  const decisions = [...placements, ...repairs];
+  const text = tell({
+    ...{ unit, namespace: workspace.namespace, directive, move, instanceName: nameOf, now: clock.now() },
+    decisions: [...decisions, ...orders].toSorted((a, b) => b.at - a.at),
+    owner: instances.find(({ id }) => id === unit.owner),
+    plans: await plansAbout(store, unit, placements),
+  });
+  return { text, decisions };
+}
+
+/** The newest plans of its class, and the one by which it was moved last. */
+async function plansAbout(store: Store, unit: PlacementUnit, placements: readonly Decision[]): Promise<readonly StoredPlan[]> {
+  const newest = await store.plans.list({ class: unit.class }, PLANS_SHOWN, deadline());
+  const movedBy = placements.find(({ verdict }) => verdict === "MOVED")?.details.plan as PlanId | undefined;
+  if (movedBy === undefined || newest.some(({ id }) => id === movedBy)) return newest;
+  const older = await store.plans.read(movedBy, deadline());
+  return older === undefined ? newest : [...newest, older];
 }

@@ -33,7 +33,7 @@ export function isEnd(details: Decision["details"]): boolean {
 export function endDecision({ at: begunAt, ...quarantine }: Quarantine, outcome: QuarantineEnd, text: string, at: Millis): Decision {
   return {
     ...{ at, subject: quarantine.source, kind: "health", verdict: "QUARANTINE", rule: outcome.toUpperCase() },
-    details: { text, isAdvice: false, outcome, begunAt, quarantine },
+    details: { reason: text, isAdvice: false, outcome, begunAt, quarantine },
   };
 }
 

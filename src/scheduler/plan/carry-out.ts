@@ -140,10 +140,10 @@ function wishOf(unit: PlanUnit | undefined, at: Millis, policy: PlannerPolicy): 
 export function moveDecision(plan: StoredPlan, move: PlannedMove, said: { readonly at: Millis; readonly actor: string }): Decision {
   const records = plan.records as readonly MoveRecord[];
   const record = records.find(({ units, answer }) => units.includes(move.unit) && answer.chosen === move.to) ?? null;
-  const { from = null, to, epoch, reason } = move;
+  const { from, to, epoch, reason } = move;
   return {
     ...{ at: said.at, subject: move.unit, kind: "placement", verdict: "MOVED", rule: reason },
-    details: { from, to, epoch, plan: plan.id, actor: said.actor, record },
+    details: { ...(from === undefined ? {} : { from }), to, epoch, plan: plan.id, actor: said.actor, record },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { WorkspaceId } from "../../domain/ids.ts";
+import type { InstanceId, WorkspaceId } from "../../domain/ids.ts";
 import type { Operation, OperationState } from "../../domain/operation.ts";
 import type { RecordedStatus } from "../../domain/status.ts";
 import type { Application, PlacementUnit, Workspace } from "../../domain/workspace.ts";
@@ -30,6 +30,15 @@ export interface OperationStore {
     signal: AbortSignal,
   ): Promise<readonly Operation[]>;
   listWorkspaces(filter: { readonly namespace?: string }, page: Page, signal: AbortSignal): Promise<readonly WorkspaceSummary[]>;
+  /**
+   * Applications that Argo CD syncs now, or whose last sync it says has failed, as it said last. Whether a sync that failed still matters
+   * is the reader's to tell. Reads every status of the fleet: for people, not for loops.
+   */
+  listSyncs(
+    filter: { readonly workspaceId?: WorkspaceId; readonly owner?: InstanceId },
+    page: Page,
+    signal: AbortSignal,
+  ): Promise<readonly ApplicationSummary[]>;
   listApplications(
     filter: { readonly namespace?: string; readonly name?: string },
     page: Page,

@@ -1,4 +1,5 @@
 import type { Decision } from "../../../domain/decision.ts";
+import { parseDecision } from "../../../domain/parse-decision.ts";
 import type { DecisionFilter, DecisionStore } from "../../decision/port.ts";
 import type { Transact } from "./tables.ts";
 
@@ -12,7 +13,8 @@ export function createDecisionStore(transact: Transact): DecisionStore {
         return wanted
           .toReversed()
           .sort((a, b) => b.at - a.at)
-          .slice(0, limit);
+          .slice(0, limit)
+          .map(parseDecision);
       }),
   };
 }

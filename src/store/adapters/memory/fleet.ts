@@ -4,7 +4,7 @@ import type { FleetSpec } from "../../../domain/fleet.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { Instance } from "../../../domain/instance.ts";
 import { changedPools, stillUndeclared } from "../../fleet/changed-pools.ts";
-import { FLEET, fleetDecision } from "../../fleet/fleet-decision.ts";
+import { changesOf, FLEET, fleetDecision } from "../../fleet/fleet-decision.ts";
 import type { FleetStore, InstanceChange } from "../../fleet/port.ts";
 import { unitsAt } from "./live-moves.ts";
 import type { Transact, Transaction } from "./tables.ts";
@@ -32,7 +32,7 @@ function applyFleet({ tables, notify, now }: Transaction, spec: FleetSpec, actor
   const revision = (before?.revision ?? 0) + 1;
   const pools = changedPools(before?.spec, spec);
   tables.fleet = { spec, revision, pruned: stillUndeclared(before?.pruned ?? [], spec) };
-  tables.decisions.push(fleetDecision({ at: now(), actor, revision, pools }));
+  tables.decisions.push(fleetDecision({ at: now(), actor, revision, pools, changes: changesOf(before?.spec, spec) }));
   notify("fleet", FLEET);
   for (const pool of pools) notify("pool", pool);
   return revision;

@@ -7,6 +7,7 @@ export function createOperationStore(transact: Transact): OperationStore {
   return {
     listOperations: (filter, page, signal) => transact(signal, ({ tables }) => listOperations(tables, filter, page)),
     listWorkspaces: (filter, page, signal) => transact(signal, ({ tables }) => listWorkspaces(tables, filter, page)),
+    listSyncs: (filter, page, signal) => transact(signal, ({ tables }) => listSyncs(tables, filter, page)),
     listApplications: (filter, page, signal) => transact(signal, ({ tables }) => listApplications(tables, filter, page)),
   };
 }
@@ -51,10 +52,31 @@ function listApplications(
     (name === undefined || application.name === name) &&
     (namespace === undefined || workspaceOf(tables, application.workspaceId).namespace === namespace);
   const wanted = pageOf([...tables.applications.values()].filter(isWanted), ({ application }) => application.id, page);
-  return wanted.map(({ application, status }) => ({
+  return wanted.map((row) => summaryOf(tables, row));
+}
+
+const UNFINISHED: readonly unknown[] = ["Running", "Terminating", "Failed", "Error"];
+
+function listSyncs(
+  tables: Tables,
+  { workspaceId, owner }: Parameters<OperationStore["listSyncs"]>[0],
+  page: Page,
+): readonly ApplicationSummary[] {
+  const isWanted = ({ application, status }: ApplicationRow): boolean =>
+    (workspaceId === undefined || application.workspaceId === workspaceId) &&
+    (owner === undefined || unitRow(tables, application.unitId).unit.owner === owner) &&
+    (UNFINISHED.includes(status?.status.operationState?.["phase"]) ||
+      (status?.status.conditions ?? []).some(({ type }) => type === "SyncError"));
+  return pageOf([...tables.applications.values()].filter(isWanted), ({ application }) => application.id, page).map((row) =>
+    summaryOf(tables, row),
+  );
+}
+
+function summaryOf(tables: Tables, { application, status }: ApplicationRow): ApplicationSummary {
+  return {
     application,
     workspace: workspaceOf(tables, application.workspaceId),
     unit: unitRow(tables, application.unitId).unit,
     status,
-  }));
+  };
 }

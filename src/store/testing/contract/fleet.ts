@@ -195,6 +195,15 @@ export function describeFleet(world: () => World): void {
       expect(await store.decisions.list({}, 10, soon())).toHaveLength(4);
     });
 
+    it("is read in today's shape, whichever version has written it", async () => {
+      const { store } = world();
+      await store.decisions.append(
+        [aDecision({ subject: "old", details: { text: "its redis is stuck", plan: null as unknown as string } })],
+        soon(),
+      );
+      expect((await store.decisions.list({ subject: "old" }, 1, soon()))[0]?.details).toEqual({ reason: "its redis is stuck" });
+    });
+
     it("keeps the order of entries of one moment", async () => {
       const { store } = world();
       const verdicts = Array.from({ length: 20 }, (_, index) => String(index));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
-import type { ApplicationId } from "../../../domain/ids.ts";
+import type { ApplicationId, WorkspaceId } from "../../../domain/ids.ts";
 import { AT, aDecision, anEngineStatus, aStatus } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
@@ -47,6 +47,37 @@ export function describeViews(world: () => World): void {
       await store.statuses.recordStatuses([recorded], soon());
       const [view] = await store.intents.readByUids([intent.uid], soon());
       expect(view?.status).toEqual(recorded);
+    });
+
+    it("lists syncs that are under way or said to have failed, of a workspace, of an instance or of all", async () => {
+      const { store, seat } = world();
+      const [running, failed, complained] = [
+        await seat({ namespace: "a" }),
+        await seat({ namespace: "b" }),
+        await seat({ namespace: "c" }),
+      ];
+      const [done, never] = [await seat({ namespace: "d" }), await seat({ namespace: "e" })];
+      const said = async ({ applicationId, instanceId, epoch }: typeof running, over: Parameters<typeof anEngineStatus>[0]) =>
+        store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch }, { status: anEngineStatus(over) })], soon());
+      await said(running, { operationState: { phase: "Running" } });
+      await said(failed, { operationState: { phase: "Failed" } });
+      await said(complained, { operationState: undefined, conditions: [{ type: "SyncError", message: "no more" }] });
+      await said(done, { operationState: { phase: "Succeeded" }, conditions: [] });
+      const list = async (filter: Parameters<typeof store.operations.listSyncs>[0], after = "", limit = 10) =>
+        (await store.operations.listSyncs(filter, { limit, after }, soon())).map(({ application }) => application.id);
+      const all = [running, failed, complained].map(({ applicationId }) => applicationId).sort();
+      expect(await list({})).toEqual(all);
+      expect(await list({}, all[0], 1)).toEqual([all[1]]);
+      const own = all.filter((id) =>
+        [running, failed, complained].some((each) => each.applicationId === id && each.workspaceId === failed.workspaceId),
+      );
+      expect(await list({ workspaceId: failed.workspaceId })).toEqual(own);
+      const there = all.filter((id) =>
+        [running, failed, complained].some((each) => each.applicationId === id && each.instanceId === failed.instanceId),
+      );
+      expect(await list({ owner: failed.instanceId })).toEqual(there);
+      expect(await list({ workspaceId: "nobody" as WorkspaceId })).toEqual([]);
+      expect(all).not.toContain(never.applicationId);
     });
 
     it("lists everything of one API cluster, what is being deleted included", async () => {

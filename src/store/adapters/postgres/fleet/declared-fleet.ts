@@ -2,7 +2,7 @@ import type { Clock } from "../../../../domain/clock.ts";
 import type { FleetSpec } from "../../../../domain/fleet.ts";
 import { canonicalJson } from "../../../../domain/hash.ts";
 import { changedPools, stillUndeclared } from "../../../fleet/changed-pools.ts";
-import { FLEET, fleetDecision } from "../../../fleet/fleet-decision.ts";
+import { changesOf, FLEET, fleetDecision } from "../../../fleet/fleet-decision.ts";
 import type { FleetStore, StoredFleet } from "../../../fleet/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { instant, texts } from "../sql-values.ts";
@@ -72,7 +72,7 @@ export function createDeclaredFleet(
           if (before !== undefined && canonicalJson(before.spec) === canonicalJson(spec)) return before.revision;
           const revision = (before?.revision ?? 0) + 1;
           const pools = changedPools(before?.spec, spec);
-          const decision = fleetDecision({ at: clock.now(), actor, revision, pools });
+          const decision = fleetDecision({ at: clock.now(), actor, revision, pools, changes: changesOf(before?.spec, spec) });
           const hints = texts([`fleet:${FLEET}`, ...pools.map((pool) => `pool:${pool}`)]);
           const pruned = stillUndeclared(before?.pruned ?? [], spec);
           const values = [canonicalJson(spec), revision, instant(clock.now()), hints, ...decisionValues(ids, decision), texts(pruned)];

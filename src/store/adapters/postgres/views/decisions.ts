@@ -1,6 +1,7 @@
-import type { Millis } from "../../../../domain/clock.ts";
 import type { Decision } from "../../../../domain/decision.ts";
 import type { Ids } from "../../../../domain/ids.ts";
+import type { Json } from "../../../../domain/json.ts";
+import { parseDecision } from "../../../../domain/parse-decision.ts";
 import type { DecisionStore } from "../../../decision/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { instant, instants, text, texts } from "../sql-values.ts";
@@ -49,7 +50,7 @@ select at, subject, kind, verdict, rule, details from decision
 
 const BEGINNING = "-infinity";
 
-type Row = Omit<Decision, "at"> & { readonly at: Millis };
+type Row = Omit<Decision, "details"> & { readonly details: Json };
 
 export function createDecisionStore(database: Database, ids: DecisionIds): DecisionStore {
   return {
@@ -66,11 +67,13 @@ export function createDecisionStore(database: Database, ids: DecisionIds): Decis
       ];
       await database.run(APPEND, values, signal);
     },
-    list: ({ subject, subjects = subject === undefined ? undefined : [subject], kind, verdict, since }, limit, signal) => {
+    async list({ subject, subjects = subject === undefined ? undefined : [subject], kind, verdict, since }, limit, signal) {
       const values = [kind ?? null, verdict === undefined ? null : text(verdict), since === undefined ? BEGINNING : instant(since), limit];
-      return subjects === undefined
-        ? database.run<Row>(LIST, values, signal)
-        : database.run<Row>(LIST_OF_SUBJECTS, [...values, texts(subjects)], signal);
+      const rows =
+        subjects === undefined
+          ? await database.run<Row>(LIST, values, signal)
+          : await database.run<Row>(LIST_OF_SUBJECTS, [...values, texts(subjects)], signal);
+      return rows.map(parseDecision);
     },
   };
 }

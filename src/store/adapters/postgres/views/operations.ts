@@ -49,8 +49,27 @@ select ${APPLICATION}, ${WORKSPACE}, ${UNIT}, ${STATUS}
  limit $4`,
 };
 
+const SYNCS: Statement = {
+  name: "list_syncs",
+  text: `
+select ${APPLICATION}, ${WORKSPACE}, ${UNIT}, ${STATUS}
+  from application a
+  join workspace w on w.id = a.workspace
+  join placement_unit u on u.id = a.unit
+  join application_status s on s.application = a.id
+ where ($1::text is null or w.id = $1) and ($2::text is null or u.owner = $2) and a.id > $3
+   and (s.operation_state ->> 'phase' in ('Running', 'Terminating', 'Failed', 'Error') or s.conditions::text like '%SyncError%')
+ order by a.id
+ limit $4`,
+};
+
 export function createOperationStore(database: Database): OperationStore {
   return {
+    async listSyncs({ workspaceId, owner }, { limit, after }, signal) {
+      const values = [workspaceId ?? null, owner ?? null, after, limit];
+      const rows = await database.run<ApplicationRow & WorkspaceRow & UnitRow & StatusRow>(SYNCS, values, signal);
+      return rows.map(applicationSummary);
+    },
     listOperations: ({ state, workspaceId }, page, signal) => listOperations(database, { state, workspaceId, page }, signal),
     listWorkspaces: ({ namespace }, page, signal) => listWorkspaces(database, { namespace, page }, signal),
     async listApplications({ namespace, name }, { limit, after }, signal) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { FleetSpec, PoolSpec } from "../domain/fleet.ts";
-import { diffFleet } from "./fleet-diff.ts";
+import type { FleetSpec, PoolSpec } from "./fleet.ts";
+import { diffFleet, fleetChangesText } from "./fleet-diff.ts";
 
 const aPool = (name: string, changes: Partial<PoolSpec> = {}): PoolSpec => ({
   name,
@@ -82,5 +82,18 @@ describe("what a fleet document would change", () => {
       "added versions",
       "added workspaces",
     ]);
+  });
+});
+
+describe("what a document changed, as a sentence", () => {
+  it("names the first of it, from what to what in the units of the document, and how much more there is", () => {
+    expect(fleetChangesText(diffFleet(aFleet([aPool("a"), aPool("b")]), aFleet([aPool("b", { instances: { min: 2, max: 3 } })])))).toBe(
+      "pools.a removed; pools.b changed (instances.min from 1 to 2)",
+    );
+    const many = Array.from({ length: 7 }, (_, index) => aPool(`p${index}`));
+    expect(fleetChangesText(diffFleet(aFleet([]), aFleet(many)))).toMatch(/^pools\.p0 added; .*pools\.p4 added; and 2 more$/);
+    const long = aPool("b", { class: { region: "r".repeat(200), tier: "t", trust: "t" } });
+    expect(fleetChangesText(diffFleet(aFleet([aPool("b")]), aFleet([long]))).length).toBeLessThan(300);
+    expect(fleetChangesText([])).toBe("");
   });
 });

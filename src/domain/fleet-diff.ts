@@ -1,5 +1,5 @@
-import type { FleetSpec } from "../domain/fleet.ts";
-import { canonicalJson } from "../domain/hash.ts";
+import type { FleetSpec } from "./fleet.ts";
+import { canonicalJson } from "./hash.ts";
 
 /** One thing declared in a fleet document that differs: a pool, an engine cluster, or a section such as `egress`. */
 export interface FleetChange {
@@ -54,4 +54,31 @@ function isSection(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function textOf(value: unknown): string {
   return value === undefined ? "not set" : JSON.stringify(value);
+}
+
+/** Changes, and fields of one, that a sentence names, and how much it says of a value. */
+const NAMED = 5;
+const LONGEST_VALUE = 60;
+
+/** What a document changed, as a sentence; empty: nothing. Where much changed, the first of it and how much more there is. */
+export function fleetChangesText(changes: readonly FleetChange[]): string {
+  return listed(
+    changes.map(({ path, change, fields }) => {
+      if (change !== "changed") return `${path} ${change}`;
+      return `${path} changed (${listed(
+        fields.map((field) => `${field.path} from ${cut(field.before)} to ${cut(field.after)}`),
+        ", ",
+      )})`;
+    }),
+    "; ",
+  );
+}
+
+function listed(texts: readonly string[], separator: string): string {
+  const more = texts.length > NAMED ? [`and ${texts.length - NAMED} more`] : [];
+  return [...texts.slice(0, NAMED), ...more].join(separator);
+}
+
+function cut(text: string): string {
+  return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE - 1)}…`;
 }

@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { millis } from "./clock.ts";
+import { DECISION_KINDS, type Decision } from "./decision.ts";
+import { decisionText } from "./decision-text.ts";
+import { parseDecision } from "./parse-decision.ts";
+
+const NAMES: Readonly<Record<string, string>> = { "i-a": "one", "i-b": "two" };
+const told = (what: string, details: Decision["details"], rule = "COMMAND"): string => {
+  const [kind, verdict] = what.split(" ") as [Decision["kind"], string];
+  return decisionText(parseDecision({ at: millis(0), subject: "s", kind, verdict, rule, details }), (id) => NAMES[id] ?? id);
+};
+
+describe("a decision as a sentence", () => {
+  it.each([
+    ["placement CHOSEN", { chosen: "i-a" }, "SPILL", "placed on one: the first candidate of the ring with room"],
+    ["placement CHOSEN", { chosen: "i-a" }, "LATER", "placed on one: LATER"],
+    ["placement UNPLACEABLE", { chosen: null }, "NOTHING_FITS", "not placed: no instance has room for it"],
+    ["placement MOVE_REQUESTED", { to: "i-b", actor: "anna", plan: null, reverses: null }, "COMMAND", "move to two asked for by anna"],
+    ["placement MOVE_REQUESTED", { to: "i-b", actor: "anna", plan: "p" }, "FORCED", "move to two asked for by anna, a step of plan p"],
+    [
+      ...["placement MOVE_REQUESTED", { to: "i-b", actor: "anna", isFailOver: true, reverses: "m" }, "COMMAND"],
+      "fail-over to two asked for by anna, to take back move m",
+    ],
+    ["placement MOVED", { from: "i-a", to: "i-b", actor: "anna", plan: null }, "FORCED", "moved from one to two, asked for by anna"],
+    [
+      ...["placement MOVED", { from: "i-a", to: "i-b", actor: "anna", plan: "p", isFailOver: true }, "FORCED"],
+      "moved from one to two by a fail-over, FORCED: plan p, carried out by anna",
+    ],
+    ["placement MOVE_ABORTED", { to: "i-b", phase: "REVOKE", why: "late" }, "X", "the move to two was given up in REVOKE: late"],
+    ["placement MOVE_ABORTED", { to: "gone" }, "TIMEOUT", "the move to gone was given up: TIMEOUT"],
+    [
+      ...["placement RECOVERED", { from: "i-a", to: "i-b" }, "MOVED"],
+      "after the database was restored: it lives on two, as what stands says; the backup had it on one",
+    ],
+    ["placement RECOVERED", { from: "i-a", to: "i-a" }, "KEPT", "after the database was restored: it lives on one, and what stands agrees"],
+    [
+      "placement RECOVERED",
+      { from: null, to: null },
+      "STRANGER",
+      /an account that nobody knows may write in its namespace; it stays nowhere/,
+    ],
+    ["placement SPLIT", { before: 1, after: 3, held: 2 }, "LARGEST_UNIT", /3 parts instead of 1: .*2 buckets stay/],
+    ["placement MERGED", { before: 3, after: 1, held: 0 }, "SLACK", /1 parts? instead of 3: /],
+    ["register REPAIRED", { reason: "was edited" }, "EDITED", "was edited"],
+    ["directive PINNED", { actor: "anna", reason: "gpu", instance: "i-a" }, "COMMAND", "pinned to one by anna: gpu"],
+    ["directive PINNED", { actor: "anna", reason: "gpu", pool: "large" }, "COMMAND", "pinned to pool large by anna: gpu"],
+    ["directive PINNED", {}, "COMMAND", "pinned to an instance"],
+    ["directive UNPINNED", { actor: "anna", reason: "done" }, "COMMAND", "unpinned by anna: done"],
+    [
+      "directive HELD",
+      { actor: "anna", until: 0, reason: "r" },
+      "C",
+      "not to be moved until 1970-01-01T00:00:00Z unless it must be, said by anna: r",
+    ],
+    ["directive HELD", { until: 1e300 }, "C", "not to be moved unless it must be, said"],
+    ["directive RELEASED", { actor: "anna" }, "C", "may be moved again, said by anna"],
+    [
+      ...["directive FROZEN", { actor: "anna", seconds: 7200, schedule: "0 18 * * 5", reason: "weekend" }, "C"],
+      "nothing is moved that need not be for 120 min from each 0 18 * * 5 on, said by anna: weekend",
+    ],
+    ["directive THAWED", { actor: "anna" }, "C", "the freeze was taken back by anna"],
+    ["directive ADOPTED", { actor: "anna" }, "C", "taken over from an Argo CD made by hand by anna"],
+    ["fleet DECLARED", { actor: "anna", revision: 3, reason: "pools.a added" }, "C", "fleet declared by anna, revision 3: pools.a added"],
+    ["fleet DECLARED", { actor: "anna", revision: 3, pools: ["a", "b"] }, "C", "fleet declared by anna, revision 3: pools a, b"],
+    ["fleet PRUNED", { actor: "anna", revision: 3, pools: ["a"] }, "C", /told to go by anna, revision 3: pool a/],
+    ["plan PROPOSED", { actor: "scheduler", goal: "drain", subject: "one", moves: 1 }, "DRAIN", "a plan to drain one by scheduler: 1 move"],
+    [
+      "plan APPLIED",
+      { actor: "anna", moved: 1, asked: 2, dropped: 0 },
+      "C",
+      "carried out by anna: 1 moved at once, 2 asked for as live moves, 0 left",
+    ],
+    ["plan APPLIED", {}, "C", "carried out"],
+    ["health STALLED", { text: "its redis is stuck" }, "REDIS", "its redis is stuck"],
+    ["ownership TWO_OWNERS", { text: "two work for it" }, "WATCHDOG", "two work for it"],
+    ["instance ACTIVE", {}, "applied", "ACTIVE (applied)"],
+    ["rollout UNFROZEN", { actor: "anna" }, "COMMAND", "UNFROZEN (COMMAND) by anna"],
+  ] as readonly (readonly [string, Decision["details"], string, string | RegExp])[])("%s %j by %s", (what, details, rule, text) => {
+    if (typeof text === "string") expect(told(what, details, rule)).toBe(text);
+    else expect(told(what, details, rule)).toMatch(text);
+  });
+
+  it("has words for whatever any version has written", () => {
+    const verdicts = [
+      "CHOSEN",
+      "MOVED",
+      "MOVE_ABORTED",
+      "RECOVERED",
+      "SPLIT",
+      "PINNED",
+      "HELD",
+      "FROZEN",
+      "DECLARED",
+      "PRUNED",
+      "APPLIED",
+      "X",
+    ];
+    const members = [
+      "from",
+      "to",
+      "plan",
+      "actor",
+      "reason",
+      "text",
+      "why",
+      "chosen",
+      "until",
+      "seconds",
+      "schedule",
+      "pools",
+      "moves",
+      "before",
+    ];
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...DECISION_KINDS),
+        fc.constantFrom(...verdicts),
+        fc.dictionary(fc.constantFrom(...members), fc.jsonValue()),
+        (kind, verdict, details) => {
+          const text = told(`${kind} ${verdict}`, details as Decision["details"]);
+          expect(text).not.toBe("");
+          expect(text).not.toContain("undefined");
+        },
+      ),
+    );
+  });
+});
