@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { cacheDirectory } from "./build.ts";
 import { withFileLock } from "./file-lock.ts";
-import { argoCdSetName, argoCdVersions, goSet } from "./go-sets.ts";
+import { allSets, argoCdSetName, argoCdVersions, goSet, rendererSets } from "./go-sets.ts";
 import { isGoNewEnough } from "./go-toolchain.ts";
 import { renderKubeconfig } from "./kubeconfig.ts";
 import { freePort, isFree } from "./ports.ts";
@@ -29,6 +29,22 @@ describe("the sets", () => {
       expect(Object.values(program?.variables ?? {})).toEqual([version]);
     }
     expect(argoCdVersions()).toContain("3.5.7");
+  });
+
+  it("hold a Kustomize and a Helm for each Argo CD, of the version they report", () => {
+    expect(rendererSets("v3.5.7")).toEqual(["kustomize-5.8.1", "helm-4.2.1"]);
+    for (const version of argoCdVersions())
+      for (const name of rendererSets(version)) {
+        const set = goSet(name);
+        const [tool = "", number = ""] = name.split("-");
+        expect(set.programs).toMatchObject([{ name: tool }]);
+        expect(Object.values(set.programs[0]?.variables ?? {})).toEqual([`v${number}`]);
+        expect(allSets()).toContain(name);
+        const module = readFileSync(join(set.directory, "go.mod"), "utf8");
+        expect(module).toMatch(new RegExp(`^tool ${set.programs[0]?.package}$`, "m"));
+        expect(module).toContain(` v${number} `);
+      }
+    expect(rendererSets("2.0.0")).toEqual([]);
   });
 
   it.each(["argo-cd-0.0.1", "argo-cd-", "", "../go"])("there is no set called %j", (name) => {

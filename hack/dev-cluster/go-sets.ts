@@ -32,6 +32,15 @@ export interface GoExtras {
 const goDirectory = join(fileURLToPath(new URL(".", import.meta.url)), "go");
 const argoCdPrefix = "argo-cd-";
 
+/**
+ * What Argo CD's image has beside Argo CD, from which release on, newest first: the versions that the release's own list
+ * (`hack/tool-versions.sh` of its module) names. Each is a set of its own, because one module file would mix their dependencies.
+ */
+const renderers: readonly { readonly from: string; readonly sets: readonly string[] }[] = [
+  { from: "3.5.0", sets: ["kustomize-5.8.1", "helm-4.2.1"] },
+  { from: "3.3.0", sets: ["kustomize-5.8.1", "helm-3.19.4"] },
+];
+
 /** Versions of Argo CD that have a module file here, e.g. `3.5.7`; one folder per version, nothing else to add. */
 export function argoCdVersions(): readonly string[] {
   return readdirSync(goDirectory)
@@ -40,20 +49,31 @@ export function argoCdVersions(): readonly string[] {
     .sort();
 }
 
-/** The set called `kubernetes`, `tools` or `argo-cd-<version>`; InputError for any other name. */
+/** The sets with Kustomize and Helm that an Argo CD version runs, for the version as an image tag writes it. */
+export function rendererSets(version: string): readonly string[] {
+  const [major = 0, minor = 0] = version.replace(/^v/, "").split(".").map(Number);
+  return renderers.find(({ from }) => isAtLeast([major, minor], from))?.sets ?? [];
+}
+
+/** Every set there is. */
+export function allSets(): readonly string[] {
+  const versions = argoCdVersions();
+  return ["kubernetes", "tools", ...versions.map(argoCdSetName), ...new Set(versions.flatMap(rendererSets))];
+}
+
+/** The set called `kubernetes`, `tools`, `kustomize-<version>`, `helm-<version>` or `argo-cd-<version>`; InputError for any other name. */
 export function goSet(name: string): GoSet {
   const directory = join(goDirectory, name);
   if (name === "kubernetes") return kubernetesSet(directory);
   if (name === "tools")
     return { name, directory, programs: ["redis", "git-ssh"].map((tool) => program(tool, `./${tool}`)), extras: undefined };
+  if (renderers.some(({ sets }) => sets.includes(name))) return rendererSet(name, directory);
   const version = name.startsWith(argoCdPrefix) ? name.slice(argoCdPrefix.length) : undefined;
   if (version !== undefined && argoCdVersions().includes(version)) return argoCdSet(name, directory, version);
   throw new InputError(`Looking up the Go programs of "${name}"`, {
     code: "dev.unknown-set",
     path: "set",
-    remedy: `name one of kubernetes, tools, ${argoCdVersions()
-      .map((known) => argoCdPrefix + known)
-      .join(", ")}`,
+    remedy: `name one of ${allSets().join(", ")}`,
   });
 }
 
@@ -82,6 +102,21 @@ function kubernetesSet(directory: string): GoSet {
     ],
     extras: undefined,
   };
+}
+
+function rendererSet(name: string, directory: string): GoSet {
+  const [tool = "", version = ""] = name.split("-");
+  const major = version.split(".")[0] ?? "";
+  const programs =
+    tool === "kustomize"
+      ? [program(tool, `sigs.k8s.io/kustomize/kustomize/v${major}`, { "sigs.k8s.io/kustomize/api/provenance.version": `v${version}` })]
+      : [program(tool, `helm.sh/helm/v${major}/cmd/helm`, { [`helm.sh/helm/v${major}/internal/version.version`]: `v${version}` })];
+  return { name, directory, programs, extras: undefined };
+}
+
+function isAtLeast([major, minor]: readonly [number, number], release: string): boolean {
+  const [otherMajor = 0, otherMinor = 0] = release.split(".").map(Number);
+  return major > otherMajor || (major === otherMajor && minor >= otherMinor);
 }
 
 function argoCdSet(name: string, directory: string, version: string): GoSet {

@@ -3,12 +3,12 @@ import { parseArgs } from "node:util";
 import { InputError } from "../../src/domain/errors.ts";
 import { type BuildProgress, buildSet } from "./build.ts";
 import { startDevCluster } from "./dev-cluster.ts";
-import { argoCdVersions } from "./go-sets.ts";
+import { allSets } from "./go-sets.ts";
 import { stopEverything } from "./state-directory.ts";
 
 const usage = `The development cluster: Kubernetes API servers and a node whose pods are local processes.
 
-  node hack/dev-cluster/main.ts build [SET…]                 build kubernetes, tools, argo-cd-<version> (default: all)
+  node hack/dev-cluster/main.ts build [SET…]                 build kubernetes, tools, kustomize-<version> … (default: all)
   node hack/dev-cluster/main.ts up --state DIR [NAME…]       start clusters (default: main) and stay until interrupted
   node hack/dev-cluster/main.ts down --state DIR             end what runs there
 `;
@@ -18,8 +18,7 @@ const progress: BuildProgress = ({ set, step, seconds, done }) => {
 };
 
 async function build(sets: readonly string[], signal: AbortSignal): Promise<void> {
-  const all = ["kubernetes", "tools", ...argoCdVersions().map((version) => `argo-cd-${version}`)];
-  for (const set of sets.length > 0 ? sets : all) process.stdout.write(`${(await buildSet(set, { progress }, signal)).directory}\n`);
+  for (const set of sets.length > 0 ? sets : allSets()) process.stdout.write(`${(await buildSet(set, { progress }, signal)).directory}\n`);
 }
 
 async function up(stateDir: string, names: readonly string[], interrupted: AbortController): Promise<void> {

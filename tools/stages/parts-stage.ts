@@ -3,8 +3,8 @@ import { once } from "node:events";
 import process from "node:process";
 import type { Stage } from "./stage.ts";
 
-/** What the suites run that is not of this project: Kubernetes, the sample engine, and small tools. */
-const SETS = ["kubernetes", "tools", "argo-cd-3.5.7"];
+/** What the suites run that is not of this project: Kubernetes, the sample engine with what renders for it, and small tools. */
+const SETS = ["kubernetes", "tools", "argo-cd-3.5.7", "kustomize-5.8.1", "helm-4.2.1"];
 
 /** Suites that start any of them. */
 export const NEED_PARTS: readonly string[] = ["contract", "fault", "e2e"];

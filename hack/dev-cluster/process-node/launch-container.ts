@@ -44,8 +44,12 @@ interface Wanted {
  * missing is waited for, with the reason a kubelet would give.
  */
 export async function prepareProcess({ container, image }: Wanted, deps: LaunchDeps, signal: AbortSignal): Promise<Prepared> {
-  const built = await obtained(image.set, deps, signal);
-  if (!("bin" in built)) return built;
+  const sets: BuiltSet[] = [];
+  for (const name of [image.set, ...image.beside]) {
+    const built = await obtained(name, deps, signal);
+    if (!("bin" in built)) return built;
+    sets.push(built);
+  }
   const references = await deps.volumes.references(signal);
   const environment = resolveEnvironment(container, deps, references);
   if (!environment.ok) return waiting("CreateContainerConfigError", environment.missing);
@@ -68,7 +72,7 @@ export async function prepareProcess({ container, image }: Wanted, deps: LaunchD
   const absent = launch.connectsTo.find((peer) => isAbsent(peer, deps));
   if (absent !== undefined) return waiting("ContainerCreating", `there is no Service for ${absent}`);
   addFolders(deps.folders.root, launch.folders);
-  return { ok: true, start: async (record) => await start({ launch, built, deps, record }) };
+  return { ok: true, start: async (record) => await start({ launch, sets, deps, record }) };
 }
 
 /** Rewrites the volumes of a running pod after what they are made of has changed; what is missing meanwhile stays as it was. */
@@ -112,12 +116,13 @@ function realTemporary(directory: string | undefined): Readonly<Record<string, s
 
 async function start({
   launch,
-  built,
+  sets,
   deps,
   record,
 }: {
   readonly launch: Launch;
-  readonly built: BuiltSet;
+  /** The set of the program first. */
+  readonly sets: readonly BuiltSet[];
   readonly deps: LaunchDeps;
   readonly record: ContainerRecord;
 }) {
@@ -125,10 +130,10 @@ async function start({
   for (const folder of [deps.folders.sockets, dirname(deps.folders.log)]) mkdirSync(folder, { recursive: true });
   const spec: ProcessSpec = {
     directory: deps.folders.run,
-    command: built.program(launch.program),
+    command: sets[0]?.program(launch.program) ?? launch.program,
     args: launch.args.map(named),
     env: {
-      PATH: [...(launch.path === undefined ? [] : [launch.path]), built.bin, process.env["PATH"] ?? ""].join(":"),
+      PATH: [...(launch.path === undefined ? [] : [launch.path]), ...sets.map(({ bin }) => bin), process.env["PATH"] ?? ""].join(":"),
       HOSTNAME: deps.pod.metadata.name,
       ...Object.fromEntries(Object.entries(launch.env).map(([name, value]) => [name, named(value)])),
       ...realTemporary(launch.env["TMPDIR"]),

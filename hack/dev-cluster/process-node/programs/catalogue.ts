@@ -1,5 +1,5 @@
 import type { BuiltSet } from "../../build.ts";
-import { argoCdSetName } from "../../go-sets.ts";
+import { argoCdSetName, rendererSets } from "../../go-sets.ts";
 import { parseImage } from "../image.ts";
 import { launchArgoCd } from "./argo-cd.ts";
 import { breakComponent, parseTag } from "./broken.ts";
@@ -8,7 +8,13 @@ import { launchRedis } from "./redis.ts";
 
 /** What an image is on this machine. */
 export type KnownImage =
-  | { readonly kind: "program"; readonly set: string; readonly launch: (input: LaunchInput) => Launch | undefined }
+  | {
+      readonly kind: "program";
+      readonly set: string;
+      /** Sets whose programs it finds by their names. */
+      readonly beside: readonly string[];
+      readonly launch: (input: LaunchInput) => Launch | undefined;
+    }
   /** A program that is known in other versions: the image cannot be had. */
   | { readonly kind: "absent" }
   /** Anything else: its pods are reported as running, without a process. */
@@ -25,11 +31,16 @@ export function createCatalogue(options: { readonly argoCdVersions: readonly str
   return {
     find(image) {
       const { name, tag } = parseImage(image);
-      if (name === "redis") return { kind: "program", set: "tools", launch: launchRedis };
+      if (name === "redis") return { kind: "program", set: "tools", beside: [], launch: launchRedis };
       if (name !== "argocd") return { kind: "unknown" };
       const release = tag === undefined ? undefined : parseTag(tag);
       if (release === undefined || !options.argoCdVersions.includes(release.version)) return { kind: "absent" };
-      return { kind: "program", set: argoCdSetName(release.version), launch: breakComponent(launchArgoCd, release.brokenBy) };
+      return {
+        kind: "program",
+        set: argoCdSetName(release.version),
+        beside: rendererSets(release.version),
+        launch: breakComponent(launchArgoCd, release.brokenBy),
+      };
     },
     obtain(set, signal) {
       const found = obtained.get(set) ?? options.obtain(set, signal);

@@ -96,12 +96,16 @@ describe("the catalogue", () => {
 
   it("tells programs, versions that cannot be had, and images it does not know", () => {
     const catalogue = createCatalogue({ argoCdVersions: ["3.5.7"], obtain: () => Promise.resolve(built) });
-    expect(catalogue.find("quay.example/argoproj/argocd:v3.5.7")).toMatchObject({ kind: "program", set: "argo-cd-3.5.7" });
+    expect(catalogue.find("quay.example/argoproj/argocd:v3.5.7")).toMatchObject({
+      kind: "program",
+      set: "argo-cd-3.5.7",
+      beside: ["kustomize-5.8.1", "helm-4.2.1"],
+    });
     expect(catalogue.find("argocd:v9.9.9")).toEqual({ kind: "absent" });
     expect(catalogue.find("argocd")).toEqual({ kind: "absent" });
     expect(catalogue.find("argocd:v3.5.7-crashing")).toMatchObject({ kind: "program", set: "argo-cd-3.5.7" });
     expect(catalogue.find("argocd:v3.5.7-singing")).toEqual({ kind: "absent" });
-    expect(catalogue.find("redis:8.2.3-alpine")).toMatchObject({ kind: "program", set: "tools" });
+    expect(catalogue.find("redis:8.2.3-alpine")).toMatchObject({ kind: "program", set: "tools", beside: [] });
     expect(catalogue.find("nginx:1")).toEqual({ kind: "unknown" });
   });
 
