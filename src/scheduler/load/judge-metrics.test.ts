@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { type InstanceReport, isPlausible, judgeMetrics, totalOf } from "./judge-metrics.ts";
+import { type InstanceReport, isPlausible, judgeMetrics, negligibleFor, totalOf } from "./judge-metrics.ts";
 import { nextReference } from "./next-reference.ts";
 
 const LOAD: LoadVector = loadVector(() => 100);
@@ -14,6 +14,8 @@ const judge = (reports: readonly InstanceReport[], reference: LoadVector | undef
   judgeMetrics({ now: NOON, reports, reference });
 const scaled = (factor: number) => FLEET.map((each) => ({ ...each, total: loadVector((d) => Math.round(each.total[d] * factor)) }));
 const withFirst = (more: Partial<InstanceReport>, count = 1) => FLEET.map((each, index) => (index < count ? { ...each, ...more } : each));
+
+const jumped = { kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 1, is: 2, limit: 300_000 } as const;
 
 describe("judging what was measured", () => {
   it.each([
@@ -64,8 +66,47 @@ describe("judging what was measured", () => {
 
   it("names the dimension that jumped, with what it was and is", () => {
     const more = FLEET.map((each) => ({ ...each, total: { ...LOAD, milliCpu: 131 } }));
-    expect(judge(more)).toEqual({ kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 2_000, is: 2_620, limit: 300_000 });
+    expect(judge(more)).toEqual({
+      ...{ kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 2_000, is: 2_620, limit: 300_000, until: NOON + 24 * 60 * MINUTE },
+    });
     expect(judge(FLEET, { ...REFERENCE, gitPerMinute: 0 })).toEqual({ kind: "trusted" });
+  });
+
+  it("lets a small fleet grow: what is little beside what one instance bears is no jump, up or down", () => {
+    const bears = { applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2_000, gitPerMinute: 600_000 };
+    const small = (applications: number) => ({
+      ...{ applications: applications * 1_000, clusterEntries: 2, cachedResources: applications * 30, milliCpu: applications * 5 },
+      gitPerMinute: applications * 500,
+    });
+    const grown = (from: number, to: number) =>
+      judgeMetrics({
+        ...{ now: NOON, reports: [report("a", { total: small(to) })], reference: small(from), negligible: negligibleFor([bears, bears]) },
+      });
+    for (const [from, to] of [[4, 24] as const, [6, 20] as const, [24, 4] as const, [20, 0] as const])
+      expect(grown(from, to)).toEqual({ kind: "trusted" });
+    expect(grown(400, 80)).toMatchObject({ rule: "JUMP", dimension: "applications", was: 400_000, is: 80_000 });
+    expect(grown(80, 400)).toMatchObject({ rule: "JUMP", dimension: "milliCpu", was: 400, is: 2_000 });
+  });
+
+  it("believes more of what is counted, however much, and less of it not", () => {
+    const counted = { ...REFERENCE, applications: 20_000, clusterEntries: 20_000, gitPerMinute: 20_000 };
+    expect(judge([report("a", { total: counted })])).toEqual({ kind: "trusted" });
+    expect(judge([report("a", { total: { ...REFERENCE, applications: 1_000 } })])).toMatchObject({
+      rule: "JUMP",
+      dimension: "applications",
+    });
+  });
+
+  it("says when a jump is believed: a day after the totals came to be near what they are", () => {
+    const total = loadVector((d) => REFERENCE[d] * 2);
+    const rival = { total, since: millis(NOON - 20 * 60 * MINUTE) };
+    const untilWith = (near: LoadVector) =>
+      judgeMetrics({ now: NOON, reports: scaled(2), reference: REFERENCE, rival: { ...rival, total: near } });
+    expect(untilWith(total)).toMatchObject({ rule: "JUMP", until: NOON + 4 * 60 * MINUTE });
+    expect(untilWith(ZERO_LOAD)).toMatchObject({ rule: "JUMP", until: NOON + 24 * 60 * MINUTE });
+    expect(nextReference({ total: REFERENCE, rival }, { ...jumped, until: NOON }, { total, at: millis(NOON + 4 * 60 * MINUTE) })).toEqual({
+      total,
+    });
   });
 
   it("has nothing to compare the first totals with, and calls no first load a jump", () => {
@@ -86,7 +127,6 @@ describe("judging what was measured", () => {
 
 describe("what the next totals are held against", () => {
   const DAY = 24 * 60 * MINUTE;
-  const jumped = { kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 1, is: 2, limit: 300_000 } as const;
   const double = loadVector((d) => REFERENCE[d] * 2);
 
   it("are the last that were trusted", () => {

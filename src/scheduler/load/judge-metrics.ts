@@ -1,5 +1,5 @@
 import { type Millis, millis } from "../../domain/clock.ts";
-import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector, loadVector } from "../../domain/load.ts";
+import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { WHOLE } from "../policy.ts";
 
 /** Whether measured load may move anybody. Distrust stops what is voluntary, says why, and is never an error. */
@@ -18,6 +18,8 @@ export type MetricsVerdict =
       readonly was: number;
       readonly is: number;
       readonly limit: number;
+      /** When it is believed if it stays near what it is; absent in plans that were made before this was recorded. */
+      readonly until?: Millis | undefined;
     };
 
 /** What one instance last reported of its units' load. */
@@ -33,6 +35,10 @@ export interface MetricsQuestion {
   readonly reports: readonly InstanceReport[];
   /** The totals that were last trusted; absent before the first plan. */
   readonly reference?: LoadVector | undefined;
+  /** A total that was not believed, and since when every total has been near it. */
+  readonly rival?: { readonly total: LoadVector; readonly since: Millis } | undefined;
+  /** A change of up to this much is no jump, however little there was; absent: none. */
+  readonly negligible?: LoadVector | undefined;
 }
 
 export const METRICS_LIMITS = {
@@ -41,20 +47,48 @@ export const METRICS_LIMITS = {
   reporting: 950_000,
   /** Largest change of the fleet's total between two plans, up or down, ppm. */
   jump: 300_000,
+  /** A change of up to this share of what one instance bears is no jump, ppm. */
+  negligible: 250_000,
+  /** After this long a level that was not believed is what the fleet now carries. */
+  believedAfterMs: 24 * 60 * 60_000,
   /** A thousand million thousandths of an application: nothing real is beyond it. */
   largest: 1_000_000_000,
 };
 
 const TRUSTED: MetricsVerdict = { kind: "trusted" };
 
+/** What is counted in Argosy's own rows, and not measured: more of it is what users made. Less may be rows that are missing. */
+const COUNTED: readonly LoadDimension[] = ["applications", "clusterEntries", "gitPerMinute"];
+
 /**
  * Decides whether the loads may move anybody who need not be moved. Rules, first that bites: a value that cannot be; nothing
  * reported, or the newest report older than ten minutes; fewer than 95 % of the instances with a fresh report; a total that
- * differs by more than 30 % from the one last trusted (all zero and ten times as much are such).
+ * differs by more than 30 %, and by more than is negligible, from the one last trusted (all zero and ten times as much are such).
  */
-export function judgeMetrics({ now, reports, reference }: MetricsQuestion): MetricsVerdict {
+export function judgeMetrics(question: MetricsQuestion): MetricsVerdict {
+  const { now, reports } = question;
   if (reports.length === 0) return { kind: "distrusted", rule: "NONE" };
-  return implausible(reports) ?? stale(now, reports) ?? partial(now, reports) ?? jump(totalOf(reports), reference) ?? TRUSTED;
+  return implausible(reports) ?? stale(now, reports) ?? partial(now, reports) ?? jump(question, totalOf(reports)) ?? TRUSTED;
+}
+
+/**
+ * What is negligible for instances that bear this much each: a quarter of what one of them bears on average. A few applications are many
+ * times what a new fleet had, and nothing voluntary moves for so little; in a fleet that is used it is less than 30 % anyway.
+ */
+export function negligibleFor(capacities: readonly LoadVector[]): LoadVector {
+  if (capacities.length === 0) return ZERO_LOAD;
+  return loadVector((dimension) => {
+    const all = capacities.reduce((sum, capacity) => sum + capacity[dimension], 0);
+    return Math.floor((all / capacities.length) * (METRICS_LIMITS.negligible / WHOLE));
+  });
+}
+
+/** The first dimension in which one total is far from another: by more than 30 %, and by more than is negligible. */
+export function farFrom(was: LoadVector, is: LoadVector, negligible: LoadVector = ZERO_LOAD): LoadDimension | undefined {
+  return LOAD_DIMENSIONS.find((dimension) => {
+    const change = Math.abs(is[dimension] - was[dimension]);
+    return change > negligible[dimension] && change * WHOLE > was[dimension] * METRICS_LIMITS.jump;
+  });
 }
 
 /** Whether a number can be a load: a whole number from zero to what is far beyond any instance. */
@@ -98,13 +132,17 @@ function partial(now: Millis, reports: readonly InstanceReport[]): MetricsVerdic
   return { kind: "distrusted", rule: "PARTIAL", reporting, of: reports.length, limit };
 }
 
-function jump(total: LoadVector, reference: LoadVector | undefined): MetricsVerdict | undefined {
+function jump({ now, reference, rival, negligible }: MetricsQuestion, total: LoadVector): MetricsVerdict | undefined {
   if (reference === undefined) return undefined;
-  const { jump: limit } = METRICS_LIMITS;
-  for (const dimension of LOAD_DIMENSIONS) {
+  const believed = loadVector((dimension) => {
     const [was, is] = [reference[dimension], total[dimension]];
     // What was nothing yet may become anything: a first application is no jump.
-    if (was > 0 && Math.abs(is - was) * WHOLE > was * limit) return { kind: "distrusted", rule: "JUMP", dimension, was, is, limit };
-  }
-  return undefined;
+    return was === 0 || (is > was && COUNTED.includes(dimension)) ? was : is;
+  });
+  const dimension = farFrom(reference, believed, negligible);
+  if (dimension === undefined) return undefined;
+  const since = rival !== undefined && farFrom(rival.total, total, negligible) === undefined ? rival.since : now;
+  const { jump: limit, believedAfterMs } = METRICS_LIMITS;
+  const change = { was: reference[dimension], is: total[dimension], limit, until: millis(since + believedAfterMs) };
+  return { kind: "distrusted", rule: "JUMP", dimension, ...change };
 }

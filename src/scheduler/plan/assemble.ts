@@ -6,7 +6,7 @@ import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import type { CpuObservation, CpuWeights } from "../load/cpu-weights.ts";
-import { type InstanceReport, judgeMetrics } from "../load/judge-metrics.ts";
+import { type InstanceReport, judgeMetrics, negligibleFor } from "../load/judge-metrics.ts";
 import { isOverloaded, type PresentLoad } from "../load/next-overloaded.ts";
 import type { Reference } from "../load/next-reference.ts";
 import { type UnitLoad, wholeLoad } from "../load/planning-load.ts";
@@ -77,7 +77,10 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
     at,
     seats: facts.instances.map((instance) => seatOf(instance, facts, at)),
     units: facts.units.map((unit) => planUnitOf(unit, facts, at)),
-    metrics: judgeMetrics({ now: at, reports: reportsOf(facts), reference: facts.state.reference?.total }),
+    metrics: judgeMetrics({
+      ...{ now: at, reports: reportsOf(facts), negligible: negligibleOf(facts) },
+      ...{ reference: facts.state.reference?.total, rival: facts.state.reference?.rival },
+    }),
     recentMoves: facts.moves
       .filter((move) => move.reason !== "FORCED" && at - move.at < HOUR_MS)
       .map(({ unit, from, to }) => ({ unit, from, to })),
@@ -101,6 +104,11 @@ export function reportsOf({ instances, instanceLoads }: Pick<PlanningFacts, "ins
   return instances
     .filter(({ state }) => MEASURED.includes(state))
     .map(({ id }) => ({ instance: id, at: known.get(id)?.at, total: known.get(id)?.total ?? ZERO_LOAD }));
+}
+
+/** A change of the class's total that nothing follows from, for its instances that are measured. */
+export function negligibleOf({ instances }: Pick<PlanningFacts, "instances">): LoadVector {
+  return negligibleFor(instances.filter(({ state }) => MEASURED.includes(state)).map(({ capacity }) => capacity));
 }
 
 /** What the units of each instance take now; of one that was not measured, what is planned with. */

@@ -81,7 +81,11 @@ describe("a step of a plan, looked at again", () => {
     ],
     ["the workspace is held", aFacts([A, B], [{ ...X, directive: hold }]), "it is held until 2023-11-14T23:13:20Z"],
     ["a freeze holds", aFacts([A, B], [X], { freezes: [freeze] }), "a freeze holds"],
-    ["metrics are not trusted", aFacts([A, B], [X], { instanceLoads: [] }), "brake METRICS holds it up: plan again later"],
+    [
+      "metrics are not trusted",
+      aFacts([A, B], [X], { instanceLoads: [] }),
+      "blocked by METRICS: metrics are not trusted, so nothing moves that need not: no instance has reported yet: plan again later",
+    ],
   ] as const)("is dropped when %s", (_what, facts, why) => expect(judge(facts)).toEqual({ kind: "dropped", why }));
 
   it("that is forced is made in spite of a freeze, a hold and bad metrics", () => {
@@ -180,7 +184,10 @@ describe("a step of a plan, looked at again", () => {
     expect(budgeted.judge(first!)).toMatchObject({ kind: "go" });
     budgeted.made(first!);
     // One workspace in two hundred may move within an hour, and one in any case.
-    expect(budgeted.judge(second!)).toEqual({ kind: "dropped", why: "brake WORKSPACES holds it up: plan again later" });
+    expect(budgeted.judge(second!)).toEqual({
+      kind: "dropped",
+      why: "blocked by WORKSPACES: 1 used, 1 more asked for, 1 allowed: plan again later",
+    });
   });
 
   it("is told with the state of the instance that it leaves", () => {
@@ -198,7 +205,10 @@ describe("a step of a plan, looked at again", () => {
   it("that helps an overloaded instance is made although the fleet's load jumped, and has four times the budget", () => {
     const [one, other] = unitRows("a", 2, 100) as [typeof X, typeof X];
     const state = { aboveSince: {}, overloadedSince: {}, reference: { total: loadVector(() => 1) } };
-    expect(judge(aFacts([A, B], [X], { state }))).toEqual({ kind: "dropped", why: "brake METRICS holds it up: plan again later" });
+    expect(judge(aFacts([A, B], [X], { state }))).toMatchObject({
+      kind: "dropped",
+      why: expect.stringMatching(/^blocked by METRICS: .* went from .*: plan again later$/),
+    });
     expect(judge(aFacts([A, B], [X], { state }), move({ reason: "HOT" }))).toMatchObject({ kind: "go" });
     const carrying = openCarryingOut(aFacts([A, B], [one, other]), NOON);
     carrying.made(move({ unit: one.unit.id, reason: "HOT" }));

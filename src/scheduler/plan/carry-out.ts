@@ -10,6 +10,7 @@ import type { Held } from "../place-unit.ts";
 import { refusalText } from "../refusal-text.ts";
 import { ceilingOf } from "../utilisation.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
+import { blockedByText } from "./blocked-by-text.ts";
 import { type Asked, openBudget, type Urgency } from "./budget.ts";
 import { failedAt } from "./bundles.ts";
 import { type Dropped, whyDropped } from "./check-move.ts";
@@ -110,7 +111,7 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
     if (reason === "FORCED") return undefined;
     const urgency: Urgency = reason === "HOT" ? "hot" : "voluntary";
     const brake = budget.gate(urgency) ?? budget.whyNot(asked, urgency);
-    return brake && `brake ${brake.brake} holds it up: plan again later`;
+    return brake && `blocked by ${blockedByText(brake, nameOf)}: plan again later`;
   }
 }
 

@@ -1,3 +1,5 @@
+import { rfc3339 } from "../../domain/clock.ts";
+import { amountOf } from "../amount-text.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { percent } from "../percent.ts";
 
@@ -14,7 +16,10 @@ export function describeMetrics(verdict: MetricsVerdict): string {
       return `${nobody}: the newest is ${Math.floor(verdict.ageMs / 60_000)} min old, ${verdict.limitMs / 60_000} min are allowed`;
     case "PARTIAL":
       return `${nobody}: ${verdict.reporting} of ${verdict.of} instances report, ${percent(verdict.limit)} must`;
-    case "JUMP":
-      return `${nobody}: the total in ${verdict.dimension} went from ${verdict.was} to ${verdict.is}, ${percent(verdict.limit)} are believed`;
+    case "JUMP": {
+      const { dimension, was, is, limit, until } = verdict;
+      const change = `the total went from ${amountOf(was, dimension)} to ${amountOf(is, dimension)} ${dimension}, a change of more than ${percent(limit)}`;
+      return `${nobody}: ${change}${until === undefined ? "" : `; it is believed from ${rfc3339(until)} on if it stays near that`}`;
+    }
   }
 }

@@ -112,7 +112,7 @@ describe("a plan as people read it", () => {
       "  bank: standard-1 → standard-2, SHED, takes a live move",
       "    standard-1 was at 95 %, above 90 % for 61 min; moves 3 applications",
       "    refused c: it is CORDONED",
-      "brakes",
+      "blocked by",
       "  METRICS: metrics are not trusted, so nothing moves that need not: no instance has reported yet",
       "  FREEZE: night: quiet, until 2026-01-01T00:01:00Z",
       "  BREAKER: 3 of the last 20 moves failed, 3 are too many",
@@ -181,8 +181,12 @@ describe("a plan as people read it", () => {
     expect(said({ kind: "distrusted", rule: "PARTIAL", reporting: 1, of: 2, limit: 950_000 })).toBe(
       `${nobody}: 1 of 2 instances report, 95 % must`,
     );
-    expect(said({ kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 1, is: 9, limit: 300_000 })).toBe(
-      `${nobody}: the total in milliCpu went from 1 to 9, 30 % are believed`,
+    const jump = { kind: "distrusted", rule: "JUMP", limit: 300_000 } as const;
+    expect(said({ ...jump, dimension: "milliCpu", was: 1, is: 9 })).toBe(
+      `${nobody}: the total went from 1 to 9 milliCpu, a change of more than 30 %`,
+    );
+    expect(said({ ...jump, dimension: "applications", was: 24_000, is: 4_000, until: AT })).toBe(
+      `${nobody}: the total went from 24 to 4 applications, a change of more than 30 %; it is believed from 2026-01-01T00:00:00Z on if it stays near that`,
     );
   });
 });

@@ -3,8 +3,8 @@ import type { StoredPlan } from "../../domain/plan.ts";
 import { amountText } from "../amount-text.ts";
 import { percent } from "../percent.ts";
 import { refusalText } from "../refusal-text.ts";
-import type { Brake } from "./budget.ts";
-import { causeText, minutes } from "./cause-text.ts";
+import { blockedByText } from "./blocked-by-text.ts";
+import { causeText } from "./cause-text.ts";
 import { describeMetrics } from "./describe-metrics.ts";
 import type { PlanDocument } from "./make-plan.ts";
 import type { MoveRecord, StayRecord } from "./record.ts";
@@ -32,8 +32,8 @@ export function describePlan(plan: StoredPlan): readonly string[] {
     ...costLines(plan, document),
     ...section("moves", movesOf(plan, records, document, names)),
     ...section(
-      "brakes",
-      document.brakes.map((brake) => brakeText(brake, names)),
+      "blocked by",
+      document.brakes.map((brake) => blockedByText(brake, names.instance)),
     ),
     ...section("no instance has room for", homelessOf(document, names)),
     ...section(
@@ -99,23 +99,6 @@ function movesOf(
     );
     return [head, `  ${causeText(record.cause, names.instance)}; moves ${amountText(record.question.load, dimension)}`, ...refused];
   });
-}
-
-function brakeText(brake: Brake, names: Names): string {
-  switch (brake.brake) {
-    case "METRICS":
-      return `METRICS: ${describeMetrics(brake.verdict)}`;
-    case "FREEZE":
-      return `FREEZE: ${brake.reason}, until ${rfc3339(brake.until)}`;
-    case "BREAKER":
-      return `BREAKER: ${brake.failed} of the last ${brake.of} moves failed, ${brake.limit} are too many`;
-    case "PERSISTENCE":
-      return `PERSISTENCE: ${names.instance(brake.instance)} has been too full for ${minutes(brake.forMs)}, ${minutes(brake.persistMs)} are needed`;
-    default: {
-      const about = brake.subject === "" ? "" : ` of ${names.instance(brake.subject)}`;
-      return `${brake.brake}${about}: ${brake.used} used, ${brake.asked} more asked for, ${brake.limit} allowed`;
-    }
-  }
 }
 
 function homelessOf({ unplaceable, withoutSeat }: PlanDocument, names: Names): readonly string[] {

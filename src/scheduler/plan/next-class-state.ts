@@ -3,7 +3,7 @@ import { FIRST_WEIGHTS, nextCpuWeights } from "../load/cpu-weights.ts";
 import { METRICS_LIMITS, totalOf } from "../load/judge-metrics.ts";
 import { nextOverloaded } from "../load/next-overloaded.ts";
 import { nextReference } from "../load/next-reference.ts";
-import { type ClassState, type PlanningFacts, presentLoads, reportsOf } from "./assemble.ts";
+import { type ClassState, negligibleOf, type PlanningFacts, presentLoads, reportsOf } from "./assemble.ts";
 import { nextAbove } from "./next-above.ts";
 import type { PlanSnapshot } from "./snapshot.ts";
 
@@ -18,7 +18,7 @@ export function nextClassState(facts: PlanningFacts, snapshot: PlanSnapshot): Cl
   const { at, metrics } = snapshot;
   const isTrusted = metrics.kind === "trusted";
   const isPresent = isTrusted || metrics.rule === "JUMP";
-  const reference = nextReference(state.reference, metrics, { total: totalOf(reportsOf(facts)), at });
+  const reference = nextReference(state.reference, metrics, { total: totalOf(reportsOf(facts)), at, negligible: negligibleOf(facts) });
   const isDue = isTrusted && (state.fittedAt === undefined || at - state.fittedAt >= REFIT_MS);
   return {
     ...(reference === undefined ? {} : { reference }),
