@@ -119,7 +119,8 @@ describe("`argosy plan drain`", () => {
     for (const move of plan.moves) expect(move).toMatchObject({ from: "load-1", to: "load-2", reason: "FORCED", takesLiveMove: true });
     expect(why.moves).toEqual({ FORCED: 2, HOT: 0, SHED: 0, SWAP: 0, FILL: 0 });
     expect(why.workspaces).toEqual({ moved: 2, of: TENANTS.length });
-    expect(plan.approval).toEqual(["LOAD", "WORKSPACES"]);
+    // Two workspaces are much of a small fleet, and few: an operator may move them.
+    expect(plan.approval).toEqual([]);
     expect(why.lowerBound.moves).toBe(2);
     for (const share of [why.moved, why.lowerBound.load]) expect(share > 0 && share <= 1_000_000).toBe(true);
     expect(why.names.instances[why.after.worst]).toBe("load-2");

@@ -72,7 +72,7 @@ async function startApi(
   store: Store,
   clusters: Clusters,
 ): Promise<void> {
-  const { moving, planning, draining } = createDesks({ store, clock, ids, log });
+  const { moving, planning, draining } = createDesks({ store, clock, ids, log, config });
   const api: Api = await createApi({
     ...{ store, log, clock, metrics, version },
     parseFleet: parseFleetDocument,

@@ -67,6 +67,8 @@ export interface Planning {
     instance(id: string): string;
     isDeployed(id: string): boolean;
     readonly approval: readonly string[];
+    /** The same in words. */
+    readonly approvalText: string;
   };
 }
 

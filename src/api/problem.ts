@@ -27,6 +27,11 @@ export function problem({ status, code, detail, complaints }: Omit<Refusal, "sta
   return { type: `urn:argosy:problem:${code}`, title, status, detail, code, ...(complaints === undefined ? {} : { complaints }) };
 }
 
+/** Why an operator's token does not do for something that moves much, and what does. */
+export function tooMuch(what: string, { actor, role }: { readonly actor: string; readonly role: string }): string {
+  return `${what}: token ${actor} has role ${role}, this needs approver; \`argosy token create NAME --role approver\` makes such a token`;
+}
+
 interface ValidationFailure {
   readonly validation?: readonly { readonly instancePath?: string; readonly message?: string }[];
   readonly statusCode?: number;

@@ -27,7 +27,7 @@ describe("plans on the command line", () => {
     expect(out).toMatch(/^plan \S+: emptying standard-1 in class eu\/shared\/public, asked for by otto at /);
     expect(out).toContain("  metrics are trusted");
     expect(out).toContain("18 moves (18 FORCED) of 100 % of the load and 18 of 18 workspaces");
-    expect(out).toContain("by an approver (it moves much: load, workspaces)");
+    expect(out).toContain("by an approver (it moves much: 18 of 18 workspaces, an operator may move 5, or 10 %)");
     expect(out).toMatch(/shop-00: standard-1 → standard-2, FORCED\n {4}it may not stay: it is DRAINING; moves 1 applications/);
   });
 
@@ -42,7 +42,7 @@ describe("plans on the command line", () => {
     const { out, code } = await run("plan", "drain", "standard-1", "-o", "json");
     expect(code).toBe(2);
     const [plan] = JSON.parse(out) as readonly Record<string, unknown>[];
-    expect(plan).toMatchObject({ goal: "drain", subject: "standard-1", class: CLASS, approval: ["LOAD", "WORKSPACES"], appliedAt: null });
+    expect(plan).toMatchObject({ goal: "drain", subject: "standard-1", class: CLASS, approval: ["WORKSPACES"], appliedAt: null });
     expect(plan?.["records"]).toHaveLength(18);
     expect(plan?.["report"]).toMatchObject({ lowerBound: { moves: 18 }, metrics: { kind: "trusted" } });
   });

@@ -1,4 +1,4 @@
-// In one piece: who looks for a field finds all of them here, in the order of the reference.
+// In one piece and in the order of the file: docs/configuration.md is made from it.
 import { z } from "zod";
 
 /** What one process may do; see the table of processes in ARCHITECTURE.md. */
@@ -14,6 +14,7 @@ const filePath = z.string().min(1).max(4096).meta({ title: "a path" });
 const label = z.string().min(1).max(253).meta({ title: "a name" });
 const port = z.int().min(1).max(65_535);
 const milliseconds = (min: number, max: number): z.ZodNumber => z.int().min(min).max(max);
+const percent = z.number().min(0).max(100);
 const upToSix = z.int().min(0).max(6);
 const concurrency = z.int().min(1).max(1024);
 const hostName = z
@@ -166,6 +167,33 @@ export const sections = {
       evacuation: concurrency
         .default(32)
         .describe("Live moves under way at once, of one instance and of the fleet, off instances that have failed."),
+      approval: z
+        .strictObject({
+          loadPercent: percent
+            .default(5)
+            .describe(
+              "A plan or drain that moves more than this share of the load, in per cent, and more than `applications`, needs an approver.",
+            ),
+          applications: z
+            .int()
+            .min(0)
+            .max(1_000_000)
+            .default(50)
+            .describe("So many applications may be moved without an approver, whatever share of the load they are."),
+          workspacePercent: percent
+            .default(10)
+            .describe(
+              "A plan or drain that moves more than this share of the workspaces, in per cent, and more than `workspaces`, needs an approver. 100: never.",
+            ),
+          workspaces: z
+            .int()
+            .min(0)
+            .max(100_000)
+            .default(5)
+            .describe("So many workspaces may be moved without an approver, whatever share of all they are."),
+        })
+        .prefault({})
+        .describe("From when on what is moved needs an approver's token. Give the same to every process."),
     })
     .prefault({}),
   sampling: z

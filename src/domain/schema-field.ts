@@ -55,6 +55,7 @@ function describe(schema: JsonSchema): string {
   if (schema.type === "array") return `a list, each ${schema.items === undefined ? "a value" : describe(schema.items)}`;
   if (schema.type === "boolean") return "true or false";
   if (schema.type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  if (schema.type === "number") return `a number from ${schema.minimum} to ${schema.maximum}`;
   if (schema.type === "object") return `a section with ${Object.keys(schema.properties ?? {}).join(", ")}`;
   return "text";
 }

@@ -46,7 +46,7 @@ import { createSyncRunDoor } from "../workspace/sync-run/controller.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Context } from "./context.ts";
 import { createControllersSeen } from "./controllers-answer.ts";
-import { createDesks, emptying } from "./desks.ts";
+import { approvalLimits, createDesks, emptying } from "./desks.ts";
 import { instancePages } from "./instance-metrics.ts";
 import { findInstanceProcesses } from "./instance-processes.ts";
 import { quarantining } from "./quarantining.ts";
@@ -157,6 +157,7 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
       ...parts,
       planning,
       relieves: context.config.moves.relief,
+      approval: approvalLimits(context.config.moves),
       draining,
     }),
   ]);

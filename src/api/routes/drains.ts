@@ -7,7 +7,7 @@ import type { StoredPlan } from "../../domain/plan.ts";
 import { includesRole } from "../auth.ts";
 import { findInstance } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
-import { problem, sendProblem } from "../problem.ts";
+import { problem, sendProblem, tooMuch } from "../problem.ts";
 import { movesById, progressView, progressViewOf } from "../step-views.ts";
 
 const security = [{ token: [] }];
@@ -93,11 +93,9 @@ export function addDrainRoutes(server: FastifyInstance, deps: ApiDeps): void {
     },
     async ({ params, body: { reason, failOver, force }, actor, role }, reply) => {
       const instance = await findInstance(deps, params.instance, deadline());
-      const approval =
-        instance.state === "DRAINING" ? [] : deps.planning.names(await deps.draining.draft(instance, actor, deadline())).approval;
-      if (approval.length > 0 && !includesRole(role, "approver")) {
-        const much = `emptying ${instance.name} moves much (${approval.join(", ").toLowerCase()})`;
-        const detail = `${much}: token ${actor} has role ${role}, this needs approver`;
+      const names = instance.state === "DRAINING" ? undefined : deps.planning.names(await deps.draining.draft(instance, actor, deadline()));
+      if (names !== undefined && names.approval.length > 0 && !includesRole(role, "approver")) {
+        const detail = tooMuch(`emptying ${instance.name} moves much (${names.approvalText})`, { actor, role });
         return sendProblem(reply, problem({ status: 403, code: "api.role", detail }));
       }
       await deps.draining.begin(instance, { actor, reason, isFailOver: failOver, isForced: force }, deadline());

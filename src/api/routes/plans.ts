@@ -9,7 +9,7 @@ import { MOVE_REASONS, PLAN_GOALS, type PlanGoal, type PlannedMove, type StoredP
 import { includesRole } from "../auth.ts";
 import { findInstance } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
-import { problem, sendProblem } from "../problem.ts";
+import { problem, sendProblem, tooMuch } from "../problem.ts";
 import { movesById, type ProgressView, progressText, progressView, progressViewOf } from "../step-views.ts";
 
 const security = [{ token: [] }];
@@ -129,9 +129,9 @@ export function addPlanRoutes(server: FastifyInstance, deps: ApiDeps): void {
     },
     async ({ params, actor, role }, reply) => {
       const stored = await readPlan(deps, params.plan);
-      const { approval } = deps.planning.names(stored);
+      const { approval, approvalText } = deps.planning.names(stored);
       if (approval.length > 0 && !includesRole(role, "approver")) {
-        const detail = `plan ${stored.id} moves much (${approval.join(", ").toLowerCase()}): token ${actor} has role ${role}, this needs approver`;
+        const detail = tooMuch(`plan ${stored.id} moves much (${approvalText})`, { actor, role });
         return sendProblem(reply, problem({ status: 403, code: "api.role", detail }));
       }
       await deps.planning.apply(stored.id, { actor }, deadline());

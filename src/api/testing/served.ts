@@ -46,7 +46,7 @@ export function idleDeps(store: MemoryStore): ApiDeps {
       apply: () => Promise.reject(new Error("nobody plans here")),
       describe: () => [],
       review: () => true,
-      names: () => ({ unit: String, instance: String, isDeployed: () => false, approval: [] }),
+      names: () => ({ unit: String, instance: String, isDeployed: () => false, approval: [], approvalText: "" }),
     },
     moving: {
       whyNot: async () => undefined,

@@ -14,11 +14,11 @@ import { assembleSnapshot } from "../plan/assemble.ts";
 import { makePlan } from "../plan/make-plan.ts";
 import { nextClassState } from "../plan/next-class-state.ts";
 import { proposalOf, proposedOf, SCHEDULER, storedPlanOf } from "../plan/stored-plan.ts";
-import type { PlanningDesk } from "../planning/controller.ts";
+import type { PlanningDeps, PlanningDesk } from "../planning/controller.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { splitLarge } from "../split/controller.ts";
 
-export interface PlanCycleDeps {
+export interface PlanCycleDeps extends Pick<PlanningDeps, "approval"> {
   readonly store: Pick<Store, "plans" | "loads" | "splits" | "fleet" | "health" | "changes">;
   readonly draining: Pick<DrainingDesk, "carryOn">;
   readonly planning: Pick<PlanningDesk, "apply" | "followUp">;
@@ -70,7 +70,7 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
     const state = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
     await store.loads.recordState(name, state as typeof seen.state, signal);
     await splitLarge(deps, seen, at, signal);
-    const made = makePlan({ ...seen, state }, { kind: "rebalance" }, { at, ringOf: ringsOf(name) });
+    const made = makePlan({ ...seen, state }, { kind: "rebalance" }, { at, ringOf: ringsOf(name), approval: deps.approval });
     if (made.plan.moves.every(({ from }) => from === undefined)) return;
     const fresh = storedPlanOf(made, { id: ids.next(), goal: "rebalance", subject: "", actor: SCHEDULER, at });
     const standing = proposedOf(await store.plans.list({ class: name }, PLANS_LOOKED_AT, signal), fresh);

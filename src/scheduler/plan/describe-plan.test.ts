@@ -162,6 +162,11 @@ describe("a plan as people read it", () => {
     expect(describePlan(aPlan({ appliedAt: AT }, { approval: ["LOAD", "WORKSPACES"] }))[1]).toBe(
       "  carried out at 2026-01-01T00:00:00Z; `argosy apply p-1` carries it out until 2026-01-01T01:00:00Z, by an approver (it moves much: load, workspaces)",
     );
+    const approvalLimits = { loadShare: 50_000, applications: 50, workspaceShare: 100_000, workspaces: 5 };
+    const recorded = { approvalLimits, movedApplications: 72, moved: 600_000, workspaces: { moved: 6, of: 10 } };
+    expect(describePlan(aPlan({}, { ...recorded, approval: ["LOAD", "WORKSPACES"] }))[1]).toContain(
+      "by an approver (it moves much: 72 applications with 60 % of the load, an operator may move 50, or 5 %; 6 of 10 workspaces, an operator may move 5, or 10 %)",
+    );
   });
 
   it.each(CAUSES)("puts a cause into words", (cause, text) => {

@@ -3,6 +3,7 @@ import type { StoredPlan } from "../../domain/plan.ts";
 import { amountText } from "../amount-text.ts";
 import { percent } from "../percent.ts";
 import { refusalText } from "../refusal-text.ts";
+import { approvalText } from "./approval-text.ts";
 import { blockedByText } from "./blocked-by-text.ts";
 import { causeText } from "./cause-text.ts";
 import { describeMetrics } from "./describe-metrics.ts";
@@ -60,10 +61,10 @@ function goalText({ goal, subject }: StoredPlan): string {
   }
 }
 
-function carryOut({ id, goal, moves, expiresAt, appliedAt }: StoredPlan, { approval }: PlanDocument): string {
+function carryOut({ id, goal, moves, expiresAt, appliedAt }: StoredPlan, document: PlanDocument): string {
   if (goal === "add" || goal === "remove") return "about a fleet that is not there: it is never carried out; change fleet.yaml";
   if (moves.length === 0) return "nothing to carry out";
-  const approver = approval.length === 0 ? "" : `, by an approver (it moves much: ${approval.join(", ").toLowerCase()})`;
+  const approver = document.approval.length === 0 ? "" : `, by an approver (it moves much: ${approvalText(document)})`;
   const done = appliedAt === undefined ? "" : `carried out at ${rfc3339(appliedAt)}; `;
   return `${done}\`argosy apply ${id}\` carries it out until ${rfc3339(expiresAt)}${approver}`;
 }

@@ -6,7 +6,7 @@ import type { RingSource } from "../ring-memo.ts";
 import { seatTraits } from "../seat-traits.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
 import { type Plan, planMoves } from "./plan-moves.ts";
-import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
+import { type ApprovalLimits, DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import type { PlanReport } from "./report.ts";
 import type { PlanSnapshot } from "./snapshot.ts";
 
@@ -42,10 +42,18 @@ const UNHURRIED: PlannerPolicy = {
   brakes: { ...brakes, movesPerPlan: ANY, movesPerHour: ANY, movesPerInstance: ANY, movesPerCluster: ANY, workspaces: 1_000_000 },
 };
 
+export interface PlanOptions {
+  readonly at: Millis;
+  readonly ringOf?: RingSource;
+  /** Absent: the default. */
+  readonly approval?: ApprovalLimits | undefined;
+}
+
 /** Makes the plan a goal asks for from rows as they were at one moment. */
-export function makePlan(facts: PlanningFacts, goal: Goal, options: { readonly at: Millis; readonly ringOf?: RingSource }): MadePlan {
+export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions): MadePlan {
   const snapshot = snapshotFor(withHosts(assembleSnapshot(facts, options.at), facts, goal), goal);
-  const policy = goal.kind === "add" ? UNHURRIED : DEFAULT_PLANNER_POLICY;
+  const base = goal.kind === "add" ? UNHURRIED : DEFAULT_PLANNER_POLICY;
+  const policy = { ...base, approval: options.approval ?? base.approval };
   const plan = planMoves(snapshot, options.ringOf === undefined ? { policy } : { policy, ringOf: options.ringOf });
   const moved = new Set(plan.moves.map(({ unit }) => unit));
   const { left, unplaceable, withoutSeat } = plan.report;

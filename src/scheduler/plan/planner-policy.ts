@@ -45,8 +45,17 @@ export interface PlannerPolicy {
   /** With how many of the least loaded instances an exchange is tried. */
   readonly swapTargets: number;
   readonly brakes: Brakes;
-  /** A plan that moves more load, or more workspaces, than this needs a person's approval; ppm. */
-  readonly approval: { readonly load: number; readonly workspaces: number };
+  readonly approval: ApprovalLimits;
+}
+
+/** A plan that moves more than a share and more than the number beside it needs a person's approval. */
+export interface ApprovalLimits {
+  /** Of the load, ppm, and applications. */
+  readonly loadShare: number;
+  readonly applications: number;
+  /** Of the workspaces, ppm, and workspaces. */
+  readonly workspaceShare: number;
+  readonly workspaces: number;
 }
 
 /**
@@ -80,5 +89,5 @@ export const DEFAULT_PLANNER_POLICY: PlannerPolicy = {
     failures: 3,
     ofLast: 20,
   },
-  approval: { load: 50_000, workspaces: 100_000 },
+  approval: { loadShare: 50_000, applications: 50, workspaceShare: 100_000, workspaces: 5 },
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { InstanceId } from "../../domain/ids.ts";
-import { ZERO_LOAD } from "../../domain/load.ts";
+import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { aSeat, aSnapshot, aUnit, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
@@ -52,10 +52,35 @@ describe("what a plan says that it moves", () => {
 
   it("needs approval above, not at, a share of the load or of the workspaces", () => {
     const held = [aUnit("u", "a", 30), ...units("b", 4, 30)];
-    expect(report(aSnapshot(seats, held), { load: 200_000, workspaces: 200_000 }).approval).toEqual([]);
-    expect(report(aSnapshot(seats, held), { load: 199_999, workspaces: 200_000 }).approval).toEqual(["LOAD"]);
-    expect(report(aSnapshot(seats, held), { load: 200_000, workspaces: 199_999 }).approval).toEqual(["WORKSPACES"]);
-    expect(report(aSnapshot(seats, held), { load: 0, workspaces: 0 }).approval).toEqual(["LOAD", "WORKSPACES"]);
+    const asked = (loadShare: number, workspaceShare: number) =>
+      report(aSnapshot(seats, held), { loadShare, workspaceShare, applications: 0, workspaces: 0 }).approval;
+    expect(asked(200_000, 200_000)).toEqual([]);
+    expect(asked(199_999, 200_000)).toEqual(["LOAD"]);
+    expect(asked(200_000, 199_999)).toEqual(["WORKSPACES"]);
+    expect(asked(0, 0)).toEqual(["LOAD", "WORKSPACES"]);
+  });
+
+  it("needs approval above, not at, a number of applications or of workspaces, whatever share they are", () => {
+    const held = [...units("a", 3, 20_000), ...units("b", 4, 20_000)];
+    const roomy = [
+      aSeat("a", { state: "DRAINING", capacity: loadVector(() => 1_000_000) }),
+      aSeat("b", { capacity: loadVector(() => 1_000_000) }),
+    ];
+    const asked = (applications: number, workspaces: number) => {
+      const { approval, movedApplications } = report(aSnapshot(roomy, held), { loadShare: 0, workspaceShare: 0, applications, workspaces });
+      return { approval, movedApplications };
+    };
+    expect(asked(60, 3)).toEqual({ approval: [], movedApplications: 60 });
+    expect(asked(59, 3).approval).toEqual(["LOAD"]);
+    expect(asked(60, 2).approval).toEqual(["WORKSPACES"]);
+  });
+
+  it("of ten workspaces may empty one of two instances without approval, and not move more than that", () => {
+    const roomy = (name: string, state: "ACTIVE" | "DRAINING") => aSeat(name, { state, capacity: loadVector(() => 1_000_000) });
+    const draining = (on: number) =>
+      report(aSnapshot([roomy("a", "DRAINING"), roomy("b", "ACTIVE")], [...units("a", on, 3_000), ...units("b", 10 - on, 3_000)]));
+    for (const on of [1, 3, 5]) expect(draining(on)).toMatchObject({ workspaces: { moved: on, of: 10 }, approval: [] });
+    expect(draining(6)).toMatchObject({ workspaces: { moved: 6, of: 10 }, approval: ["WORKSPACES"] });
   });
 
   it("is reckoned in the dimension that is scarcest", () => {

@@ -7,6 +7,7 @@ import { WHOLE } from "../policy.ts";
 import type { Book } from "./book.ts";
 import { type Brake, countWorkspaces } from "./budget.ts";
 import type { LowerBound } from "./lower-bound.ts";
+import type { ApprovalLimits } from "./planner-policy.ts";
 import type { Planning } from "./planning.ts";
 import type { MoveRecord, StayRecord } from "./record.ts";
 
@@ -38,8 +39,12 @@ export interface PlanReport {
   readonly lowerBound: LowerBound;
   /** Workspaces of which something moves from one instance to another, of how many. */
   readonly workspaces: { readonly moved: number; readonly of: number };
+  /** What moves from one instance to another, in whole applications. Absent in plans from before it was recorded. */
+  readonly movedApplications?: number | undefined;
   /** Why a person has to approve; empty: nobody has to. */
   readonly approval: readonly string[];
+  /** By which limits that was judged. Absent in plans from before they were recorded. */
+  readonly approvalLimits?: ApprovalLimits | undefined;
   readonly brakes: readonly Brake[];
   /** Units that must move and find no room; they keep their owner if they have one. */
   readonly unplaceable: readonly MoveRecord[];
@@ -74,7 +79,9 @@ export function reportOf(planning: Planning, { balance, lowerBound }: Before): P
   const total = book.bundles.reduce((sum, bundle) => sum + (bundle.load[scarce] as number), 0);
   const after = balanceOf(book);
   const records = [...homeless.values()];
-  const moved = movedLoad(planning);
+  const limits = policy.approval;
+  const moved = movedLoad(planning, scarce);
+  const movedApplications = Math.ceil(movedLoad(planning, LOAD_DIMENSIONS.indexOf("applications")) / 1000);
   const workspaces = { moved: movedWorkspaces(planning), of: countWorkspaces(snapshot.units) };
   const shares = { load: ppm(moved, total), workspaces: ppm(workspaces.moved, workspaces.of) };
   const withoutSeat = records.filter(({ reason }) => reason !== "FORCED");
@@ -94,10 +101,12 @@ export function reportOf(planning: Planning, { balance, lowerBound }: Before): P
     moved: shares.load,
     lowerBound: { load: ppm(lowerBound.load, total), toTarget: ppm(lowerBound.toTarget, total), moves: lowerBound.moves },
     workspaces,
+    movedApplications,
     approval: [
-      ...(shares.load > policy.approval.load ? ["LOAD"] : []),
-      ...(shares.workspaces > policy.approval.workspaces ? ["WORKSPACES"] : []),
+      ...(shares.load > limits.loadShare && movedApplications > limits.applications ? ["LOAD"] : []),
+      ...(shares.workspaces > limits.workspaceShare && workspaces.moved > limits.workspaces ? ["WORKSPACES"] : []),
     ],
+    approvalLimits: limits,
     brakes: [...planning.brakes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, brake]) => brake),
     unplaceable: records.filter(({ reason }) => reason === "FORCED"),
     withoutSeat,
@@ -111,10 +120,9 @@ function leftOf({ stays }: Planning): PlanReport["left"] {
   return { shown: sorted.slice(0, SHOWN), count: sorted.length };
 }
 
-function movedLoad({ book, moved, moves }: Planning): number {
+function movedLoad({ moved, moves }: Pick<Planning, "moved" | "moves">, dimension: number): number {
   const movers = new Set(moves.filter(({ from }) => from !== undefined).map(({ unit }) => unit));
-  const { scarce } = book.limits;
-  return [...moved].reduce((sum, { units, load }) => (units.some(({ id }) => movers.has(id)) ? sum + (load[scarce] as number) : sum), 0);
+  return [...moved].reduce((sum, { units, load }) => (units.some(({ id }) => movers.has(id)) ? sum + (load[dimension] as number) : sum), 0);
 }
 
 function movedWorkspaces({ moved, moves }: Planning): number {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
-import { ZERO_LOAD } from "../../domain/load.ts";
+import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { apps, aSeat, aSnapshot, aUnit, HOUR_MS, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
@@ -285,12 +285,13 @@ describe("what lives apart", () => {
 
 describe("approval", () => {
   it("is asked for above 5 % of the load or 10 % of the workspaces, and not for first placements", () => {
-    const seats = [aSeat("a", { state: "DRAINING" }), ...OTHERS.map((name) => aSeat(name))];
-    const moving = (load: number, others: number) =>
-      plan(aSnapshot(seats, [aUnit("u", "a", load), ...units("b", others, 10)])).report.approval;
-    expect(moving(5, 10)).toEqual([]);
-    expect(moving(10, 10)).toEqual(["LOAD"]);
-    expect(moving(1, 5)).toEqual(["WORKSPACES"]);
+    const capacity = loadVector(() => 100_000_000);
+    const seats = [aSeat("a", { state: "DRAINING", capacity }), ...OTHERS.map((name) => aSeat(name, { capacity }))];
+    const moving = (load: number, moved: number, others: number) =>
+      plan(aSnapshot(seats, [...units("a", moved, load), ...units("b", others, 10_000)])).report.approval;
+    expect(moving(5_000, 6, 100)).toEqual([]);
+    expect(moving(10_000, 6, 94)).toEqual(["LOAD"]);
+    expect(moving(1_000, 6, 50)).toEqual(["WORKSPACES"]);
     expect(plan(aSnapshot(seats, [aUnit("u", undefined, 100)])).report.approval).toEqual([]);
   });
 });

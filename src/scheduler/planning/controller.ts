@@ -10,12 +10,15 @@ import { createCarrying } from "../carrying/controller.ts";
 import { homelessSteps, isSaid, leaving } from "../plan/carried.ts";
 import { concerning, followersOf, isFollowed } from "../plan/exchange.ts";
 import { type Goal, makePlan } from "../plan/make-plan.ts";
+import type { ApprovalLimits } from "../plan/planner-policy.ts";
 import { proposalOf, storedPlanOf } from "../plan/stored-plan.ts";
 import { createRingMemo } from "../ring-memo.ts";
 
 export interface PlanningDeps {
   readonly store: Pick<Store, "plans" | "moves">;
   readonly moving: LiveMoves;
+  /** When a plan needs a person's approval; absent: the default. */
+  readonly approval?: ApprovalLimits | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -44,14 +47,14 @@ const MOVES_MS = 24 * 60 * 60_000;
 /** More than anybody carries out within an hour, after which plans expire. */
 const PLANS_FOLLOWED = 50;
 
-export function createPlanningDesk({ store: { plans, moves }, moving, clock, ids, log }: PlanningDeps): PlanningDesk {
+export function createPlanningDesk({ store: { plans, moves }, moving, approval, clock, ids, log }: PlanningDeps): PlanningDesk {
   const ringsOf = createRingMemo();
   const readFacts = (className: string, at: Millis, signal: AbortSignal) => plans.readFacts(className, millis(at - MOVES_MS), signal);
   const { beforeOf, make, tell } = createCarrying({ plans, moves, moving, readFacts, clock, log });
 
   const draft: PlanningDesk["draft"] = async (className, { subject, actor, ...goal }, signal) => {
     const at = clock.now();
-    const made = makePlan(await readFacts(className, at, signal), goal, { at, ringOf: ringsOf(className) });
+    const made = makePlan(await readFacts(className, at, signal), goal, { at, ringOf: ringsOf(className), approval });
     return storedPlanOf(made, { id: ids.next(), goal: goal.kind, subject, actor, at });
   };
   return {
