@@ -1,4 +1,4 @@
-import { StaleError } from "../../domain/errors.ts";
+import { GoneError, RefusedError, StaleError } from "../../domain/errors.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import { diffObject } from "../../shard/diff-object.ts";
 import type { DesiredObject } from "../../shard/managed-object.ts";
@@ -65,7 +65,8 @@ export function createRegisterKeeper(deps: RegisterDeps): RegisterKeeper {
       };
       const carry = async (): Promise<Settlement<ObservedBinding>> => {
         try {
-          return await carrier.carryOut({ objects: apiCluster.bindings, at: desired.at, plan, name: "register" }, signal);
+          const task = { objects: apiCluster.bindings, at: desired.at, plan, name: "register" };
+          return await unlessEnding(row, carrier.carryOut(task, signal));
         } catch (error) {
           const claimed = looks.at(-1);
           if (!(error instanceof StaleError) || claimed?.step !== "fenced" || claimed.observed === undefined) throw error;
@@ -82,4 +83,16 @@ export function createRegisterKeeper(deps: RegisterDeps): RegisterKeeper {
       return end;
     },
   };
+}
+
+/** Kubernetes deletes what is in a namespace before the namespace itself: the register goes first, and cannot be put back. */
+async function unlessEnding<T>({ workspace: { namespace } }: DesiredUnit, put: Promise<T>): Promise<T> {
+  try {
+    return await put;
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.code !== "kube.namespace-ending") throw error;
+    throw new GoneError(`giving a right in ${namespace}, which is being deleted`, {
+      ...{ code: "reconciler.namespace-ending", context: { namespace }, cause: error },
+    });
+  }
 }

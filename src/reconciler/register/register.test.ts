@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { RefusedError } from "../../domain/errors.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { NAMESPACES as NAMESPACE_TYPE } from "../../runtime/kube/namespaces.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
@@ -83,6 +84,20 @@ describe("a register that somebody changes is put back, and SREs are told", () =
     );
     await reconciler.idle();
     expect(await readRegister()).toBeUndefined();
+  });
+
+  test("is not put back in a namespace that is being deleted, which is as good as done", async () => {
+    const seated = await seat();
+    const row = await world.rows.memory.shards.readUnit(seated.unit.id, world.signal);
+    if (row === undefined) throw new Error("the unit has no row");
+    const { apiCluster } = await world.watch();
+    const create = () => Promise.reject(new RefusedError("making it", { code: "kube.namespace-ending" }));
+    const bindings = { ...apiCluster.bindings, create };
+    const carrier = createCarrier(COMMON);
+    const { shards, decisions } = world.rows.memory;
+    const keeper = createRegisterKeeper({ ...COMMON, shards, decisions, carrier, apiCluster: { ...apiCluster, bindings } });
+    const register = renderRegister({ unit: row.unit, workspace: row.workspace, instance: seated.instance }, NAMESPACES);
+    await expect(keeper.put(row, register, world.signal)).rejects.toMatchObject({ name: "GoneError", code: "reconciler.namespace-ending" });
   });
 
   test("nothing is told of what the reconciler itself makes or changes", async () => {

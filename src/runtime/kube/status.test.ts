@@ -11,6 +11,7 @@ describe("errorForAnswer", () => {
     [400, {}, "RefusedError", "kube.refused"],
     [401, { reason: "Unauthorized" }, "RefusedError", "kube.refused"],
     [403, { reason: "Forbidden" }, "RefusedError", "kube.refused"],
+    [403, { reason: "Forbidden", details: { causes: [{ reason: "NamespaceTerminating" }] } }, "RefusedError", "kube.namespace-ending"],
     [404, { reason: "NotFound", details: { name: "a" } }, "GoneError", "kube.not-found"],
     [404, { reason: "NotFound", details: {} }, "UnavailableError", "kube.unknown-path"],
     [405, {}, "RefusedError", "kube.refused"],

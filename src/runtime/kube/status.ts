@@ -18,7 +18,12 @@ export interface KubeStatus {
   readonly retryAfterSeconds?: number;
   /** The first field complained about. */
   readonly field?: string;
+  /** Kubernetes' word for the first cause. */
+  readonly cause?: string;
 }
+
+/** The cause that API servers give where something is to be made in a namespace that is being deleted. */
+const NAMESPACE_ENDING = "NamespaceTerminating";
 
 /** Servers put whole objects into validation messages; logs and conditions need the beginning only. */
 const longestMessage = 1_000;
@@ -53,6 +58,7 @@ export function readStatus(value: unknown): KubeStatus | undefined {
     ...pick(details, "name", isText),
     ...pick(details, "retryAfterSeconds", isNumber),
     ...(isFields(cause) ? pick(cause, "field", isText) : {}),
+    ...(isFields(cause) && isText(cause["reason"]) ? { cause: cause["reason"] } : {}),
   };
 }
 
@@ -90,7 +96,7 @@ export function errorForAnswer(
 
 /** The error for a `Status` object, be it the body of an answer or the object of an ERROR event in a watch. */
 export function errorForStatus(doing: string, status: KubeStatus, context: ErrorContext): ArgosyError {
-  const { code = 500, reason, field, message, retryAfterSeconds } = status;
+  const { code = 500, reason, field, cause, message, retryAfterSeconds } = status;
   const options = {
     context: { ...context, status: code, ...(reason === undefined ? {} : { reason }), ...(field === undefined ? {} : { field }) },
     ...(message === undefined ? {} : { cause: new Error(message.slice(0, longestMessage)) }),
@@ -98,6 +104,7 @@ export function errorForStatus(doing: string, status: KubeStatus, context: Error
   if (code === 404) return new GoneError(doing, { ...options, code: "kube.not-found" });
   if (code === 410) return new GoneError(doing, { ...options, code: "kube.expired" });
   if (code === 409) return new StaleError(doing, { ...options, code: reason === "AlreadyExists" ? "kube.exists" : "kube.conflict" });
+  if (code === 403 && cause === NAMESPACE_ENDING) return new RefusedError(doing, { ...options, code: "kube.namespace-ending" });
   if (code >= 400 && code < 500 && code !== 408 && code !== 429) return new RefusedError(doing, { ...options, code: "kube.refused" });
   const retryAfterMs = retryAfterSeconds === undefined ? undefined : bounded(retryAfterSeconds * 1_000);
   return new UnavailableError(doing, { ...options, code: "kube.unavailable", retryAfterMs });

@@ -110,8 +110,8 @@ function createTargets() {
   };
 }
 
-function refused(message: string): Answer {
-  const { body } = new StatusAnswer(403, { message, reason: "Forbidden", details: {} });
+function refused(message: string, details: JsonMap = {}): Answer {
+  const { body } = new StatusAnswer(403, { message, reason: "Forbidden", details });
   return { kind: "json", status: 403, body };
 }
 
@@ -129,7 +129,8 @@ function whyNoPlace(
     return { kind: "json", status: answer.status, body: answer.body };
   }
   if (metadataOf(found)["deletionTimestamp"] === undefined || objects.find(type, { namespace, name }) !== undefined) return undefined;
-  return refused(`unable to create new content in namespace ${namespace} because it is being terminated`);
+  const causes = [{ reason: "NamespaceTerminating", field: "metadata.namespace" }];
+  return refused(`unable to create new content in namespace ${namespace} because it is being terminated`, { causes });
 }
 
 function record(
