@@ -65,7 +65,10 @@ export interface WatchedResources extends UserKindResources {
   stopped(): Promise<void>;
 }
 
-/** Secrets in users' namespaces: whether those of the types users bring are there is kept by watches, content is never kept. */
+/**
+ * Secrets in users' namespaces: whether those of the types users bring are there is kept by watches, content is never kept. One that was
+ * read, and is missing or of another type, is asked for again every few seconds.
+ */
 export interface UserSecrets {
   start(signal: AbortSignal): void;
   synced(signal: AbortSignal): Promise<void>;
@@ -74,6 +77,9 @@ export interface UserSecrets {
   version(at: ResourceAt): string | undefined;
   /** The Secret as the API server has it now, of whatever type. */
   read(at: ResourceAt, signal: AbortSignal): Promise<UserSecret | undefined>;
-  /** Calls `listener` after `version` of a name has changed; the returned function ends that. */
-  subscribe(listener: (at: ResourceAt) => void): () => void;
+  /**
+   * Calls `listener` after `version` of a name has changed, and after a Secret without one, that was read before and that `isNamed`,
+   * came, went or was replaced; the returned function ends that.
+   */
+  subscribe(listener: (at: ResourceAt) => void, isNamed: (at: ResourceAt) => boolean): () => void;
 }

@@ -82,20 +82,15 @@ export function createEnvironmentDoor(deps: EnvironmentDoorDeps): { start(signal
     for (const uid of uids) ends.saw(key, uid);
     review([key]);
   };
-  const onSecret = ({ namespace, name }: ResourceAt): void =>
-    review(
-      resources
-        .list(namespace)
-        .filter(({ spec }) => secretNameOf(spec) === name)
-        .map((each) => deploymentKey(apiCluster, each)),
-    );
+  const namersOf = ({ namespace, name }: ResourceAt) => resources.list(namespace).filter(({ spec }) => secretNameOf(spec) === name);
+  const isNamed = (at: ResourceAt): boolean => partition.isMine(at.namespace) && namersOf(at).length > 0;
 
   return {
     start(signal) {
       const either = AbortSignal.any([signal, abort.signal]);
       endings.push(
         resources.subscribe(onResource),
-        secrets.subscribe(onSecret),
+        secrets.subscribe((at) => review(namersOf(at).map((each) => deploymentKey(apiCluster, each))), isNamed),
         store.changes.subscribe(upkeep.onChanges),
         partition.onChange(() => [upkeep.add("rows"), upkeep.reviewAll()]),
       );

@@ -73,6 +73,19 @@ describe("an environment", () => {
     await says("True", "Succeeded");
   });
 
+  it("says what became of a Secret that was made after it with another type, and goes on with one of the right type", async () => {
+    world.openEnvironmentDoor();
+    world.clusters.serve(SERVER, "token-1");
+    await world.putEnvironment();
+    await says("False", "SecretNotFound");
+    await world.putSecret("token-1", { type: "Opaque" });
+    await says("False", "InvalidSecretType");
+    await world.removeSecret();
+    await says("False", "SecretNotFound");
+    await world.putSecret("token-1");
+    await says("True", "Succeeded");
+  });
+
   it("says what is wrong with its Secret, and asks no cluster", async () => {
     world.openEnvironmentDoor();
     await world.putEnvironment();

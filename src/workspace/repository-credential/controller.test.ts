@@ -159,6 +159,18 @@ describe("a repository credential", () => {
     expect(world.looks()).toEqual([]);
   });
 
+  it("says what became of a Secret that was made after it, whatever its type, and goes on with the right one", async () => {
+    await world.putCredential("guestbook");
+    world.openCredentialDoor();
+    await isSaid("guestbook", "ErrorOccurred=True/SecretNotFound");
+    await world.putSecret("access", BASIC, { type: "Opaque" });
+    await isSaid("guestbook", "ErrorOccurred=True/SecretInvalidType");
+    await world.removeSecret("access");
+    await isSaid("guestbook", "ErrorOccurred=True/SecretNotFound");
+    await world.putSecret("access", BASIC);
+    await isSaid("guestbook", "ErrorOccurred=False/RepositoryCredentialUpToDate");
+  });
+
   it("says so when it names no Secret", async () => {
     await world.putCredential("guestbook", { secret: " " });
     world.openCredentialDoor();

@@ -69,13 +69,8 @@ export function createCredentialDoor(deps: CredentialDoorDeps): CredentialDoor {
     onChanged: reviewNamespace,
   });
 
-  const onSecret = ({ namespace, name }: ResourceAt): void =>
-    review(
-      resources
-        .list(namespace)
-        .filter(({ spec }) => secretNameOf(spec) === name)
-        .map(keyOf),
-    );
+  const namersOf = ({ namespace, name }: ResourceAt) => resources.list(namespace).filter(({ spec }) => secretNameOf(spec) === name);
+  const isNamed = (at: ResourceAt): boolean => partition.isMine(at.namespace) && namersOf(at).length > 0;
   const onChanges = (changes: readonly Change[] | "missed"): void => {
     if (changes === "missed" || changes.some(isAboutFleet)) upkeep.add("policy");
   };
@@ -85,7 +80,7 @@ export function createCredentialDoor(deps: CredentialDoorDeps): CredentialDoor {
       const either = AbortSignal.any([signal, abort.signal]);
       endings.push(
         resources.subscribe((at) => review([keyOf(at)])),
-        secrets.subscribe(onSecret),
+        secrets.subscribe((at) => review(namersOf(at).map(keyOf)), isNamed),
         namespaces.subscribe((change) => change.kind === "namespace" && reviewNamespace(change.name)),
         store.changes.subscribe(onChanges),
         partition.onChange(() => review(resources.list().map(keyOf))),

@@ -68,10 +68,10 @@ export interface Wanted {
   readonly stamp: string;
 }
 
-/** Name of the Secret that a resource asks for; empty where it asks for none, or for what no Secret can be called. */
+/** Name of the Secret that a resource, be it valid or not, asks for; empty where it asks for none, or for what no Secret can be called. */
 export function secretNameOf(spec: unknown): string {
-  const checked = checkCredentialSpec(spec);
-  const name = checked.ok ? checked.spec.secret.trim() : "";
+  const raw = (spec as { readonly secret?: unknown } | null | undefined)?.secret;
+  const name = typeof raw === "string" ? raw.trim() : "";
   return isObjectName(name) ? name : "";
 }
 

@@ -19,6 +19,7 @@ describeOnApiServers("users' Secrets on %s", (_, start) => {
   const namespace = `secrets-contract-${process.pid}`;
   const at = (name: string): ResourceAt => ({ namespace, name });
   const changed: string[] = [];
+  const named = new Set<string>();
   let subject: Subject;
   let secrets: UserSecrets;
   let abort: AbortController;
@@ -27,8 +28,11 @@ describeOnApiServers("users' Secrets on %s", (_, start) => {
     subject = await start();
     abort = new AbortController();
     await subject.client.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, never);
-    secrets = createUserSecrets({ ...common, client: subject.client });
-    secrets.subscribe((where) => changed.push(where.name));
+    secrets = createUserSecrets({ ...common, client: subject.client, unwatchedEveryMs: 50 });
+    secrets.subscribe(
+      (where) => changed.push(where.name),
+      ({ name }) => named.has(name),
+    );
     secrets.start(abort.signal);
     await secrets.synced(never);
   });
@@ -67,5 +71,23 @@ describeOnApiServers("users' Secrets on %s", (_, start) => {
     await create("plain", "Opaque", { password: Buffer.from([0, 255, 10]).toString("base64") });
     expect(await secrets.read(at("plain"), never)).toEqual({ type: "Opaque", data: { password: Buffer.from([0, 255, 10]) } });
     expect(await secrets.read(at("nobody"), never)).toBeUndefined();
+  });
+
+  it("tells that one came, went or was replaced of a type nobody watches, once it was read and while it is named", async () => {
+    const told = () => changed.filter((name) => name === "late").length;
+    named.add("late");
+    expect(await secrets.read(at("late"), never)).toBeUndefined();
+    await create("late", "Opaque", { password: "YQ==" });
+    await eventually("it is told of", () => told() === 1);
+    expect(await secrets.read(at("late"), never)).toMatchObject({ type: "Opaque" });
+    // Its content is nobody's business before it has the right type.
+    await subject.client.mergePatch(SECRETS, at("late"), { data: { password: "Yg==" } }, never);
+    await subject.client.delete(SECRETS, at("late"), {}, never);
+    await create("late", "kubernetes.io/tls", { "tls.crt": "YQ==", "tls.key": "YQ==" });
+    await eventually("another one is told of", () => told() >= 2);
+    await subject.client.delete(SECRETS, at("late"), {}, never);
+    const before = told();
+    await eventually("its end is told of", () => told() > before);
+    named.delete("late");
   });
 });

@@ -71,7 +71,7 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
       const ports = change({
         store,
         resources: createWatchedKind({ ...watching, kind: USER_KINDS.environment }),
-        secrets: createUserSecrets(watching),
+        secrets: createUserSecrets({ ...watching, unwatchedEveryMs: 20 }),
         probe: clusters,
         accounts: clusters,
       });

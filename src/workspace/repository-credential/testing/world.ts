@@ -79,7 +79,7 @@ export async function startWorld(): Promise<World> {
         ...{ partition, namespaces, apiCluster: "api", ids: createCountingIds() },
         store: { ...store, repositoryCredentials: wrap(store.repositoryCredentials) },
         resources: wrap(createWatchedKind({ ...common, client, kind: USER_KINDS.credential })),
-        secrets: wrap(createUserSecrets({ ...common, client })),
+        secrets: wrap(createUserSecrets({ ...common, client, unwatchedEveryMs: 20 })),
         looker: {
           async look(look) {
             taken.push(look);
