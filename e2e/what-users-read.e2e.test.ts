@@ -1,8 +1,20 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import { NOT_YOURS } from "../src/workspace/status/engine-sentences.ts";
 import { inSeconds } from "./in-seconds.ts";
-import { conditionOf, configMapFile, type DeploymentResource, openWorkspace, openWorld, report, until, type World } from "./world.ts";
+import {
+  conditionOf,
+  configMapFile,
+  type DeploymentResource,
+  findApplication,
+  openWorkspace,
+  openWorld,
+  report,
+  until,
+  type World,
+} from "./world.ts";
 
+const DEPLOYMENTS: ResourceType = { group: "apps", version: "v1", plural: "deployments", kind: "Deployment", namespaced: true };
 const EVENTS: ResourceType = { group: "", version: "v1", plural: "events", kind: "Event", namespaced: true };
 
 interface Event extends KubeObject {
@@ -82,11 +94,11 @@ describe("what users read", () => {
     await workspace.apply("shop", { repository: namespace, path: "dev" });
     const warned = async () => (await eventsAbout(namespace, "shop")).filter(({ type }) => type === "Warning");
     const [warning] = await until("a Warning about the sync", warned, (all) => all.some(({ message }) => message.includes("99999")));
-    expect(warning).toMatchObject({ reason: "OutOfSync", message: conditionOf(await workspace.read("shop"), "Ready")?.message });
+    expect(warning).toMatchObject({ reason: "SyncFailed", message: conditionOf(await workspace.read("shop"), "Ready")?.message });
     await until(
-      "the sync tried three times",
+      "the sync tried again twice",
       () => workspace.read("shop"),
-      (found) => ((found?.status as { operationState?: { retryCount?: number } })?.operationState?.retryCount ?? 0) >= 3,
+      (found) => ((found?.status as { operationState?: { retryCount?: number } })?.operationState?.retryCount ?? 0) >= 2,
     );
     expect((await warned()).map(({ count }) => count)).toEqual([1]);
     await world.git.commit(namespace, { "dev/front.yaml": serviceFile("front", 80) });
@@ -97,5 +109,44 @@ describe("what users read", () => {
       () => eventsAbout(namespace, "shop"),
       (all) => all.some(({ type, reason }) => type === "Normal" && reason === "Synced"),
     );
+  });
+
+  it("while a part of Argo CD is away: that nothing is wrong with the deployment, and no word of the part", async () => {
+    const namespace = "read-outage";
+    const workspace = await openWorkspace(world, namespace);
+    await world.git.commit(namespace, { "dev/settings.yaml": configMapFile("settings", { step: "one" }) });
+    await workspace.apply("shop", { repository: namespace, path: "dev" });
+    await workspace.settled("shop");
+    const at = { namespace: (await findApplication(world, namespace, "shop"))?.metadata.namespace ?? "", name: "argocd-repo-server" };
+    const run = (replicas: number) => world.kube.mergePatch<KubeObject>(DEPLOYMENTS, at, { spec: { replicas } }, world.signal);
+    const revision = await world.git.commit(namespace, { "dev/settings.yaml": configMapFile("settings", { step: "two" }) });
+    let asked = 0;
+    const away = await until(
+      "the outage told",
+      async () => {
+        // Whoever looks after the instance puts it back.
+        await run(0);
+        asked += 1;
+        if (asked % 20 === 1) await workspace.annotate("shop", { "argosy.dev/refreshed-at": `away ${asked}` });
+        return workspace.read("shop");
+      },
+      (found) => conditionOf(found, "ComparisonError")?.status === "True",
+    );
+    await run(1);
+    expect(away?.status?.conditions?.map(({ type, status, reason, message }) => [type, status, reason, message]).sort()).toEqual([
+      ["ComparisonError", "True", "ComparisonError", NOT_YOURS],
+      ["Ready", "False", "Reconciling", NOT_YOURS],
+      ["Reconciling", "True", "Reconciling", NOT_YOURS],
+    ]);
+    await until(
+      "it deployed once the part is back",
+      async () => {
+        asked += 1;
+        if (asked % 20 === 1) await workspace.annotate("shop", { "argosy.dev/refreshed-at": `back ${asked}` });
+        return workspace.read("shop");
+      },
+      (found) => conditionOf(found, "Ready")?.status === "True" && found?.status?.sync?.revision === revision,
+    );
+    expect((await eventsAbout(namespace, "shop")).filter(({ type }) => type === "Warning")).toEqual([]);
   });
 });

@@ -31,22 +31,22 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
         annotations: { "kubernetes.io/service-account.name": victim.account.name },
       },
     } as KubeObject,
-    told: { project: `namespace ${HIDDEN} is not permitted in project` },
+    told: { project: `namespace ${HIDDEN} is not permitted` },
   }),
   "a namespace": () => ({
     type: TYPES.namespace,
     object: { apiVersion: "v1", kind: "Namespace", metadata: { name: "attacks-new" } },
-    told: { project: "resource :Namespace is not permitted in project", account: FORBIDDEN },
+    told: { project: "kind Namespace is not permitted", account: FORBIDDEN },
   }),
   "rights on the whole cluster": ({ attacker: { workspace } }) => ({
     type: TARGET_TYPES.clusterRoleBinding,
     object: binding("ClusterRoleBinding", { name: "attack-everything" }, { namespace: workspace.namespace, name: "person-edit" }),
-    told: { project: "resource rbac.authorization.k8s.io:ClusterRoleBinding is not permitted in project", account: UNRECONCILED },
+    told: { project: "kind ClusterRoleBinding of rbac.authorization.k8s.io is not permitted", account: UNRECONCILED },
   }),
   "more rights at home": ({ attacker: { workspace, account } }) => ({
     type: TYPES.roleBinding,
     object: binding("RoleBinding", { namespace: workspace.namespace, name: "attack-more" }, account),
-    told: { project: "resource rbac.authorization.k8s.io:RoleBinding is not permitted in project", account: UNRECONCILED },
+    told: { project: "kind RoleBinding of rbac.authorization.k8s.io is not permitted", account: UNRECONCILED },
   }),
   "an Application beside the others of its instance": ({ instanceNamespace, victim }, world) => ({
     ...application(instanceNamespace, victim.project, world),
@@ -70,7 +70,7 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
       ...{ apiVersion: "v1", kind: "Secret", stringData: { name: "attack", server: "https://cluster.example", config: "{}" } },
       metadata: { namespace: instanceNamespace, name: "attack", labels: { "argocd.argoproj.io/secret-type": "cluster" } },
     } as KubeObject,
-    told: { project: `namespace ${HIDDEN} is not permitted in project` },
+    told: { project: `namespace ${HIDDEN} is not permitted` },
   }),
   "a deployment of its own": ({ attacker: { workspace } }) => ({
     type: TYPES.deployment,
@@ -78,7 +78,7 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
       ...{ apiVersion: GITOPS_API, kind: "GitOpsDeployment", metadata: { namespace: workspace.namespace, name: "attack-second" } },
       spec: { source: { repoURL: "https://git.example/x.git", path: "x", targetRevision: "main" }, type: "automated" },
     } as KubeObject,
-    told: { project: "resource managed-gitops.redhat.com:GitOpsDeployment is not permitted in project", account: FORBIDDEN },
+    told: { project: "kind GitOpsDeployment of managed-gitops.redhat.com is not permitted", account: FORBIDDEN },
   }),
 };
 
@@ -88,7 +88,7 @@ const HIDDEN = "…";
 function configMap(metadata: { readonly namespace: string; readonly name: string }): Manifest {
   const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { safe: "no" } } as KubeObject;
   const shown = metadata.namespace.startsWith("argosy-") ? HIDDEN : metadata.namespace;
-  return { type: TYPES.configMap, object, told: { project: `namespace ${shown} is not permitted in project` } };
+  return { type: TYPES.configMap, object, told: { project: `namespace ${shown} is not permitted` } };
 }
 
 function binding(

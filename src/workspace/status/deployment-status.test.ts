@@ -8,6 +8,7 @@ import type { ApplicationSpec } from "../../domain/workspace.ts";
 import * as say from "../api/messages.ts";
 import { ARGO_NAME, anEngineStatus, aPolicy, aRecord, aResource, aSpec } from "../testing/builders.ts";
 import { composeStatus, isShown } from "./deployment-status.ts";
+import { NOT_YOURS } from "./engine-sentences.ts";
 import type { StatusFacts } from "./verdict.ts";
 
 const T0 = millis(Date.parse("2026-01-01T10:00:00Z"));
@@ -157,16 +158,33 @@ describe("what a user is told", () => {
     ]);
   });
 
-  it("says why something is not deployed yet, without a word of where it runs", () => {
-    const trouble = "Waiting: for engine cluster eu-1, which cannot be reached";
+  it("says why something is not deployed yet, in words of what a user knows", () => {
+    const trouble = "Waiting: for environment prod, which is not connected";
     const told = (over: Partial<StatusFacts>) => messageOf(compose(over), "Ready");
     expect(told({ record: aRecord(undefined, { trouble }) })).toBe(
-      "Not deployed yet. Waiting: for engine cluster …, which cannot be reached",
+      "Not deployed yet. It waits for environment prod: see the status of that",
     );
     expect(told({ resource: aResource({ generation: 2 }), record: aRecord(anEngineStatus(), { trouble }) })).toBe(
-      "The latest change is not applied yet. Waiting: for engine cluster …, which cannot be reached",
+      "The latest change is not applied yet. It waits for environment prod: see the status of that",
     );
     expect(told({ record: aRecord(anEngineStatus(), { trouble }) })).toBe("What Git says is deployed and healthy");
+  });
+
+  it("is that it is nobody's fault while parts of Argo CD are away: no error, and no word of theirs", () => {
+    const message =
+      'Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial tcp: lookup argocd-repo-server on 10.96.0.10:53: no such host"';
+    for (const type of ["ComparisonError", "InvalidSpecError", "UnknownError", "SyncError"]) {
+      const composed = withEngine(condition(type, message));
+      expect(said(composed).filter((each) => !each.startsWith(type))).toEqual(["Ready=False/Reconciling", "Reconciling=True/Reconciling"]);
+      for (const each of ["Ready", type]) expect(messageOf(composed, each)).toBe(NOT_YOURS);
+    }
+    const failed = { phase: "Running", finishedAt: "2026-01-01T00:00:00Z", message: `ComparisonError: ${message}` };
+    expect(said(withEngine({ sync: { status: "OutOfSync", revision: "" }, operationState: failed }))).toEqual([
+      "Ready=False/Reconciling",
+      "Reconciling=True/Reconciling",
+    ]);
+    const deleting = withEngine(condition("DeletionError", message), { resource: aResource({ isDeleting: true }) });
+    expect(said(deleting)).toContain("Ready=False/Deleting");
   });
 
   it("says on which cluster to look for what holds a deletion where nobody of ours can", () => {
@@ -208,7 +226,7 @@ describe("what a user is told", () => {
     const destination = { environment: "eu", namespace: "x" };
     const resource = aResource({ spec: aSpec({ destination }) });
     const environment = (state: Environment["state"]) =>
-      ({ id: "environment-1" as EnvironmentId, name: "eu", state, apiUrl: "https://203.0.114.7:6443" }) as const;
+      ({ id: "environment-1" as EnvironmentId, name: "eu", state, apiUrl: "https://203.0.114.7:6443", namespaces: ["x", "y"] }) as const;
     const there = (over: Partial<EngineStatus["comparedTo"]> = {}, state?: Environment["state"]) => {
       const comparedTo = { ...anEngineStatus().comparedTo, namespace: "x", environmentId: "environment-1" as EnvironmentId, ...over };
       const record = aRecord(anEngineStatus({ comparedTo }));

@@ -12,9 +12,10 @@ import {
   sortedStatements,
   verdictStatements,
 } from "./conditions.ts";
+import { NOT_YOURS } from "./engine-sentences.ts";
 import { plainMessages, plainText, type TextScope } from "./engine-text.ts";
 import type { DeploymentRecord } from "./record.ts";
-import { judge, type StatusFacts, type Verdict } from "./verdict.ts";
+import { destinationOf, judge, type StatusFacts, type Verdict } from "./verdict.ts";
 
 /** A whole status, ready to be written. */
 type UserStatus = Omit<DeploymentStatus, "conditions"> & { readonly conditions: readonly Condition[] };
@@ -69,6 +70,7 @@ function scopeOf({ resource, record, policy }: StatusFacts): TextScope {
     argoName: record?.application.argoName ?? "",
     name: resource.name,
     hidden: policy.hidden,
+    destination: destinationOf(resource, record),
     own: `${record?.application.spec.source.repoUrl ?? ""} ${record?.environment?.apiUrl ?? ""}`,
   };
 }
@@ -77,7 +79,11 @@ function plainEngine(status: EngineStatus, scope: TextScope): EngineStatus {
   return {
     ...status,
     health: { ...status.health, message: plainText(status.health.message, scope) },
-    conditions: status.conditions.map(({ type, message }) => ({ type, message: plainText(message, scope) })),
+    // What Argo CD itself calls unknown are mistakes inside it.
+    conditions: status.conditions.map(({ type, message }) => ({
+      type,
+      message: type === "UnknownError" ? NOT_YOURS : plainText(message, scope),
+    })),
     resources: plainMessages(status.resources, scope) as readonly ResourceStatus[],
     operationState: plainMessages(status.operationState, scope) as EngineStatus["operationState"],
   };

@@ -1,3 +1,4 @@
+import { inUsersWords, type ToldDestination } from "./engine-sentences.ts";
 import { withoutNames } from "./hidden-names.ts";
 import { oneLine } from "./one-line.ts";
 
@@ -10,6 +11,7 @@ export interface TextScope {
   readonly hidden: readonly string[];
   /** The user's own words: an address that stands in them is no news. */
   readonly own: string;
+  readonly destination: ToldDestination;
 }
 
 const LONGEST = 1024;
@@ -27,7 +29,6 @@ const environmentQuery = /\?managedEnvironment=[\w-]+/g;
 const address = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.])|\[[0-9a-f:]*:[0-9a-f:]*\](?::\d+)?/gi;
 /** In what Argosy's own operations say of where an application runs. */
 const engineCluster = /\bcluster [a-z0-9.-]+(?=, which )/g;
-const transport = /\brpc error: code = \w+ desc = /g;
 /** What stands before the host of a URL, and what an HTTP header gives as proof: tools quote both when they fail. */
 const userInfo = /(?<=\b[a-z][a-z0-9+.-]{0,19}:\/\/)[^\s/@]{1,2048}@/gi;
 const proof = /\b(bearer|basic) +[\w.~+/=-]{8,}/gi;
@@ -39,9 +40,8 @@ const proof = /\b(bearer|basic) +[\w.~+/=-]{8,}/gi;
 export function plainText(message: string, scope: TextScope): string {
   const short = message.length <= LONGEST_READ ? message : `${message.slice(0, LONGEST_READ)}${SILENCE}`;
   const named = scope.argoName === "" ? short : short.replaceAll(scope.argoName, scope.name);
-  const unshared = named.replace(/ is part of applications? .*$/s, " is part of another application too");
+  const unshared = inUsersWords(named, scope.destination).replace(/ is part of applications? .*$/s, " is part of another application too");
   const plain = withoutNames(unshared, scope.hidden, SILENCE)
-    .replace(transport, "")
     .replace(engineCluster, `cluster ${SILENCE}`)
     .replace(environmentQuery, "")
     .replace(account, "the deploying account")

@@ -13,6 +13,6 @@ export interface DeploymentRecord {
   /** Why what is wanted is not on its instance yet, as that says, for SREs. */
   readonly trouble?: string | undefined;
   /** What its destination names, as far as it is known. */
-  readonly environment: Pick<Environment, "id" | "name" | "state" | "apiUrl"> | undefined;
+  readonly environment: Pick<Environment, "id" | "name" | "state" | "apiUrl" | "namespaces"> | undefined;
   readonly status: { readonly status: EngineStatus } | undefined;
 }

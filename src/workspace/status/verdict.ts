@@ -3,14 +3,15 @@ import type { Millis } from "../../domain/clock.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import { withCulprits } from "../../domain/sync-failure.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
-import type { ApplicationSpec } from "../../domain/workspace.ts";
 import * as say from "../api/messages.ts";
 import type { ReasonOf } from "../api/reasons.ts";
 import type { DoorPolicy } from "../door-policy.ts";
 import { parseDeployment } from "../parse-deployment.ts";
 import { describeProblems } from "../problem.ts";
 import { isWithinQuota } from "../quota.ts";
+import { isOurs, NOT_YOURS, type ToldDestination } from "./engine-sentences.ts";
 import type { DeploymentRecord } from "./record.ts";
+import { troubleText } from "./trouble-text.ts";
 import { worstObjectText } from "./worst-object.ts";
 
 export interface StatusFacts {
@@ -47,7 +48,7 @@ type Said = Omit<Verdict, "generation"> & { readonly generation?: number | undef
 /** Judges a deployment from its resource, its row and what the engine last said. */
 export function judge(facts: StatusFacts, now: Millis): Verdict {
   const { resource, record } = facts;
-  const said = resource.isDeleting ? judgeDeletion(record, now) : (judgeResource(facts) ?? judgeRecord(facts));
+  const said = resource.isDeleting ? judgeDeletion(resource, record, now) : (judgeResource(facts) ?? judgeRecord(facts));
   return { generation: resource.generation, ...said };
 }
 
@@ -79,10 +80,12 @@ function judgeResource(facts: StatusFacts): Said | undefined {
 }
 
 /** A deletion that goes on for long is said to be blocked even if the engine has nothing to say about it. */
-function judgeDeletion(record: DeploymentRecord | undefined, now: Millis): Said {
+function judgeDeletion(resource: ObservedDeployment, record: DeploymentRecord | undefined, now: Millis): Said {
   const held = record?.blockage?.held ?? [];
   if (held.length > 0) return { kind: "stuck", reason: "DeletionBlocked", message: `What was deployed is not gone: ${heldText(held)}` };
   const complaint = record?.status?.status.conditions.find(({ type }) => type === "DeletionError");
+  if (complaint !== undefined && isOurs(complaint.message, destinationOf(resource, record)))
+    return { kind: "moving", reason: "Deleting", message: NOT_YOURS };
   if (complaint !== undefined) return { kind: "stuck", reason: "DeletionBlocked", message: complaint.message };
   const since = record?.application.deletedAt;
   if (since === undefined || now - since <= BLOCKED_AFTER_MS)
@@ -114,20 +117,23 @@ function judgeRecord({ resource, record, policy }: StatusFacts): Said {
       message: "There is no room for this deployment at the moment: it goes on as soon as there is",
     };
   if (record?.status === undefined) {
-    const message = record?.trouble === undefined ? "Waiting for the first comparison with Git" : `Not deployed yet. ${record.trouble}`;
+    const message =
+      record?.trouble === undefined ? "Waiting for the first comparison with Git" : `Not deployed yet. ${troubleText(record.trouble)}`;
     return { kind: "moving", reason: "Reconciling", message };
   }
   const { status } = record.status;
   const isAnswer = record.application.generation >= resource.generation && isAbout(status, record);
-  return isAnswer || resource.isPaused ? judgeEngine(status, record.application.spec, resource) : judgeStale(status, record, resource);
+  return isAnswer || resource.isPaused ? judgeEngine(status, record, resource) : judgeStale(status, record, resource);
 }
 
 /**
  * The status shown is still that of the generation before, so it may not pass for the new one's. A spec the engine refuses is
  * never compared with Git at all: that complaint may well be about the new one.
  */
-function judgeStale({ conditions }: EngineStatus, { trouble }: DeploymentRecord, resource: ObservedDeployment): Said {
-  const invalid = conditions.find(({ type }) => type === "InvalidSpecError");
+function judgeStale({ conditions }: EngineStatus, record: DeploymentRecord, resource: ObservedDeployment): Said {
+  const { trouble } = record;
+  const destination = destinationOf(resource, record);
+  const invalid = conditions.find(({ type, message }) => type === "InvalidSpecError" && !isOurs(message, destination));
   if (invalid !== undefined)
     return {
       kind: "stuck",
@@ -135,7 +141,8 @@ function judgeStale({ conditions }: EngineStatus, { trouble }: DeploymentRecord,
       message: invalid.message,
       generation: resource.observedGeneration ?? resource.generation,
     };
-  const message = trouble === undefined ? "The latest change is being applied" : `The latest change is not applied yet. ${trouble}`;
+  const message =
+    trouble === undefined ? "The latest change is being applied" : `The latest change is not applied yet. ${troubleText(trouble)}`;
   return { kind: "moving", reason: "Reconciling", message, generation: resource.observedGeneration };
 }
 
@@ -148,20 +155,35 @@ function isAbout({ comparedTo }: EngineStatus, { application: { spec }, environm
   return isSource && comparedTo.environmentId === environment?.id && comparedTo.namespace === destination.namespace;
 }
 
-function judgeEngine(status: EngineStatus, spec: ApplicationSpec, resource: ObservedDeployment): Said {
-  for (const type of STOPPING) {
-    const complaint = status.conditions.find((condition) => condition.type === type);
-    if (complaint === undefined) continue;
-    return { kind: "stuck", reason: type, message: type === "SyncError" ? failureText(complaint.message, status) : complaint.message };
-  }
-  return judgeSync(status, spec, resource) ?? judgeHealth(status);
+/** What the destination of a deployment is called by its user. */
+export function destinationOf({ namespace: home }: ObservedDeployment, record: DeploymentRecord | undefined): ToldDestination {
+  const name = record?.application.spec.destination.environment;
+  return name === undefined ? { home } : { home, environment: { name, namespaces: record?.environment?.namespaces ?? [] } };
 }
 
-function judgeSync(status: EngineStatus, spec: ApplicationSpec, resource: ObservedDeployment): Said | undefined {
+const WAITING_FOR_US = { kind: "moving", reason: "Reconciling", message: NOT_YOURS } as const;
+
+function judgeEngine(status: EngineStatus, record: DeploymentRecord, resource: ObservedDeployment): Said {
+  const destination = destinationOf(resource, record);
+  const complaints = STOPPING.flatMap((type) => status.conditions.filter((condition) => condition.type === type).slice(0, 1));
+  // Whatever else it says: without its parts it can judge nothing.
+  if (complaints.some(({ type, message }) => type === "UnknownError" || isOurs(message, destination))) return WAITING_FOR_US;
+  const [complaint] = complaints;
+  if (complaint !== undefined) {
+    const type = complaint.type as (typeof STOPPING)[number];
+    return { kind: "stuck", reason: type, message: type === "SyncError" ? failureText(complaint.message, status) : complaint.message };
+  }
+  return judgeSync(status, record, resource) ?? judgeHealth(status);
+}
+
+function judgeSync(status: EngineStatus, record: DeploymentRecord, resource: ObservedDeployment): Said | undefined {
   const { sync } = status;
   if (sync.status === "Synced") return undefined;
   if (sync.status === "Unknown") return { kind: "moving", reason: "Reconciling", message: "Comparing with Git" };
-  if (spec.type === "automated") return { kind: "moving", ...judgeAttempt(status, resource) };
+  if (record.application.spec.type === "automated") {
+    const attempt = judgeAttempt(status, resource);
+    return isOurs(attempt.message, destinationOf(resource, record)) ? WAITING_FOR_US : { kind: "moving", ...attempt };
+  }
   return {
     kind: "resting",
     reason: "OutOfSync",

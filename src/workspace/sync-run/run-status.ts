@@ -143,13 +143,18 @@ function errorStatements({ kind, reason, message, error }: Said): readonly State
   return kind === "ready" ? [{ type, status: "False", reason: "", message: "" }] : [];
 }
 
-function scopeOf({ record, hidden }: RunStatusFacts): TextScope {
+function scopeOf({ resource, record, hidden }: RunStatusFacts): TextScope {
   const application = record?.application;
+  const environment = application?.spec.destination.environment;
   return {
     argoName: application?.argoName ?? "",
     name: application?.name ?? "",
     hidden,
     own: application?.spec.source.repoUrl ?? "",
+    destination: {
+      home: resource.namespace,
+      ...(environment === undefined ? {} : { environment: { name: environment, namespaces: [] } }),
+    },
   };
 }
 

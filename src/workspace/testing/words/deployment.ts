@@ -1,8 +1,10 @@
 import { type Millis, millis } from "../../../domain/clock.ts";
+import type { EnvironmentId } from "../../../domain/ids.ts";
 import type { EngineStatus } from "../../../domain/status.ts";
 import type { Condition } from "../../../domain/user-resource.ts";
 import * as say from "../../api/messages.ts";
 import { composeStatus } from "../../status/deployment-status.ts";
+import { NOT_YOURS } from "../../status/engine-sentences.ts";
 import type { StatusFacts } from "../../status/verdict.ts";
 import { anEngineStatus, aPolicy, aRecord, aResource, aSpec } from "../builders.ts";
 import type { Unsaid, WordsCase } from "./case.ts";
@@ -29,6 +31,22 @@ const elsewhere = (isDeployed: boolean) => {
 const manual = () => {
   const record = aRecord(anEngineStatus({ sync: { status: "OutOfSync", revision: "1" } }));
   return said({ record: { ...record, application: { ...record.application, spec: { ...record.application.spec, type: "manual" } } } });
+};
+/** Into a namespace that its environment does not list. */
+const refusedDestination = () => {
+  const message =
+    "application destination server 'https://203.0.113.9:6443?managedEnvironment=1' and namespace 'other' do not match any of the allowed destinations in project 'ws-0123456789abcdef0123'";
+  const comparedTo = { ...anEngineStatus().comparedTo, namespace: "other", environmentId: "environment-1" as EnvironmentId };
+  const record = aRecord(anEngineStatus({ comparedTo, conditions: [{ type: "InvalidSpecError", message }] }));
+  const spec = { ...record.application.spec, destination: { environment: "prod-eu", namespace: "other" } };
+  const environment = {
+    id: "environment-1" as EnvironmentId,
+    name: "prod-eu",
+    state: "connected",
+    apiUrl: "",
+    namespaces: ["web"],
+  } as const;
+  return said({ record: { ...record, environment, application: { ...record.application, spec } } });
 };
 const going = (over: Partial<StatusFacts>) => said({ resource: aResource({ isDeleting: true }), ...over });
 const before = (type: string, reason: string): readonly Condition[] => [{ type, status: "True", reason, message: "was wrong" }];
@@ -127,13 +145,54 @@ const rows: readonly Row[] = [
     "",
     asked({}, { policy: aPolicy({ deployments: 0 }) }),
   ],
-  ...(["ComparisonError", "InvalidSpecError", "UnknownError", "SyncError"] as const).map(
+  ...(["ComparisonError", "InvalidSpecError", "SyncError"] as const).map(
     (type): Row => [
       `Stalled=True/${type}`,
       "because",
       "new",
       "Argo CD's own words",
       engine({ conditions: [{ type, message: "because" }] }),
+    ],
+  ),
+  [
+    "Reconciling=True/Reconciling",
+    NOT_YOURS,
+    "better",
+    "what Argo CD complains of that no user can mend was `ComparisonError`, in words of its parts",
+    engine({ conditions: [{ type: "ComparisonError", message: "rpc error: code = Unavailable desc = lookup argocd-repo-server" }] }),
+  ],
+  [
+    "UnknownError=True/UnknownError",
+    NOT_YOURS,
+    "better",
+    "the words were Argo CD's",
+    engine({ conditions: [{ type: "UnknownError", message: "x" }] }),
+  ],
+  [
+    "Stalled=True/InvalidSpecError",
+    "namespace other is not among spec.namespaces of environment prod-eu (web): add it there, or deploy to one of these",
+    "better",
+    "it named a project, which no user knows",
+    refusedDestination(),
+  ],
+  ...(
+    [
+      [
+        "Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = failed to list refs: authentication required:",
+        "Failed to load target state: failed to list refs: authentication required: a GitOpsDeploymentRepositoryCredential of this namespace has to name this repository, and its status says whether it works",
+      ],
+      [
+        "Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = Manifest generation error (cached): dev: app path does not exist",
+        "Failed to load target state: dev: app path does not exist: spec.source.path has to be a directory of the repository at spec.source.targetRevision",
+      ],
+    ] as const
+  ).map(
+    ([message, told]): Row => [
+      `Stalled=True/ComparisonError`,
+      told,
+      "better",
+      "without what is only inside",
+      engine({ conditions: [{ type: "ComparisonError", message }] }),
     ],
   ),
   [

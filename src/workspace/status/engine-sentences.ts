@@ -1,0 +1,119 @@
+/** Where a deployment goes, as its user says it. */
+export interface ToldDestination {
+  /** The workspace's own namespace. */
+  readonly home: string;
+  /** Absent where it is deployed into its own namespace. */
+  readonly environment?: { readonly name: string; readonly namespaces: readonly string[] } | undefined;
+}
+
+/** Says what users need to know of something that is wrong and that none of them caused. */
+export const NOT_YOURS =
+  "Argo CD cannot work on this deployment at the moment. Nothing is wrong with the resource, and what is deployed stays as it is: it goes on by itself; if it lasts, tell your administrator";
+
+/**
+ * What an engine says when parts of it are away, or not told yet what the deployment needs. No word of it means anything to a user, and nothing
+ * a user changes would help. Each is as Argo CD 3.3 to 3.5, or gRPC beneath it, words it.
+ */
+const OURS: readonly RegExp[] = [
+  // The way from the controller to the repo-server: nothing that a repository does comes back under these two codes.
+  /\brpc error: code = (?:Unavailable|Canceled)\b/,
+  /\bfailed to connect to repo server\b/,
+  /\blookup argocd-[a-z-]+\b/,
+  /\bdial tcp \S+:6379\b|(?:^|[\s:])redis: /,
+  /\bmanifest\b.{0,300}(?:no space left on device|too many open files|cannot allocate memory|signal: killed)/i,
+  // What Argosy writes for a deployment and its instance has not read yet, or that was taken away.
+  /\bthere are no clusters with this (?:name|URL)\b|\bcluster "[^"]*" not found\b/,
+  /\b(?:error getting app project|appprojects?\.argoproj\.io "[^"]*" not found|referencing project \S+ which does not exist)/,
+  /\b(?:application|sync source) repo \S+ is not permitted in project\b/,
+  /\bservice account to impersonate\b|\bno matching service account found\b|\bcannot impersonate resource\b/,
+  /\bfailed to (?:get|check) (?:app instance label key|trackingMethod|installation ID|impersonation enforcement setting|Kustomize settings|Helm settings|enabled source types)\b/i,
+  /\bargocd-(?:cm|cmd-params-cm|secret|tls-certs-cm|ssh-known-hosts-cm|gpg-keys-cm|initial-admin-secret)\b.{0,100} not found\b|\b(?:configmap|secret) "argocd-[a-z-]+" not found\b/,
+];
+
+const destinationRefused =
+  /\bapplication destination server '[^']*' and namespace '([^']*)' do not match any of the allowed destinations in project\b/;
+const liveState = /\bFailed to load live state: |\bfailed to get cluster (?:info|version) for\b|\berror synchronizing cache state\b/;
+
+/** Whether what an engine complains of is neither the user's fault nor theirs to mend, and passes by itself. */
+export function isOurs(message: string, { environment }: ToldDestination): boolean {
+  if (OURS.some((each) => each.test(message))) return true;
+  const refused = destinationRefused.exec(message);
+  if (refused !== null) return environment === undefined || isListed(refused[1] ?? "", environment.namespaces);
+  // Their own namespace is on our cluster; an environment is one that its user looks after.
+  return environment === undefined && liveState.test(message) && !/\bforbidden\b/i.test(message);
+}
+
+/** None listed: all of them. What the engine has not heard of yet, it will. */
+function isListed(namespace: string, namespaces: readonly string[]): boolean {
+  return namespaces.length === 0 || namespaces.includes(namespace);
+}
+
+/** The words with which an engine hands on what failed below it; who reads them learns nothing. */
+const WRAPPING = [
+  /\brpc error: code = \w+ desc = /g,
+  /\bfailed to generate manifest for source 1 of 1: /g,
+  /\bManifest generation error \(cached\): /g,
+  / on (?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:]+\]):53(?=: )/gi,
+];
+
+/**
+ * An engine's message in words of what its user knows: no project, no part of Argo CD, and what to do where that is not plain. What is not
+ * recognised stays as it is.
+ */
+export function inUsersWords(message: string, destination: ToldDestination): string {
+  if (isOurs(message, destination)) return NOT_YOURS;
+  const bare = WRAPPING.reduce((text, wrapping) => text.replace(wrapping, ""), message);
+  return withAdvice(withoutEnd(inUsersNames(bare, destination)));
+}
+
+function inUsersNames(message: string, { home, environment }: ToldDestination): string {
+  const place = environment === undefined ? `this namespace, ${home}` : `environment ${environment.name}`;
+  const project = String.raw` is not permitted in project '?[^\s',;]+'?`;
+  return message
+    .replace(new RegExp(`${destinationRefused.source} '[^']*'`, "g"), (_all, namespace: string) => notListed(namespace, environment))
+    .replace(new RegExp(String.raw`\bnamespace ('?)([^\s',;]+)\1${project}`, "g"), (_all, _quote, namespace: string) =>
+      environment === undefined
+        ? `namespace ${namespace} is not permitted: what has no environment is deployed into ${place} only`
+        : notListed(namespace, environment),
+    )
+    .replace(
+      new RegExp(String.raw`\bresource ([^\s:]*):([^\s:]+)${project}`, "g"),
+      (_all, group: string, kind: string) =>
+        `kind ${kind}${group === "" ? "" : ` of ${group}`} is not permitted in ${place}: take it out of Git${clusterResources(environment)}`,
+    )
+    .replace(/ is not permitted in project '?[^\s',;]+'?/g, " is not permitted")
+    .replace(/ (?:in|for|of) project ['"][^'"]*['"]/g, "");
+}
+
+function clusterResources(environment: ToldDestination["environment"]): string {
+  return environment === undefined ? "" : ", or set spec.clusterResources of the environment if it is outside namespaces";
+}
+
+function notListed(namespace: string, environment: ToldDestination["environment"]): string {
+  const { name, namespaces } = environment ?? { name: "…", namespaces: [] };
+  const listed = namespaces.length === 0 ? "" : ` (${namespaces.slice(0, 10).join(", ")}${namespaces.length > 10 ? ", …" : ""})`;
+  return `namespace ${namespace} is not among spec.namespaces of environment ${name}${listed}: add it there, or deploy to one of these`;
+}
+
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [
+    /\b(?:authentication required|could not read Username|invalid credentials|Permission denied \(publickey)/i,
+    "a GitOpsDeploymentRepositoryCredential of this namespace has to name this repository, and its status says whether it works",
+  ],
+  [/\bapp path does not exist\b/, "spec.source.path has to be a directory of the repository at spec.source.targetRevision"],
+  [/\bunable to resolve '[^']*' to a commit SHA\b/, "spec.source.targetRevision has to be a branch, a tag or a commit of the repository"],
+  [/\breceived message larger than max\b/, "what the path renders to is too large for one deployment: split it"],
+  [/\bcontext deadline exceeded\b/, "it took too long, and is tried again by itself"],
+];
+
+function withAdvice(message: string): string {
+  const advice = ADVICE.find(([complaint]) => complaint.test(message))?.[1];
+  return advice === undefined ? message : `${message}: ${advice}`;
+}
+
+/** Without what was to lead on to words that did not come. One character after the other: an expression would be slow on a text of spaces. */
+function withoutEnd(message: string): string {
+  let end = message.length;
+  while (end > 0 && " \t\r\n:;,".includes(message.charAt(end - 1))) end -= 1;
+  return message.slice(0, end);
+}
