@@ -14,6 +14,7 @@ import { movesBench } from "./moves/main.ts";
 import { type BenchOptions, parseBenchOptions, renderHelp } from "./options.ts";
 import { placementBench } from "./placement/main.ts";
 import { probingBench } from "./probing/main.ts";
+import { resourceHealthBench } from "./resource-health/main.ts";
 import { readResult, writeResult } from "./results.ts";
 import { runMeasures } from "./run.ts";
 import { renderTable } from "./table.ts";
@@ -25,6 +26,7 @@ const INTERRUPTED = 130;
 async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "placement") return placementBench(args.slice(1), (text) => void process.stdout.write(text));
   if (args[0] === "moves") return movesBench(args.slice(1), (text) => void process.stdout.write(text));
+  if (args[0] === "resource-health") return resourceHealthBench(args.slice(1), (text) => void process.stdout.write(text));
   if (args[0] === "probing") return probingBench(args.slice(1), (text) => void process.stdout.write(text));
   const options = parseBenchOptions(args, MEASURES);
   if (options.help) {
