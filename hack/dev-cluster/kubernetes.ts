@@ -25,7 +25,10 @@ export interface KubernetesCluster {
   readonly admin: KeyPair;
   /** What the API server proves itself by, for whoever stands in front of it. */
   readonly serving: KeyPair;
+  readonly components: readonly KubernetesComponent[];
   process(component: KubernetesComponent): DevProcess | undefined;
+  /** File with what a component said. */
+  logFile(component: KubernetesComponent): string;
   /** Starts what does not run; resolves when the API answers. */
   start(signal: AbortSignal): Promise<void>;
   /** Ends one part, e.g. to see what happens while the API server is away; `start` brings it back. */
@@ -87,7 +90,9 @@ function createCluster(parts: Parts): KubernetesCluster {
     kubeconfig,
     admin: pki.admin,
     serving: pki.server,
+    components,
     process: (component) => running.get(component),
+    logFile: (component) => logFileOf(options.directory, component),
     async start(signal) {
       for (const component of components) {
         if (running.get(component)?.isAlive()) continue;
@@ -112,9 +117,13 @@ function specOf({ options, pki, ports }: Parts, component: KubernetesComponent):
     args: componentArgs(component, { ports, pki, directory: options.directory }),
     env: { PATH: process.env["PATH"] ?? "", HOME: options.directory },
     cwd: options.directory,
-    log: join(options.directory, "logs", `${component}.log`),
+    log: logFileOf(options.directory, component),
     endsWithUs: options.endsWithUs,
   };
+}
+
+function logFileOf(directory: string, component: KubernetesComponent): string {
+  return join(directory, "logs", `${component}.log`);
 }
 
 async function startOrKeep(spec: ProcessSpec): Promise<DevProcess> {
@@ -136,7 +145,7 @@ async function ready(parts: Parts, component: KubernetesComponent, process: DevP
   while (!(await isReady())) {
     if (deadline.aborted || !process?.isAlive()) {
       signal.throwIfAborted();
-      const log = join(parts.options.directory, "logs", `${component}.log`);
+      const log = logFileOf(parts.options.directory, component);
       throw new UnavailableError(`Starting ${component} of ${parts.options.name} (see ${log})`, {
         code: "dev.not-ready",
         context: { component },

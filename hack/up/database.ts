@@ -1,16 +1,21 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { InputError, UnavailableError } from "../../src/domain/errors.ts";
 import { sha256 } from "../../src/domain/hash.ts";
-import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres/embedded-postgres.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/runtime/embedded-postgres/embedded-postgres.ts";
 import { migrate } from "../../src/store/adapters/postgres/migrate.ts";
 import { silentLog } from "../../src/telemetry/log.ts";
+import { startTicks } from "../dev-cluster/processes/proc.ts";
+import type { Part } from "./keep-running.ts";
 import type { Progress } from "./progress.ts";
 import type { StateDirectory } from "./state-directory.ts";
 
 export interface ProvidedDatabase {
   readonly url: string;
+  /** The server, where it is ours to keep running. */
+  readonly parts: readonly Part[];
   stop(): Promise<void>;
 }
 
@@ -30,12 +35,37 @@ export async function provideDatabase({ state, progress, cluster }: DatabasePart
   if (named !== undefined && named !== "") {
     progress.say("  database: the one DATABASE_URL names");
     await progress.step("reaching the database and preparing its tables", () => prepare(named, signal));
-    return { url: named, stop: async () => {} };
+    return { url: named, parts: [], stop: async () => {} };
   }
   progress.say("  database: the embedded PostgreSQL, because DATABASE_URL is not set");
   const stateDir = dataDirectory(state, cluster);
   if (!stateDir.startsWith(state.root)) progress.say(`  database: its data is in ${stateDir}, because only root gets into ${state.root}`);
-  return progress.step("starting the embedded PostgreSQL", () => startEmbeddedPostgres({ stateDir, signal, log: silentLog }));
+  const first = await progress.step("starting the embedded PostgreSQL", () => startEmbeddedPostgres({ stateDir, signal, log: silentLog }));
+  return embedded(stateDir, first);
+}
+
+/** The embedded server, which keeps its address when it is started again. */
+function embedded(stateDir: string, first: EmbeddedPostgres): ProvidedDatabase {
+  let server = first;
+  const part: Part = {
+    name: "PostgreSQL",
+    logFile: join(stateDir, "postgres", "server.log"),
+    ended: () => whenGone(server.pid),
+    async restart(signal) {
+      await server.stop();
+      server = await startEmbeddedPostgres({ stateDir, port: Number(new URL(first.url).port), signal, log: silentLog });
+    },
+  };
+  return { url: first.url, parts: [part], stop: () => server.stop() };
+}
+
+const LOOK_MS = 200;
+
+/** It may have been started by an earlier supervisor, so its end is looked for, and how it ended is not known. */
+async function whenGone(pid: number): Promise<number> {
+  const ticks = startTicks(pid);
+  while (ticks !== undefined && startTicks(pid) === ticks) await sleep(LOOK_MS, undefined, { ref: false });
+  return 255;
 }
 
 /**

@@ -17,7 +17,8 @@ export interface UpOptions {
 export const UP_HELP = `Usage: npm run up -- [options]
 
 Starts a fleet with a database, a Kubernetes cluster, two Argo CD instances and three demo workspaces, and stays until
-Ctrl-C, which stops everything it started and nothing else.
+Ctrl-C, which stops everything it started and nothing else. What ends by itself is started again. On a state that holds a fleet
+already, what was declared there stays.
 
   --state DIR         where everything is kept (default: ${DEFAULT_STATE}); a second start with it is warm
   --kubeconfig FILE   use this cluster instead of starting one; shows what it would create and asks

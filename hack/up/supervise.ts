@@ -22,13 +22,13 @@ export async function supervise(options: UpOptions, state: StateDirectory): Prom
   const ending = endOnSignals(progress);
   state.remove(READY_FILE);
   try {
-    const { lost } = await bringUp({ options, state, progress, stops }, ending);
+    await bringUp({ options, state, progress, stops }, ending);
     state.write(READY_FILE, String(process.pid));
     if (options.exitWhenReady) return 0;
     if (process.env[DETACHED] === undefined) progress.say("\nCtrl-C stops everything.");
-    const loss = await Promise.race([aborted(ending), lost]);
-    if (loss === undefined) return 0;
-    process.stderr.write(`up: ${loss}\n`);
+    const crash = await aborted(ending);
+    if (crash === undefined) return 0;
+    process.stderr.write(`up: ${crash}\n`);
     return 1;
   } catch (error) {
     if (ending.aborted && !(ending.reason instanceof Crash)) return INTERRUPTED;

@@ -10,6 +10,7 @@ import { machineProbes, provideCluster } from "./cluster/provide.ts";
 import type { ProvidedCluster } from "./cluster/provided.ts";
 import { forgetDatabase, provideDatabase } from "./database.ts";
 import { deployDemo } from "./deploy-demo.ts";
+import { keepRunning, type Part } from "./keep-running.ts";
 import { stopLeftProcesses } from "./leftovers.ts";
 import type { UpOptions } from "./options.ts";
 import type { Progress } from "./progress.ts";
@@ -35,13 +36,11 @@ export interface UpContext {
   readonly stops: Stops;
 }
 
-interface Up {
-  /** Resolves with one sentence when something ends that should run. */
-  readonly lost: Promise<string>;
-}
-
-/** Starts everything and waits until the demo's users see Synced and Healthy. What is asked of the machine is checked first. */
-export async function bringUp(context: UpContext, signal: AbortSignal): Promise<Up> {
+/**
+ * Starts everything and waits until the demo's users see Synced and Healthy. What is asked of the machine is checked first. What ends
+ * by itself afterwards is started again until the stops are called.
+ */
+export async function bringUp(context: UpContext, signal: AbortSignal): Promise<void> {
   const { options, state, progress, stops } = context;
   const provide = { state, progress, version: ARGO_CD };
   requireGit();
@@ -51,11 +50,17 @@ export async function bringUp(context: UpContext, signal: AbortSignal): Promise<
   if ((await stopLeftProcesses(state)) > 0) progress.say("  ended what an earlier start had left running");
   const cluster = existing?.id ?? (choice.is === "kind" ? KIND : "");
   if (cluster === KIND && !(await hasKindCluster(signal))) await forgetDatabase(state, KIND);
+  // Keeping ends before what is kept: nothing may be started behind the back of whoever stops it.
+  const keep = (parts: readonly Part[]) => {
+    for (const part of parts) stops.push(keepRunning(part, progress).stop);
+  };
   const database = await provideDatabase({ state, progress, cluster }, signal);
   stops.push(database.stop);
+  keep(database.parts);
   progress.say(`  cluster: ${NAMES[choice.is]}, ${choice.why}`);
   const provided = await provideCluster(choice, provide, signal);
   stops.push(provided.stop);
+  keep(provided.parts);
   signal.throwIfAborted();
   writeClusterFiles(state, provided);
   const git = await serveSample(state, provided.gitHost);
@@ -63,12 +68,12 @@ export async function bringUp(context: UpContext, signal: AbortSignal): Promise<
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(READY_WITHIN_MS)]);
   const fleet = await startDemoFleet(context, { provided, databaseUrl: database.url }, deadline);
   stops.push(fleet.stop);
+  keep(serversOf(fleet));
   writeEnvironment(state, fleet, git.url);
   const demo = await progress.step("deploying for three demo workspaces", () =>
     deployDemo({ kubeconfig: provided.kubeconfigFile, repoUrl: git.repositoryUrl("sample"), progress }, deadline),
   );
   await report(context, fleet, demo);
-  return { lost: firstLoss(fleet) };
 }
 
 /** What the database of kind's cluster is called. */
@@ -113,6 +118,11 @@ function startDemoFleet({ state, progress }: UpContext, { provided, databaseUrl 
   return startFleet(parts, signal);
 }
 
-function firstLoss(fleet: Fleet): Promise<string> {
-  return Promise.race(fleet.processes.map(async ({ exited, logFile }) => `Argosy ended by itself with ${await exited}; see ${logFile}`));
+function serversOf(fleet: Fleet): readonly Part[] {
+  return fleet.processes.map(({ logFile }, index) => ({
+    name: "Argosy",
+    logFile,
+    ended: () => fleet.processes[index]?.exited ?? Promise.resolve(0),
+    restart: (signal) => fleet.restart(index, signal),
+  }));
 }

@@ -1,6 +1,9 @@
 import { buildSet } from "../../dev-cluster/build.ts";
 import { type DevCluster, type DevClusterOptions, startDevCluster } from "../../dev-cluster/dev-cluster.ts";
+import { rendererSets } from "../../dev-cluster/go-sets.ts";
+import type { KubernetesCluster } from "../../dev-cluster/kubernetes.ts";
 import { stopLeftovers } from "../../dev-cluster/state-directory.ts";
+import type { Part } from "../keep-running.ts";
 import type { ProvideContext, ProvidedCluster } from "./provided.ts";
 
 /** The development cluster: real Kubernetes and Argo CD, built from their Go modules, as processes of this machine. */
@@ -13,7 +16,7 @@ export async function provideDevelopmentCluster(
   const build = (set: string) => progress.step(`building ${set}, unless built before`, () => buildSet(set, { progress: onBuild }, signal));
   const kubernetes = await build("kubernetes");
   const argoCd = await build(`argo-cd-${version}`);
-  await build("tools");
+  for (const set of ["tools", ...rendererSets(version)]) await build(set);
   const dev = await progress.step("starting etcd, kube-apiserver, controllers, node", () =>
     startWhole({ stateDir: state.path("cluster"), progress: onBuild }, signal),
   );
@@ -26,9 +29,29 @@ export async function provideDevelopmentCluster(
     gitHost: "127.0.0.1",
     reach: "address",
     config: {},
+    parts: partsOf(main.kubernetes),
     stop: () => dev.stop(),
   };
 }
+
+/** Starting is one thing for all components, in their order, so that two that ended at once do not start each other twice. */
+function partsOf(kubernetes: KubernetesCluster): readonly Part[] {
+  let last: Promise<unknown> = Promise.resolve();
+  const restart = (signal: AbortSignal): Promise<void> => {
+    const started = last.then(() => kubernetes.start(signal));
+    last = started.catch(() => undefined);
+    return started;
+  };
+  return kubernetes.components.flatMap((component) => ({
+    name: component,
+    logFile: kubernetes.logFile(component),
+    ended: () => kubernetes.process(component)?.ended ?? Promise.resolve(UNSEEN),
+    restart,
+  }));
+}
+
+/** Exit code of what nobody saw end. */
+const UNSEEN = 255;
 
 /** All of it or nothing: a start that fails or is given up half-way leaves processes that nobody else knows of. */
 async function startWhole(options: DevClusterOptions, signal: AbortSignal): Promise<DevCluster> {

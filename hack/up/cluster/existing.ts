@@ -39,6 +39,7 @@ export async function provideExistingCluster(
       crds,
       gitHost: existing.gitHost ?? (await addressTowards(server)),
       config: existing.config ?? {},
+      parts: [],
       stop: () => client.close(),
     };
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Cluster } from "../../fleet/install.ts";
+import type { Part } from "../keep-running.ts";
 import type { Progress } from "../progress.ts";
 import type { StateDirectory } from "../state-directory.ts";
 
@@ -17,6 +18,8 @@ export interface ProvidedCluster {
   readonly reach?: "address";
   /** More fields of Argosy's configuration. */
   readonly config: Readonly<Record<string, unknown>>;
+  /** Programs of it that are to run as long as the fleet does; none of a cluster that looks after its own. */
+  readonly parts: readonly Part[];
   /** Ends what was started for it; a cluster that was there already stays. */
   stop(): Promise<void>;
 }
