@@ -7,7 +7,7 @@ import type { TestProject } from "vitest/node";
 import { startDevCluster } from "../hack/dev-cluster/dev-cluster.ts";
 import { createFaultProxy } from "../hack/dev-cluster/fault-proxy.ts";
 import { freePort } from "../hack/dev-cluster/ports.ts";
-import { startFleet } from "../hack/fleet/fleet.ts";
+import { type Fleet, startFleet } from "../hack/fleet/fleet.ts";
 import { startGitServer } from "../hack/git-server/git-server.ts";
 import { ROLES } from "../src/config/schema.ts";
 import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres/embedded-postgres.ts";
@@ -104,7 +104,7 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
   );
   stops.push(fleet.stop);
   const secrets = createSecretRegister();
-  keepOwn(secrets, { directory: join(directory, "argosy"), token: fleet.token, databaseUrl: database.url });
+  keepOwn(secrets, { directory: join(directory, "argosy"), fleet, databaseUrl: database.url });
   const harness = await serveHarness({ fleet, git, privateGit, database, databaseProxy, api: dev.main, clockFile, secrets });
   stops.push(async () => harness.close());
   const facts = {
@@ -132,10 +132,11 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
 /** What Argosy itself was given. */
 function keepOwn(
   secrets: SecretRegister,
-  { directory, token, databaseUrl }: { readonly directory: string; readonly token: string; readonly databaseUrl: string },
+  { directory, fleet, databaseUrl }: { readonly directory: string; readonly fleet: Fleet; readonly databaseUrl: string },
 ): void {
   secrets.keep("the database's password", new URL(databaseUrl).password);
-  secrets.keep("an operator's token", token);
+  secrets.keep("an operator's token", fleet.token);
+  secrets.keep("an approver's token", fleet.approverToken);
   secrets.keep("the key of the database's secrets", readFileSync(join(directory, "encryption.key"), "utf8"));
   const kubeconfig = readFileSync(join(directory, "api-cluster.kubeconfig"), "utf8");
   secrets.keep("Argosy's token for the API cluster", /^\s+token: (\S+)$/m.exec(kubeconfig)?.[1] ?? "");

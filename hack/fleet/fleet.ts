@@ -3,11 +3,12 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InstanceView } from "../../src/api/schema.ts";
 import { createRestClient, type RestClient } from "../../src/cli/rest-client.ts";
-import { createToken } from "../../src/cli/token.ts";
 import { keptPort } from "../dev-cluster/ports.ts";
 import { type ArgosyProcess, startArgosy } from "./argosy-process.ts";
 import { type FleetFacts, fleetDocument } from "./fleet-document.ts";
 import { type Cluster, installApiCluster, installEngineCluster } from "./install.ts";
+import { keepDeclared } from "./keep-declared.ts";
+import { type FleetTokens, keepTokens } from "./tokens.ts";
 
 /** What a fleet is started on. */
 export interface FleetParts {
@@ -32,12 +33,15 @@ export interface FleetParts {
   readonly env?: Readonly<Record<string, string>>;
   /** What the fleet is declared with beyond this. */
   readonly declared?: Pick<FleetFacts, "images" | "room" | "reconciliationSeconds">;
+  /** Tokens of an earlier start; those that are still good are kept. */
+  readonly tokens?: Partial<FleetTokens>;
 }
 
 export interface Fleet {
   readonly rest: RestClient;
   readonly token: string;
-  /** The document that was declared. */
+  readonly approverToken: string;
+  /** The document that this start declares where none was declared before. */
   readonly document: Readonly<Record<string, unknown>>;
   readonly databaseUrl: string;
   readonly urls: readonly string[];
@@ -49,25 +53,28 @@ export interface Fleet {
 }
 
 const POLL_MS = 50;
+/** States of instances that get no new workspaces because somebody said so. */
+const SET_ASIDE: ReadonlySet<string> = new Set(["CORDONED", "DRAINING"]);
 
-/** Installs Argosy, starts its processes, declares the fleet and waits until its instances are ACTIVE. */
+/**
+ * Installs Argosy, starts its processes, declares the fleet unless one was declared before, and waits until its instances are ACTIVE.
+ * What was declared and whose tokens there are stays as it is.
+ */
 export async function startFleet(parts: FleetParts, signal: AbortSignal): Promise<Fleet> {
   const { step } = parts;
   const kubeconfig = await step("installing CRDs and roles", () => installApiCluster(parts.api, signal));
   const engineClusters = await step("installing the engine cluster's roles", () => installEngines(parts, signal));
   writeFileSync(join(parts.directory, "api-cluster.kubeconfig"), kubeconfig, { mode: 0o600 });
-  const token = await step("preparing the database", () =>
-    createToken({ name: "local-operator", role: "operator", database: parts.databaseUrl }),
-  );
+  const tokens = await step("preparing the database", () => keepTokens(parts.databaseUrl, parts.tokens ?? {}, signal));
   const ports = await keptPorts(parts);
   const start = (index: number, config: FleetParts["config"] = {}): Promise<ArgosyProcess> =>
     startProcess({ ...parts, config: { ...parts.config, ...config } }, index, ports[index] ?? 0);
   const processes: ArgosyProcess[] = [];
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
-  const rest = createRestClient({ url: urls[0] ?? "", token });
+  const rest = createRestClient({ url: urls[0] ?? "", token: tokens.operator });
   const document = fleetDocument({ ...parts, ...parts.declared, engineClusters });
   const fleet: Fleet = {
-    ...{ rest, token, document, databaseUrl: parts.databaseUrl, urls, processes },
+    ...{ rest, token: tokens.operator, approverToken: tokens.approver, document, databaseUrl: parts.databaseUrl, urls, processes },
     async restart(index, abort, config) {
       const process = await start(index, config);
       processes[index] = process;
@@ -130,14 +137,17 @@ interface Declaration {
 }
 
 async function declare({ rest, parts, document }: Declaration, signal: AbortSignal): Promise<void> {
-  const { instances } = parts;
   // What failed at an earlier start is tried again, now or in a while.
   const earlier = await rest.all<InstanceView>("/v1/instances");
   const former = new Set(earlier.filter(({ state }) => state === "FAILED").map(({ id }) => id));
-  await rest.put("/v1/fleet", document);
+  const declared = await keepDeclared(parts.databaseUrl, document, signal);
+  if (declared === undefined) await rest.put("/v1/fleet", document);
+  const wanted = declared === undefined ? parts.instances.min : declared.pools.reduce((sum, { instances }) => sum + instances.min, 0);
   for (;;) {
     const rows = await rest.all<InstanceView>("/v1/instances");
-    if (rows.filter((row) => row.state === "ACTIVE").length >= instances.min) return;
+    // Instances that somebody has set aside serve no new workspaces, and are no reason to wait.
+    const aside = declared === undefined ? 0 : rows.filter(({ state }) => SET_ASIDE.has(state)).length;
+    if (rows.filter((row) => row.state === "ACTIVE").length >= Math.max(1, wanted - aside)) return;
     const failed = rows.find((row) => row.state === "FAILED" && !former.has(row.id));
     if (failed !== undefined) throw new Error(`instance ${failed.name} failed: ${failed.reason}`);
     if (signal.aborted)

@@ -25,4 +25,7 @@ export async function report({ options, state, progress }: UpContext, fleet: Fle
   progress.say(`  npx argosy explain demo-anna${flag}`);
   progress.say(`  npx argosy doctor${flag}`);
   progress.say(`  ${existsSync(kubectl) ? kubectl : "kubectl"} --kubeconfig ${state.path("kubeconfig")} get gd -A`);
+  progress.say("What moves much at once needs an approver. There is a token of one:");
+  progress.say(`  npx argosy apply <plan>${flag} --token "$(sed -n s/^ARGOSY_APPROVER_TOKEN=//p ${options.state}/env)"`);
+  progress.say(`  npx argosy token create <name> --role approver${flag}   (makes another)`);
 }

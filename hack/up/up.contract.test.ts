@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   accessSync,
@@ -17,15 +17,23 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { InstanceView } from "../../src/api/schema.ts";
 import { parseEnvFile } from "../../src/cli/connection.ts";
+import { createRestClient, type RestClient } from "../../src/cli/rest-client.ts";
+import { listTokens } from "../../src/cli/token.ts";
+import { buildSet } from "../dev-cluster/build.ts";
 import { commandLine } from "../dev-cluster/processes/proc.ts";
+import { findProcess } from "../dev-cluster/processes/process.ts";
+import { until } from "../dev-cluster/testing/until.ts";
 import { DEMO } from "../fleet/demo.ts";
+import { fleetDocument } from "../fleet/fleet-document.ts";
 
 const GENEROUS = 240_000;
 const program = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 let parent: string;
 let state: string;
+const children: ChildProcess[] = [];
 
 beforeAll(() => {
   parent = realpathSync(mkdtempSync(join(tmpdir(), "argosy-up-")));
@@ -35,6 +43,7 @@ beforeAll(() => {
 });
 
 afterAll(async () => {
+  for (const child of children) child.kill("SIGTERM");
   await run("down.ts", []);
   rmSync(parent, { recursive: true, force: true });
 }, GENEROUS);
@@ -59,6 +68,64 @@ async function run(name: string, args: readonly string[], meanwhile?: (pid: numb
   const [code] = (await once(child, "close")) as [number];
   return { code, output, complaints };
 }
+
+/** `up` in the foreground, as somebody at a terminal has it. */
+interface Sitting {
+  /** Waits until it has said that so often. */
+  says(text: string, times?: number): Promise<void>;
+  interrupt(): void;
+  /** Exit code. */
+  readonly ended: Promise<number>;
+}
+
+async function sitBeforeUp(): Promise<Sitting> {
+  const { DATABASE_URL: _theirs, ...env } = process.env;
+  const child = spawn(process.execPath, [program("main.ts"), "--state", state], { env, stdio: ["ignore", "pipe", "pipe"] });
+  children.push(child);
+  let output = "";
+  let heard = (): void => undefined;
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => {
+      output += chunk.toString("utf8");
+      heard();
+    });
+  const ended = once(child, "close").then(([code]) => code as number);
+  const says = (text: string, times = 1): Promise<void> =>
+    new Promise((resolve, reject) => {
+      heard = () => (output.split(text).length > times ? resolve() : undefined);
+      heard();
+      void ended.then((code) => reject(new Error(`up ended with ${code} and did not say "${text}":\n${output}`)));
+    });
+  await says("Ctrl-C stops everything.");
+  return { says, ended, interrupt: () => void child.kill("SIGINT") };
+}
+
+function kept(): Readonly<Record<string, string>> {
+  return parseEnvFile(readFileSync(join(state, "env"), "utf8"));
+}
+
+function openRest(token: string): RestClient {
+  return createRestClient({ url: kept()["ARGOSY_URL"] ?? "", token });
+}
+
+/** Which process is which, by the folder where its id is kept. */
+const server = () => findProcess(join(state, "log", "argosy-1.run"));
+const component = (name: string) => findProcess(join(state, "cluster", "main", "run", name));
+const databasePid = () => Number.parseInt(readFileSync(join(state, "postgres", "postgres", "data", "postmaster.pid"), "utf8"), 10);
+
+/** What somebody declares who needs more than the demo has. */
+async function ownFleet(): Promise<unknown> {
+  const { directory } = await buildSet("argo-cd-3.5.7", {}, new AbortController().signal);
+  return fleetDocument({
+    engineClusters: [{ name: "local", kubeconfigSecret: "argosy-system/engine-local", reach: "address" }],
+    ...{ instances: { min: 3, max: 4 }, version: "3.5.7", crds: join(directory, "crds"), gitHost: "127.0.0.1" },
+    room: { applications: 700, deployments: 70 },
+  });
+}
+
+const instances = async (rest: RestClient) =>
+  (await rest.all<InstanceView>("/v1/instances")).filter(({ state: at }) => at !== "RETIRED").map(({ name, state: at }) => `${name} ${at}`);
+const THREE = ["standard-1 ACTIVE", "standard-2 ACTIVE", "standard-3 ACTIVE"];
 
 /** Command lines of the processes that have to do with the state directory. */
 function running(): readonly string[] {
@@ -87,24 +154,21 @@ function rowsOf(output: string): readonly (readonly string[])[] {
 }
 
 describe("npm run up", { timeout: GENEROUS }, () => {
-  it.each(["from nothing", "with the state of the first time"])(
-    "%s brings the demo to Synced and Healthy and leaves nothing running",
-    async () => {
-      const { code, output, complaints } = await run("main.ts", ["--exit-when-ready"]);
-      expect({ code, complaints }).toEqual({ code: 0, complaints: "" });
-      const [head, ...rows] = rowsOf(output);
-      expect(head).toEqual(["WORKSPACE", "DEPLOYMENT", "INSTANCE", "SYNC", "HEALTH", "SECONDS"]);
-      expect(rows.map(([workspace, name]) => `${workspace}/${name}`)).toEqual(DEMO.map(({ namespace, name }) => `${namespace}/${name}`));
-      for (const row of rows)
-        expect(row.slice(2)).toEqual([expect.stringMatching(/^standard-\d$/), "Synced", "Healthy", expect.stringMatching(/^\d+\.\d$/)]);
-      expect(output).not.toContain("\x1b");
-      expect(running()).toEqual([]);
-    },
-  );
+  it("from nothing brings the demo to Synced and Healthy and leaves nothing running", async () => {
+    const { code, output, complaints } = await run("main.ts", ["--exit-when-ready"]);
+    expect({ code, complaints }).toEqual({ code: 0, complaints: "" });
+    const [head, ...rows] = rowsOf(output);
+    expect(head).toEqual(["WORKSPACE", "DEPLOYMENT", "INSTANCE", "SYNC", "HEALTH", "SECONDS"]);
+    expect(rows.map(([workspace, name]) => `${workspace}/${name}`)).toEqual(DEMO.map(({ namespace, name }) => `${namespace}/${name}`));
+    for (const row of rows)
+      expect(row.slice(2)).toEqual([expect.stringMatching(/^standard-\d$/), "Synced", "Healthy", expect.stringMatching(/^\d+\.\d$/)]);
+    expect(output).not.toContain("\x1b");
+    expect(running()).toEqual([]);
+  });
 
   it("leaves addresses, a kubeconfig, kubectl and logs in the state directory, closed to others where they hold secrets", () => {
     const env = parseEnvFile(readFileSync(join(state, "env"), "utf8"));
-    const names = ["ARGOSY_URL", "ARGOSY_TOKEN", "ARGOSY_METRICS_URL", "ARGOSY_DATABASE_URL", "ARGOSY_GIT_URL"];
+    const names = ["ARGOSY_URL", "ARGOSY_TOKEN", "ARGOSY_APPROVER_TOKEN", "ARGOSY_METRICS_URL", "ARGOSY_DATABASE_URL", "ARGOSY_GIT_URL"];
     expect(Object.keys(env)).toEqual(names);
     for (const name of names.filter((each) => each.endsWith("URL"))) expect(new URL(env[name] ?? "").hostname).toBe("127.0.0.1");
     for (const name of ["env", "kubeconfig"]) expect(statSync(join(state, name)).mode & 0o077).toBe(0);
@@ -113,6 +177,65 @@ describe("npm run up", { timeout: GENEROUS }, () => {
     const components = ["etcd.log", "kube-apiserver.log", "kube-controller-manager.log", "kube-scheduler.log"];
     expect(readdirSync(join(state, "cluster", "main", "logs"))).toEqual(expect.arrayContaining(components));
   });
+
+  it(
+    "starts again what is killed, says so, lets all else run, and is interrupted in the middle of that",
+    async () => {
+      const up = await sitBeforeUp();
+      const rest = openRest(kept()["ARGOSY_TOKEN"] ?? "");
+      await rest.put("/v1/fleet", await ownFleet());
+      await until(
+        "a third instance",
+        () => instances(rest),
+        (found) => String(found) === String(THREE),
+      );
+      const apiServer = component("kube-apiserver")?.pid;
+      server()?.signal("SIGKILL");
+      await up.says("Argosy ended by signal 9; it is started again now");
+      await up.says("✓ Argosy runs again");
+      expect(await instances(rest)).toEqual(THREE);
+      expect(component("kube-apiserver")?.pid).toBe(apiServer);
+      for (const name of ["kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler"]) {
+        component(name)?.signal("SIGKILL");
+        await up.says(`✓ ${name} runs again`);
+        expect(component(name)?.isAlive()).toBe(true);
+      }
+      process.kill(databasePid(), "SIGKILL");
+      await up.says("✓ PostgreSQL runs again");
+      await until(
+        "the instances, from the database",
+        () => instances(rest),
+        (found) => String(found) === String(THREE),
+      );
+      server()?.signal("SIGKILL");
+      await up.says("Argosy ended by signal 9", 2);
+      up.interrupt();
+      expect(await up.ended).toBe(0);
+      expect(running()).toEqual([]);
+    },
+    2 * GENEROUS,
+  );
+
+  it(
+    "on an existing state leaves what was declared and whose tokens there are, and ends in the middle of a restart",
+    async () => {
+      const before = kept();
+      await sitBeforeUp();
+      const rest = openRest(before["ARGOSY_TOKEN"] ?? "");
+      expect(await instances(rest)).toEqual(THREE);
+      expect(await rest.put("/v1/fleet", await ownFleet(), { dryRun: true })).toMatchObject({ changed: false, instances: [] });
+      expect(kept()).toEqual(before);
+      expect(await listTokens(before["ARGOSY_DATABASE_URL"] ?? "")).toEqual([
+        { name: "local-approver", role: "approver" },
+        { name: "local-operator", role: "operator" },
+      ]);
+      expect(await instances(openRest(before["ARGOSY_APPROVER_TOKEN"] ?? ""))).toEqual(THREE);
+      server()?.signal("SIGKILL");
+      expect(await run("down.ts", [])).toMatchObject({ code: 0, output: expect.stringContaining("stopped the fleet") });
+      expect(running()).toEqual([]);
+    },
+    2 * GENEROUS,
+  );
 
   it("interrupted half-way says so by its exit code and leaves nothing running", async () => {
     let told = false;

@@ -17,7 +17,7 @@ import type { Progress } from "./progress.ts";
 import { report } from "./report.ts";
 import { requireGit } from "./requirements.ts";
 import type { StateDirectory } from "./state-directory.ts";
-import { writeClusterFiles, writeEnvironment } from "./state-files.ts";
+import { readTokens, writeClusterFiles, writeEnvironment } from "./state-files.ts";
 
 /** Version of Argo CD the demo fleet runs. */
 const ARGO_CD = "3.5.7";
@@ -114,6 +114,7 @@ function startDemoFleet({ state, progress }: UpContext, { provided, databaseUrl 
     gitHost: provided.gitHost,
     step: progress.step,
     config: provided.config,
+    tokens: readTokens(state),
   };
   return startFleet(parts, signal);
 }
