@@ -16,6 +16,12 @@ describe("reading a fleet file", () => {
   });
 });
 
+it("names every mistake of the YAML at once", () => {
+  const text = "kind: Fleet\nkind: Fleet\npools: []\nversions: {default: 1, default: 2}\n";
+  const message = errorText(catchError(() => parseFleetText(text, "fleet.yaml")));
+  for (const place of ["line 2, column 1", "line 4, column 24"]) expect(message).toContain(place);
+});
+
 describe("telling what an apply changed", () => {
   it("marks what comes, goes and changes, with the fields that differ", () => {
     const changes = [

@@ -4,12 +4,13 @@ import { InputError } from "../domain/errors.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 
-/** One YAML or JSON document; throws `InputError` with line and column when it is none. */
+/** One YAML or JSON document; throws `InputError` with line and column of everything that makes it none. */
 export function parseFleetText(text: string, file: string): unknown {
   const [document, ...more] = parseAllDocuments(text);
-  const problem = document === undefined || more.length > 0 ? "expected exactly one document" : document.errors[0]?.message;
-  if (problem === undefined && document !== undefined && !("empty" in document)) return document.toJS();
-  throw new InputError(problem ?? "the file is empty", {
+  const isOne = document !== undefined && more.length === 0;
+  const problems = isOne ? document.errors.map(({ message }) => message.trimEnd()) : ["expected exactly one document"];
+  if (problems.length === 0 && document !== undefined && !("empty" in document)) return document.toJS();
+  throw new InputError(problems.length === 0 ? "the file is empty" : problems.join("\n"), {
     code: "cli.not-yaml",
     path: file,
     remedy: "Give one YAML document of kind Fleet",
