@@ -45,8 +45,9 @@ it("is what docs/fleet.md holds", () => {
 function page(): string {
   return `# The fleet document
 
-\`fleet.yaml\` says which instances there are and what they may do. \`argosy apply -f fleet.yaml\` declares it, as a whole: what the file
-leaves out is gone, or has its default. This page is generated from the schema.
+\`fleet.yaml\` says which instances there are and what they may do. \`argosy apply -f fleet.yaml\` declares it as a whole: a field that the
+file leaves out has its default. A pool that it leaves out keeps its instances until \`--prune\` lets them go. This page is generated from the
+schema.
 
 \`\`\`sh
 argosy apply -f fleet.yaml --dry-run    # check it, and say what it would change; every mistake is told at once

@@ -42,7 +42,7 @@ const UNHURRIED: PlannerPolicy = {
   brakes: { ...brakes, movesPerPlan: ANY, movesPerHour: ANY, movesPerInstance: ANY, movesPerCluster: ANY, workspaces: 1_000_000 },
 };
 
-export interface PlanOptions {
+interface PlanOptions {
   readonly at: Millis;
   readonly ringOf?: RingSource;
   /** Absent: the default. */
