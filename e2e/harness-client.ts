@@ -67,6 +67,8 @@ export interface HarnessCalls {
   readonly killContainer: { readonly namespace: string; readonly container: string };
   /** Lines a running container has said that contain this text. */
   readonly saidBy: { readonly namespace: string; readonly container: string; readonly containing: string };
+  /** The same of all control plane processes, from their first start on. */
+  readonly saidByArgosy: { readonly containing: string };
 }
 
 /** Asks the harness to do something that only the process owning the parts can do. */

@@ -102,13 +102,15 @@ function createHandlers({ fleet, git, privateGit, database, databaseProxy, api, 
       for (const { pid } of found) process.kill(pid, "SIGKILL");
       return found.length;
     },
-    saidBy: async ({ containing, ...which }) =>
-      running(which).flatMap(({ log }) =>
-        readFileSync(log, "utf8")
-          .split("\n")
-          .filter((line) => line.includes(containing)),
-      ),
+    saidBy: async ({ containing, ...which }) => running(which).flatMap(({ log }) => linesOf(log, containing)),
+    saidByArgosy: async ({ containing }) => fleet.processes.flatMap(({ logFile }) => linesOf(logFile, containing)),
   };
+}
+
+function linesOf(log: string, containing: string): readonly string[] {
+  return readFileSync(log, "utf8")
+    .split("\n")
+    .filter((line) => line.includes(containing));
 }
 
 /** The log goes on after a restart, under another id. */

@@ -1,0 +1,129 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { InstanceView, WorkspaceView } from "../src/api/schema.ts";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { argosy } from "./command-line.ts";
+import { CONNECTED, ENVIRONMENT } from "./environments.ts";
+import { callHarness } from "./harness-client.ts";
+import { inSeconds } from "./in-seconds.ts";
+import {
+  conditionOf,
+  configMapFile,
+  type DeploymentResource,
+  openWorkspace,
+  openWorld,
+  report,
+  TYPES,
+  until,
+  type World,
+} from "./world.ts";
+
+const DEADLINE_MS = 10 * 60_000;
+const API = "managed-gitops.redhat.com/v1alpha1";
+
+let world: World;
+beforeAll(() => {
+  world = openWorld();
+});
+
+const unitOf = async (namespace: string): Promise<string> => {
+  const found = (await world.rest.all<WorkspaceView>("/v1/workspaces")).find((one) => one.namespace === namespace);
+  return found?.units[0]?.id ?? "";
+};
+
+describe("a Secret that a resource names", () => {
+  const NAMESPACE = "late-secrets";
+  const at = { namespace: NAMESPACE, name: "creds" };
+  const conditionsOf = async (type: typeof TYPES.credential | typeof ENVIRONMENT, condition: string): Promise<string> =>
+    conditionOf(await world.kube.get<DeploymentResource>(type, { namespace: NAMESPACE, name: "prod" }, world.signal), condition)?.reason ??
+    "";
+  const said = async (what: string, credential: string, environment: string): Promise<void> => {
+    const since = performance.now();
+    const both = await Promise.all([
+      until(
+        `the credential say ${credential}`,
+        () => conditionsOf(TYPES.credential, "Ready"),
+        (reason) => reason === credential,
+      ).then(() => inSeconds(performance.now() - since)),
+      until(
+        `the environment say ${environment}`,
+        () => conditionsOf(ENVIRONMENT, CONNECTED),
+        (reason) => reason === environment,
+      ).then(() => inSeconds(performance.now() - since)),
+    ]);
+    report(`a Secret that ${what}: said by its credential after ${both[0]}, by its environment after ${both[1]}`);
+  };
+  const create = (type: string): Promise<unknown> =>
+    world.kube.create(TYPES.secret, { apiVersion: "v1", kind: "Secret", metadata: at, type } as KubeObject, world.signal);
+  const remove = (): Promise<void> => world.kube.delete(TYPES.secret, at, {}, world.signal);
+
+  it(
+    "is seen when it is made after the resource with a wrong type, when that goes, and when one of the right type comes",
+    async () => {
+      await openWorkspace(world, NAMESPACE);
+      const metadata = { namespace: NAMESPACE, name: "prod" };
+      const user = { fieldManager: "user" };
+      const repository = `${world.harness.privateGitUrl}/nobody/nothing.git`;
+      const credential = { apiVersion: API, kind: TYPES.credential.kind, metadata, spec: { repository, secret: "creds" } };
+      const spec = { apiURL: "https://cluster.example:6443", credentialsSecret: "creds", allowInsecureSkipTLSVerify: false };
+      await world.kube.apply(TYPES.credential, credential, user, world.signal);
+      await world.kube.apply(ENVIRONMENT, { apiVersion: API, kind: ENVIRONMENT.kind, metadata, spec } as KubeObject, user, world.signal);
+      await said("is missing", "SecretNotFound", "SecretNotFound");
+      await create("Opaque");
+      await said("came with a wrong type", "SecretInvalidType", "InvalidSecretType");
+      await remove();
+      await said("went", "SecretNotFound", "SecretNotFound");
+      await create("managed-gitops.redhat.com/managed-environment");
+      await said("came as an environment's", "SecretInvalidType", "MissingKubeConfigField");
+      await world.kube.delete(TYPES.namespace, { namespace: "", name: NAMESPACE }, {}, world.signal);
+    },
+    DEADLINE_MS,
+  );
+});
+
+describe("what nobody needs any more", () => {
+  it(
+    "a namespace that is deleted is taken down without a warning",
+    async () => {
+      const names = ["quiet-end-a", "quiet-end-b", "quiet-end-c"];
+      await world.git.commit("quiet-end", { "app/config.yaml": configMapFile("one", {}) });
+      const units: string[] = [];
+      for (const name of names) {
+        const workspace = await openWorkspace(world, name);
+        await workspace.apply("app", { repository: "quiet-end", path: "app" });
+        await workspace.settled("app");
+        units.push(await unitOf(name));
+      }
+      for (const name of names) await world.kube.delete(TYPES.namespace, { namespace: "", name }, {}, world.signal);
+      await until(
+        "the workspaces forgotten",
+        () => world.rest.all<WorkspaceView>("/v1/workspaces"),
+        (all) => all.every(({ namespace }) => !names.includes(namespace)),
+      );
+      const lines = await Promise.all(
+        [...names, ...units].map((containing) => callHarness(world.harness, "saidByArgosy", { containing }) as Promise<readonly string[]>),
+      );
+      const warnings = lines.flat().filter((line) => (JSON.parse(line) as { readonly level?: string | number }).level !== "info");
+      expect(warnings).toEqual([]);
+    },
+    DEADLINE_MS,
+  );
+});
+
+describe("the doctor", () => {
+  it("passes where somebody has cordoned an instance, and says who and why", async () => {
+    const instances = await world.rest.all<InstanceView>("/v1/instances");
+    const name = instances.find(({ state }) => state === "ACTIVE")?.name ?? "";
+    expect(await argosy(world, "doctor")).toMatchObject({ code: 0 });
+    await argosy(world, "cordon", name, "--reason", "a kernel update");
+    try {
+      const { code, out } = await argosy(world, "doctor");
+      expect(out).toMatch(new RegExp(`note +instance ${name}`));
+      expect(out).toContain("a kernel update");
+      expect(out).toContain(`argosy uncordon ${name}`);
+      expect(code).toBe(0);
+    } finally {
+      await argosy(world, "uncordon", name, "--reason", "done");
+    }
+    expect((await argosy(world, "doctor")).out).not.toContain("a kernel update");
+  });
+});
