@@ -6,8 +6,9 @@ import type { ApplicationView } from "../api/schema.ts";
 import { RefusedError } from "../domain/errors.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { isWorkspace } from "../workspace/door-policy.ts";
-import { type Column, cellText, type OutputFormat, render } from "./output.ts";
+import { type OutputFormat, render } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import { type Column, cellText } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface AdoptOptions {
@@ -21,10 +22,10 @@ const IN_CLUSTER = "https://kubernetes.default.svc";
 const NEVER = new AbortController().signal;
 const LOOK_EVERY_MS = 200;
 
-const columns: readonly Column<AdoptionOutcome>[] = [
-  { title: "APPLICATION", value: (row) => row.name },
+export const columns: readonly Column<AdoptionOutcome>[] = [
+  { title: "APPLICATION", value: (row) => row.name, fit: "name" },
   { title: "VERDICT", value: (row) => row.verdict },
-  { title: "WHY", value: (row) => row.text },
+  { title: "WHY", value: (row) => row.text, fit: "text" },
 ];
 
 /** `argosy adopt <namespace>`: takes the Applications of an Argo CD over, one by one. `isWhole`: none was refused. */

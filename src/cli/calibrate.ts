@@ -1,6 +1,7 @@
 import type { CalibrationView } from "../api/routes/calibration.ts";
-import { cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
+import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import { cellText } from "./table.ts";
 
 export interface CalibrateOptions {
   readonly apply?: boolean;

@@ -4,9 +4,10 @@ import { TOKEN_ROLES, type TokenRole } from "../store/token/port.ts";
 import { type ApplyOptions, applyFleet, parseFleetText } from "./apply.ts";
 import { findDatabase } from "./connection.ts";
 import { readText } from "./input-file.ts";
-import { type Column, render } from "./output.ts";
+import { render } from "./output.ts";
 import { applyPlan } from "./plan.ts";
 import { addStateOption, clientOf, type RemoteOptions, remote } from "./remote.ts";
+import type { Column } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import { createToken, deleteToken, listTokens } from "./token.ts";
 
@@ -54,8 +55,8 @@ interface TokenCommandOptions {
   readonly state?: string;
 }
 
-const columns: readonly Column<{ readonly name: string; readonly role: TokenRole }>[] = [
-  { title: "NAME", value: (token) => token.name },
+export const columns: readonly Column<{ readonly name: string; readonly role: TokenRole }>[] = [
+  { title: "NAME", value: (token) => token.name, fit: "name" },
   { title: "ROLE", value: (token) => token.role },
 ];
 

@@ -1,8 +1,10 @@
 import type { DirectiveView, FreezeView } from "../api/schema.ts";
 import { InputError } from "../domain/errors.ts";
+import { timeText } from "./age.ts";
 import { durationText, secondsOf } from "./duration.ts";
-import { type Column, cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
+import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import { type Column, cellText } from "./table.ts";
 
 const DEFAULT_REASON = "no reason given";
 
@@ -72,11 +74,11 @@ export async function createFreeze(client: RestClient, name: string, options: Fr
 }
 
 export const freezes: readonly Column<FreezeView>[] = [
-  { title: "NAME", value: (row) => row.name },
-  { title: "BEGINS", value: (row) => (row.schedule === null ? row.at : `${row.schedule} (UTC)`) },
+  { title: "NAME", value: (row) => row.name, fit: "name" },
+  { title: "BEGINS", value: (row) => (row.schedule === null ? timeText(row.at) : `${row.schedule} (UTC)`) },
   { title: "LASTS", value: (row) => durationText(row.seconds) },
-  { title: "BY", value: (row) => row.actor },
-  { title: "REASON", value: (row) => row.reason },
+  { title: "BY", value: (row) => row.actor, fit: "name" },
+  { title: "REASON", value: (row) => row.reason, fit: "text" },
 ];
 
 function pinText({ pin }: DirectiveView): string {

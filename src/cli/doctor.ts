@@ -1,13 +1,14 @@
 import type { CheckView } from "../api/schema.ts";
 import { UnavailableError } from "../domain/errors.ts";
 import { errorText } from "./error-text.ts";
-import { type Column, type OutputFormat, render } from "./output.ts";
+import { type OutputFormat, render } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import { type Column, paragraph } from "./table.ts";
 
-const columns: readonly Column<CheckView>[] = [
+export const columns: readonly Column<CheckView>[] = [
   { title: "", value: stateOf },
-  { title: "CHECK", value: (row) => row.name },
-  { title: "FOUND", value: (row) => row.detail },
+  { title: "CHECK", value: (row) => row.name, fit: "name" },
+  { title: "FOUND", value: (row) => row.detail, fit: "text" },
 ];
 
 /** What somebody ordered is worth a note, and nothing to mend. */
@@ -25,7 +26,7 @@ export async function runDoctor(client: RestClient, output: OutputFormat): Promi
 }
 
 function renderChecks(checks: readonly CheckView[], failed: readonly CheckView[]): string {
-  const remedies = failed.map((check) => `  ${check.name}: ${check.remedy}`);
+  const remedies = failed.map((check) => paragraph(`  ${check.name}: ${check.remedy}`));
   const head =
     failed.length === 0 ? `all ${checks.length} checks passed` : `${failed.length} of ${checks.length} checks failed; what to do:`;
   const remarks = checks.flatMap(({ name, remark }) => (remark === undefined ? [] : [`  ${name}: ${remark}`]));

@@ -9,7 +9,7 @@ import { type PlannedFleet, plannedFleet } from "../scheduler/testing/fleet.ts";
 import { aDecision } from "../store/testing/builders.ts";
 import { drainInstance, drainLines } from "./drain.ts";
 import { createNews } from "./follow.ts";
-import type { RestClient } from "./rest-client.ts";
+import { createRestClient, type RestClient } from "./rest-client.ts";
 import { deployOne } from "./testing/deploy-one.ts";
 import { runCommand } from "./testing/run-command.ts";
 
@@ -217,13 +217,17 @@ describe("emptying an instance from the command line", () => {
   it("says on SIGINT that it goes on, how to watch it again and how to call it off, and ends with 130", async () => {
     await deployOne(served, fleet);
     const watching = new AbortController();
-    const env = { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token("approver") };
-    const seen = runCommand(["drain", "standard-1"], env, watching.signal);
-    await expect.poll(onlyMove, { timeout: 10_000 }).toBeTruthy();
-    await served.store.moves.begin(await onlyMove(), soon());
+    const told: string[] = [];
+    const terminal = {
+      ...{ env: {}, version: "", write: () => undefined, note: (line: string) => void told.push(line), setExitCode: () => undefined },
+      interrupted: () => watching.signal,
+    };
+    const client = createRestClient({ url: served.url, token: served.token("approver") });
+    const seen = drainInstance(client, "standard-1", { output: "table" }, terminal);
+    await expect.poll(() => told.length, { timeout: 10_000 }).toBeGreaterThan(0);
     watching.abort();
-    const { err, code } = await seen;
-    expect(code).toBe(130);
+    expect(await seen).toMatchObject({ exitCode: 130, text: expect.stringContaining("standard-1 is DRAINING and has 1 left") });
+    const err = told.at(-1);
     expect(err).toContain("interrupted: the drain of standard-1 goes on by itself");
     expect(err).toContain("`argosy drain standard-1` watches it again");
     expect(err).toContain("`argosy uncordon standard-1` calls it off");

@@ -2,8 +2,9 @@ import type { DrainDryRunView, DrainView } from "../api/routes/drains.ts";
 import { durationText } from "./duration.ts";
 import { createNews, type Followed, follow, INTERRUPTED, type Line, unlessInterrupted } from "./follow.ts";
 import { look } from "./look.ts";
-import { cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
+import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import { cellText, paragraph } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface DrainOptions {
@@ -136,12 +137,12 @@ function dryRunOf(view: DrainDryRunView, output: OutputFormat): Drained {
   const refused = view.moves.filter(({ refusal }) => refusal !== null);
   const isDone = refused.length === 0 && view.stay.length === 0 && view.refusal === null;
   if (isForPrograms(output)) return { text: renderOne(view, output), exitCode: isDone ? 0 : 1 };
-  const plan = view.text.map((line) => /^ */.exec(line)?.[0] + cellText(line.trimStart()));
-  const lines = refused.map(({ workspace, to, refusal }) => `  ${cellText(`${workspace} → ${to}: ${refusal}`)}`);
+  const plan = view.text.map(paragraph);
+  const lines = refused.map(({ workspace, to, refusal }) => paragraph(`  ${workspace} → ${to}: ${refusal}`));
   const against = [
     ...(lines.length === 0 ? [] : ["cannot be moved now", ...lines]),
     ...stayText(view.stay),
-    ...(view.refusal === null ? [] : [`would be refused: ${cellText(view.refusal)}`]),
+    ...(view.refusal === null ? [] : [paragraph(`would be refused: ${view.refusal}`)]),
   ];
   return { text: [...plan, ...against, "nothing was done"].join("\n"), exitCode: isDone ? 0 : 1 };
 }
@@ -150,5 +151,5 @@ function dryRunOf(view: DrainDryRunView, output: OutputFormat): Drained {
 function stayText({ length }: DrainDryRunView["stay"]): readonly string[] {
   if (length === 0) return [];
   const [which, them] = length === 1 ? ["1 workspace", "it"] : [`${length} workspaces`, "them"];
-  return [`${which} cannot leave now: no instance has room for ${them}; \`argosy instance create\` makes another one`];
+  return [paragraph(`${which} cannot leave now: no instance has room for ${them}; \`argosy instance create\` makes another one`)];
 }

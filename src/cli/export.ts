@@ -2,8 +2,8 @@ import { stringify } from "yaml";
 import type { ExportView } from "../api/routes/export.ts";
 import type { WorkspaceView } from "../api/schema.ts";
 import type { OutputFormat } from "./output.ts";
-import { cellText } from "./output.ts";
 import { isAbsent, type RestClient } from "./rest-client.ts";
+import { cellText } from "./table.ts";
 
 export interface ExportOptions {
   readonly into: string;

@@ -1,7 +1,8 @@
 import { stringify } from "yaml";
 import type { DeclaredFleet } from "../api/routes/fleet.ts";
-import { type Column, isForPrograms, type OutputFormat, render } from "./output.ts";
+import { isForPrograms, type OutputFormat, render } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import type { Column } from "./table.ts";
 
 /** A pool as the document has it. The server has written out every default, so that only what may be absent is. */
 interface PoolFields {
@@ -14,8 +15,8 @@ interface PoolFields {
 }
 
 const pools: readonly Column<PoolFields>[] = [
-  { title: "POOL", value: ({ name }) => name },
-  { title: "CLASS", value: ({ class: { region, tier, trust, channel } }) => [region, tier, trust, channel].filter(Boolean).join("/") },
+  { title: "POOL", value: ({ name }) => name, fit: "name" },
+  { title: "CLASS", value: ({ class: { region, tier, trust, channel } }) => [region, tier, trust, channel].filter(Boolean).join("/"), fit: "name" },
   { title: "INSTANCES", value: ({ instances: { min, max } }) => `${min} to ${max}` },
   { title: "APPS EACH", value: ({ capacity }) => capacity.applications },
   { title: "VERSION", value: ({ version }) => version ?? "default" },

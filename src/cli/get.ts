@@ -3,9 +3,10 @@ import type { ApplicationView, InstanceView, OperationView, WorkspaceView } from
 import { InputError } from "../domain/errors.ts";
 import { applications, instances, operations, plans, workspaces } from "./columns.ts";
 import { showFleet } from "./fleet.ts";
-import { cellText, isForPrograms, type OutputFormat, render } from "./output.ts";
+import { isForPrograms, type OutputFormat, render } from "./output.ts";
 import type { Resource } from "./resource.ts";
 import { isAbsent, type RestClient } from "./rest-client.ts";
+import { cellText } from "./table.ts";
 
 export interface GetOptions {
   readonly resource: Resource;

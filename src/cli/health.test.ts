@@ -59,11 +59,11 @@ describe("argosy health", () => {
   it("lists instances, the worst first, and says by its exit code that one needs somebody", async () => {
     const { out, code } = await run();
     expect(out.split("\n").map((line) => line.split(/\s{2,}/).slice(0, 4))).toEqual([
-      ["INSTANCE", "STATE", "CAUSE", "SINCE"],
-      ["stuck", "stalled", "redis", "2026-01-01T00:00:00Z"],
+      ["INSTANCE", "STATE", "CAUSE", "FOR"],
+      ["stuck", "stalled", "redis", expect.stringMatching(/^\d+d$/)],
       ["unseen", "unknown", "no-samples", "-"],
-      ["git", "degraded", "git", "2026-01-01T00:00:00Z"],
-      ["broken", "healthy", "workspace", "2026-01-01T00:00:00Z"],
+      ["git", "degraded", "git", expect.stringMatching(/^\d+d$/)],
+      ["broken", "healthy", "workspace", expect.stringMatching(/^\d+d$/)],
     ]);
     expect(code).toBe(1);
   });

@@ -1,23 +1,26 @@
 import type { HealthReportView, HealthVerdictView } from "../api/routes/health.ts";
 import type { FailingSyncView } from "../api/schema.ts";
-import { type Column, cellText, isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
+import { age, timeText } from "./age.ts";
+import { isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import { type Column, paragraph } from "./table.ts";
 
-const columns: readonly Column<HealthVerdictView>[] = [
-  { title: "INSTANCE", value: (row) => row.instance },
+export const columns: readonly Column<HealthVerdictView>[] = [
+  { title: "INSTANCE", value: (row) => row.instance, fit: "name" },
   { title: "STATE", value: (row) => row.state },
   { title: "CAUSE", value: (row) => row.cause },
-  { title: "SINCE", value: (row) => row.since },
-  { title: "WHY", value: (row) => row.text },
-  { title: "JUDGED", value: (row) => row.at, isWide: true },
+  { title: "FOR", value: (row) => age(row.since) },
+  { title: "SINCE", value: (row) => timeText(row.since), isWide: true },
+  { title: "JUDGED", value: (row) => timeText(row.at), isWide: true },
+  { title: "WHY", value: (row) => row.text, fit: "text" },
 ];
 
 type Evidence = HealthReportView["evidence"][number];
-const evidence: readonly Column<Evidence>[] = [
+export const evidence: readonly Column<Evidence>[] = [
   { title: "SIGNAL", value: (row) => row.signal },
   { title: "NOW", value: (row) => (row.value === null ? null : figure(row.value)) },
-  { title: "LATELY", value: (row) => sparkline(row.series) },
-  { title: "IS", value: (row) => row.meaning },
+  { title: "LATELY", value: (row) => sparkline(condensed(row.series)) },
+  { title: "IS", value: (row) => row.meaning, fit: "text" },
 ];
 
 /** States in which somebody should look. */
@@ -46,9 +49,11 @@ export async function showHealth(
 function reportText(report: HealthReportView): string {
   const { instance, state, cause, component, since, text, decisions } = report;
   const head = `${instance} is ${state} (${cause}${component === null ? "" : `, ${component}`})${since === null ? "" : ` since ${since}`}: ${text}`;
-  const said = decisions.slice(0, DECISIONS_SHOWN).map(({ at, verdict, text: why }) => cellText(`  ${at}  ${verdict}: ${why}`));
+  const said = decisions
+    .slice(0, DECISIONS_SHOWN)
+    .map(({ at, verdict, text: why }) => paragraph(`  ${timeText(at)} ${verdict}: ${why}`));
   return [
-    cellText(head),
+    paragraph(head),
     ...(report.evidence.length === 0 ? [] : ["", render(report.evidence, evidence, "table")]),
     ...failingLines(report.failingSyncs),
     ...(said.length === 0 ? [] : ["", "lately:", ...said]),
@@ -60,7 +65,7 @@ function failingLines(failing: readonly FailingSyncView[]): readonly string[] {
   if (failing.length === 0) return [];
   const shown = failing
     .slice(0, FAILING_SHOWN)
-    .map(({ application, instance, text }) => cellText(`  ${application} on ${instance ?? "-"} ${text}`));
+    .map(({ application, instance, text }) => paragraph(`  ${application} on ${instance ?? "-"} ${text}`));
   const more = failing.length - shown.length;
   const rest = more === 0 ? [] : [`  and ${more} more: \`argosy get operations --op-state Failed\``];
   return ["", "applications that cannot be synced, which is their workspaces' own trouble:", ...shown, ...rest];
@@ -68,6 +73,18 @@ function failingLines(failing: readonly FailingSyncView[]): readonly string[] {
 
 function figure(value: number): string {
   return String(Number(value.toPrecision(3)));
+}
+
+/** Bars that leave a line room for words. */
+const BARS_SHOWN = 20;
+
+/** Of several looks the highest that is known: a peak should be seen. */
+function condensed(series: readonly (number | null)[]): readonly (number | null)[] {
+  const each = Math.ceil(series.length / BARS_SHOWN);
+  return Array.from({ length: Math.ceil(series.length / Math.max(1, each)) }, (_, index) => {
+    const known = series.slice(index * each, (index + 1) * each).filter((value) => value !== null);
+    return known.length === 0 ? null : Math.max(...known);
+  });
 }
 
 const BARS = "▁▂▃▄▅▆▇█";

@@ -1,6 +1,7 @@
 import type { InstanceOrderView } from "../api/routes/instances.ts";
-import { cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
+import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import { cellText } from "./table.ts";
 
 export interface InstanceOrderOptions {
   readonly dryRun?: boolean;

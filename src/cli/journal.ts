@@ -1,7 +1,9 @@
 import type { JournalEntry } from "../api/schema.ts";
+import { timeText } from "./age.ts";
 import { secondsOf } from "./duration.ts";
-import { type Column, type OutputFormat, render } from "./output.ts";
+import { type OutputFormat, render } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import type { Column } from "./table.ts";
 
 export interface JournalOptions {
   readonly workspace?: string;
@@ -15,13 +17,13 @@ export interface JournalOptions {
   readonly output: OutputFormat;
 }
 
-const columns: readonly Column<JournalEntry>[] = [
-  { title: "AT", value: (row) => row.at },
+export const columns: readonly Column<JournalEntry>[] = [
+  { title: "AT", value: (row) => timeText(row.at) },
   { title: "KIND", value: (row) => row.kind },
-  { title: "ABOUT", value: (row) => row.name ?? row.subject },
-  { title: "VERDICT", value: (row) => row.verdict },
-  { title: "RULE", value: (row) => row.rule },
-  { title: "BY", value: (row) => row.actor },
+  { title: "ABOUT", value: (row) => row.name ?? row.subject, fit: "name" },
+  { title: "VERDICT", value: (row) => row.verdict, fit: "name" },
+  { title: "RULE", value: (row) => row.rule, fit: "name" },
+  { title: "BY", value: (row) => row.actor, fit: "name" },
   { title: "WHAT", value: (row) => row.text, isWide: true },
 ];
 

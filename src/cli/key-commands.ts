@@ -2,9 +2,10 @@ import { type Command, Option } from "commander";
 import { findDatabase } from "./connection.ts";
 import { readText } from "./input-file.ts";
 import { type KeyOptions, type KeyRow, listKeys, type Rotation, rotateKeys } from "./keys.ts";
-import { type Column, type OutputFormat, render, renderOne } from "./output.ts";
+import { type OutputFormat, render, renderOne } from "./output.ts";
 import { addStateOption } from "./remote.ts";
 import { readConfig } from "./serve.ts";
+import type { Column } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface KeyCommandOptions {
@@ -14,8 +15,8 @@ interface KeyCommandOptions {
   readonly output: OutputFormat;
 }
 
-const columns: readonly Column<KeyRow>[] = [
-  { title: "KEY", value: (row) => row.key },
+export const columns: readonly Column<KeyRow>[] = [
+  { title: "KEY", value: (row) => row.key, fit: "name" },
   { title: "CURRENT", value: (row) => (row.isCurrent ? "yes" : "no") },
   { title: "GIVEN", value: (row) => (row.isGiven ? "yes" : "NO") },
   { title: "CREDENTIALS", value: (row) => row.credentials },

@@ -1,7 +1,9 @@
 import type { MoveDryRunView, MoveView } from "../api/routes/moves.ts";
+import { shortId, timeText } from "./age.ts";
 import { look } from "./look.ts";
-import { type Column, cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
+import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import { type Column, cellText } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface MoveOptions {
@@ -44,18 +46,20 @@ export async function changeMove(
 }
 
 export const moves: readonly Column<MoveView>[] = [
-  { title: "MOVE", value: (row) => row.id },
-  { title: "WORKSPACE", value: (row) => row.workspace ?? "-" },
-  { title: "FROM", value: (row) => row.from },
-  { title: "TO", value: (row) => row.to },
+  { title: "MOVE", value: (row) => shortId(row.id) },
+  { title: "WORKSPACE", value: (row) => row.workspace ?? "-", fit: "name" },
+  { title: "FROM", value: (row) => row.from, fit: "name" },
+  { title: "TO", value: (row) => row.to, fit: "name" },
   { title: "PHASE", value: (row) => row.phase },
-  { title: "GAP", value: (row) => seconds(row.gapMs) },
   { title: "TOOK", value: (row) => seconds(row.tookMs) },
-  { title: "BY", value: (row) => row.actor },
+  { title: "GAP", value: (row) => seconds(row.gapMs), isWide: true },
+  { title: "BY", value: (row) => row.actor, isWide: true },
   { title: "KIND", value: (row) => row.kind, isWide: true },
   { title: "REASON", value: (row) => row.reason, isWide: true },
   { title: "PLAN", value: (row) => row.plan, isWide: true },
-  { title: "MESSAGE", value: (row) => row.message },
+  { title: "CREATED", value: (row) => timeText(row.createdAt), isWide: true },
+  { title: "ID", value: (row) => row.id, isWide: true },
+  { title: "MESSAGE", value: (row) => row.message, fit: "text" },
 ];
 
 async function follow(client: RestClient, asked: MoveView, tell: (line: string) => void): Promise<MoveView> {

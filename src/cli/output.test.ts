@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Column, render, renderOne } from "./output.ts";
+import { render, renderOne } from "./output.ts";
+import type { Column } from "./table.ts";
 
 interface Ship {
   readonly name: string;

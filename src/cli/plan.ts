@@ -1,6 +1,7 @@
 import type { AppliedPlan, PlanView } from "../api/routes/plans.ts";
-import { cellText, isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
+import { isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import { paragraph } from "./table.ts";
 
 export interface PlanOptions {
   readonly class?: string;
@@ -23,7 +24,7 @@ export async function makePlan(
 
 /** A plan's sentences, as they may stand in a terminal. */
 export function planText({ text }: PlanView): string {
-  return text.map((line) => /^ */.exec(line)?.[0] + cellText(line.trimStart())).join("\n");
+  return text.map(paragraph).join("\n");
 }
 
 /** `argosy apply <plan>`: what became of each move, and whether all were made or are being made. */
@@ -42,7 +43,7 @@ export async function applyPlan(
     ({ workspace, from, to, state, why }) => `${workspace}: ${from ?? "nowhere"} → ${to ?? "nowhere"}, ${stateText(state, why)}`,
   );
   const hint = live === 0 ? [] : [`\`argosy explain plan/${plan}\` and \`argosy moves\` show how far they are`];
-  return { text: [head, ...lines.map((line) => `  ${cellText(line)}`), ...hint].join("\n"), isDone };
+  return { text: [head, ...lines.map((line) => paragraph(`  ${line}`)), ...hint].join("\n"), isDone };
 }
 
 function stateText(state: AppliedPlan["steps"][number]["state"], why: string): string {

@@ -3,9 +3,10 @@ import { withRecovery } from "../main/recovery.ts";
 import { planRecovery, type Recovery, recover } from "../mover/recovery/controller.ts";
 import { findDatabase } from "./connection.ts";
 import { readText } from "./input-file.ts";
-import { type Column, isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
+import { isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
 import { addStateOption } from "./remote.ts";
 import { readConfig } from "./serve.ts";
+import type { Column } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface RecoverOptions {
@@ -18,11 +19,11 @@ interface RecoverOptions {
 
 type Row = Recovery["units"][number];
 
-const columns: readonly Column<Row>[] = [
-  { title: "WORKSPACE", value: ({ unit }) => unit.namespace },
+export const columns: readonly Column<Row>[] = [
+  { title: "WORKSPACE", value: ({ unit }) => unit.namespace, fit: "name" },
   { title: "PART", value: ({ unit }) => unit.bucket },
-  { title: "ROW SAYS", value: ({ unit }) => unit.owner },
-  { title: "OWNER", value: ({ owner }) => owner },
+  { title: "ROW SAYS", value: ({ unit }) => unit.owner, fit: "name" },
+  { title: "OWNER", value: ({ owner }) => owner, fit: "name" },
   { title: "WHY", value: ({ rule }) => rule },
 ];
 

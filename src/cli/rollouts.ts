@@ -1,9 +1,11 @@
 import type { RolloutDraftView, RolloutView } from "../api/rollout-views.ts";
 import type { VersionView } from "../api/version-views.ts";
 import { InputError } from "../domain/errors.ts";
+import { age, shortId, timeText } from "./age.ts";
 import { durationText, secondsOf } from "./duration.ts";
-import { type Column, cellText, isForPrograms, type OutputFormat, renderOne } from "./output.ts";
+import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import { type Column, cellText, paragraph } from "./table.ts";
 
 export interface CreateOptions {
   readonly version: string;
@@ -31,7 +33,9 @@ export async function createRollout(client: RestClient, options: CreateOptions):
     ...draft.waves.flatMap(waveText),
     ...kept,
     "nothing was done",
-  ].join("\n");
+  ]
+    .map(paragraph)
+    .join("\n");
 }
 
 /** `argosy rollout status|pause|resume|approve|abort`: of the newest where none is named. */
@@ -50,12 +54,14 @@ export async function commandRollout(
 }
 
 export const rollouts: readonly Column<RolloutView>[] = [
-  { title: "ID", value: (row) => row.id },
+  { title: "ROLLOUT", value: (row) => shortId(row.id) },
   { title: "VERSION", value: (row) => row.version },
   { title: "STATE", value: (row) => row.state },
   { title: "WAVE", value: (row) => `${Math.min(row.wave + 1, row.waves.length)}/${row.waves.length}` },
-  { title: "BEGUN", value: (row) => row.createdAt },
-  { title: "BY", value: (row) => row.actor },
+  { title: "AGE", value: (row) => age(row.createdAt) },
+  { title: "BY", value: (row) => row.actor, fit: "name" },
+  { title: "ID", value: (row) => row.id, isWide: true },
+  { title: "BEGUN", value: (row) => timeText(row.createdAt), isWide: true },
   { title: "POOL", value: (row) => row.pool, isWide: true },
   { title: "NOTE", value: (row) => row.note, isWide: true },
 ];
@@ -65,11 +71,15 @@ export const versions: readonly Column<VersionView>[] = [
   { title: "STATE", value: (row) => row.state },
   { title: "INSTANCES", value: (row) => row.instances.length },
   { title: "UPGRADING", value: (row) => row.upgrading.length },
-  { title: "CHANNELS", value: (row) => row.channels.map((name) => (row.defaultOf.includes(name) ? `${name} (default)` : name)).join(", ") },
-  { title: "FROZEN BECAUSE", value: (row) => row.frozen?.reason ?? null },
+  {
+    title: "CHANNELS",
+    value: (row) => row.channels.map((name) => (row.defaultOf.includes(name) ? `${name} (default)` : name)).join(", "),
+    fit: "name",
+  },
   { title: "FROM", value: (row) => row.upgradesFrom?.join(", ") ?? null, isWide: true },
   { title: "IMAGE", value: (row) => row.image, isWide: true },
   { title: "NAMES", value: (row) => row.instances.join(", "), isWide: true },
+  { title: "FROZEN BECAUSE", value: (row) => row.frozen?.reason ?? null, fit: "text" },
 ];
 
 async function newest(client: RestClient): Promise<string> {
@@ -81,7 +91,7 @@ async function newest(client: RestClient): Promise<string> {
 function showRollout(view: RolloutView, output: OutputFormat): string {
   if (isForPrograms(output)) return renderOne(view, output);
   const head = `rollout ${view.id} of ${view.version}${view.pool === null ? "" : ` in pool ${view.pool}`} is ${view.state}: ${view.note}`;
-  return [cellText(head), ...view.waves.flatMap(waveText)].join("\n");
+  return [head, ...view.waves.flatMap(waveText)].map(paragraph).join("\n");
 }
 
 function waveText({ name, state, bakeSeconds, instances, passedAt, passedBy, gates }: RolloutView["waves"][number]): readonly string[] {

@@ -33,7 +33,7 @@ describe("argosy top", () => {
     const { out } = await run("top", "instances");
     expect(out.split("\n").map((line) => line.split(/\s{2,}/))).toEqual([
       ["NAME", "USED", "UNITS", "APPS", "MILLICPU", "CACHED", "MEASURED"],
-      ["standard-1", "25 %", "2", "2/10", "320", "700", "2026-01-01T00:00:00Z"],
+      ["standard-1", "25 %", "2", "2/10", "320", "700", expect.stringMatching(/^\d+d$/)],
       ["standard-2", "0 %", "0", "0/10", "-", "-", "-"],
     ]);
   });

@@ -1,21 +1,23 @@
 import type { InstanceTop, WorkspaceTop } from "../api/routes/loads.ts";
 import { InputError } from "../domain/errors.ts";
-import { type Column, type OutputFormat, render } from "./output.ts";
+import { age, timeText } from "./age.ts";
+import { type OutputFormat, render } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
+import type { Column } from "./table.ts";
 
 export interface TopOptions {
   readonly limit?: string;
   readonly output: OutputFormat;
 }
 
-const instances: readonly Column<InstanceTop>[] = [
-  { title: "NAME", value: (row) => row.name },
+export const instances: readonly Column<InstanceTop>[] = [
+  { title: "NAME", value: (row) => row.name, fit: "name" },
   { title: "USED", value: (row) => percent(row.utilisation) },
   { title: "UNITS", value: (row) => row.units },
   { title: "APPS", value: (row) => `${row.load.applications}/${row.capacity.applications}` },
   { title: "MILLICPU", value: (row) => row.milliCpu },
   { title: "CACHED", value: (row) => row.cachedObjects },
-  { title: "MEASURED", value: (row) => row.measuredAt },
+  { title: "MEASURED", value: (row) => age(row.measuredAt) },
   { title: "STATE", value: (row) => row.state, isWide: true },
   { title: "ENTRIES", value: (row) => `${row.load.clusterEntries}/${row.capacity.clusterEntries}`, isWide: true },
   { title: "RESOURCES", value: (row) => `${row.load.cachedResources}/${row.capacity.cachedResources}`, isWide: true },
@@ -23,9 +25,9 @@ const instances: readonly Column<InstanceTop>[] = [
   { title: "GIT", value: (row) => `${row.load.gitPerMinute}/${row.capacity.gitPerMinute}`, isWide: true },
 ];
 
-const workspaces: readonly Column<WorkspaceTop>[] = [
-  { title: "WORKSPACE", value: (row) => (row.part === 0 ? row.workspace : `${row.workspace} (part ${row.part})`) },
-  { title: "INSTANCE", value: (row) => row.instance },
+export const workspaces: readonly Column<WorkspaceTop>[] = [
+  { title: "WORKSPACE", value: (row) => (row.part === 0 ? row.workspace : `${row.workspace} (part ${row.part})`), fit: "name" },
+  { title: "INSTANCE", value: (row) => row.instance, fit: "name" },
   { title: "SHARE", value: (row) => percent(row.share) },
   { title: "APPS", value: (row) => row.load.applications },
   { title: "MILLICPU", value: (row) => row.load.milliCpu },
@@ -33,7 +35,7 @@ const workspaces: readonly Column<WorkspaceTop>[] = [
   { title: "RESOURCES", value: (row) => row.load.cachedResources },
   { title: "ENTRIES", value: (row) => row.load.clusterEntries, isWide: true },
   { title: "GIT", value: (row) => row.load.gitPerMinute, isWide: true },
-  { title: "MEASURED", value: (row) => row.measuredAt, isWide: true },
+  { title: "MEASURED", value: (row) => timeText(row.measuredAt), isWide: true },
 ];
 
 /** `argosy top instances|workspaces`: who takes most, first. */
