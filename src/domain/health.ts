@@ -126,3 +126,16 @@ export interface Baseline {
   readonly reconcileS: number;
   readonly looks: number;
 }
+
+/** Longer than looks are apart, also where one took as long as it may: a verdict that nobody has renewed since says nothing of now. In ms. */
+export const VERDICT_LASTS_MS = 300_000;
+
+/** Verdicts that keep new units away. */
+export const UNFIT_STATES = ["stalled", "failed", "unknown"] as const satisfies readonly VerdictState[];
+export type UnfitState = (typeof UNFIT_STATES)[number];
+
+/** What keeps new units away from an instance. An instance that nobody judges, or not any more, is one that nothing is known against. */
+export function unfitState(verdict: Pick<InstanceVerdict, "state" | "at"> | undefined, now: Millis): UnfitState | undefined {
+  if (verdict === undefined || now - verdict.at > VERDICT_LASTS_MS) return undefined;
+  return UNFIT_STATES.find((state) => state === verdict.state);
+}

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
+import { VERDICT_LASTS_MS, type VerdictState } from "../domain/health.ts";
 import type { InstanceId, UnitId, WorkspaceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { ZERO_LOAD } from "../domain/load.ts";
@@ -14,6 +15,7 @@ import { aFleet } from "../store/testing/builders.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { createScheduler, type Scheduler } from "./controller.ts";
+import { reviewDecision } from "./review.ts";
 
 const CLASS = "eu/shared/public";
 const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
@@ -231,6 +233,56 @@ describe("an instance whose version is not safe any more", () => {
     expect(await ownerOf(unit)).toBeUndefined();
     const [decision] = await store.decisions.list({ subject: unit }, 1, never);
     expect(decision?.details).toMatchObject({ refusals: [{ instance: "a", rule: "FLOOR" }] });
+  });
+});
+
+describe("a unit whose instances are judged", () => {
+  const judged = async (name: string, state: VerdictState, agoMs = 0): Promise<void> => {
+    const at = millis(systemClock.now() - agoMs);
+    const verdict = { instanceId: name as InstanceId, at, since: at, state, cause: "controller-stopped", component: "controller" } as const;
+    const said = { text: "", evidence: [], baseline: undefined };
+    await store.health.record({ sample: { at, signals: {} }, verdict: { ...verdict, ...said }, keepSince: at }, never);
+  };
+  const placed = async (): Promise<InstanceId | undefined> => {
+    const unit = await addUnit("anna");
+    await eventually("it was decided", async () => (await verdictsOf(unit)).length > 0);
+    const [decision] = await store.decisions.list({ subject: unit }, 1, never);
+    if (decision === undefined || !reviewDecision(decision)) throw new Error("the journal gives another answer");
+    return ownerOf(unit);
+  };
+
+  it("goes to none that stands still or fails, waits where all do, and is placed when one works again", async () => {
+    for (const [name, state] of [
+      ["a", "stalled"],
+      ["b", "failed"],
+    ] as const) {
+      await addInstance(name, 100);
+      await judged(name, state);
+    }
+    start();
+    const unit = await addUnit("anna");
+    await eventually("it was decided", async () => (await verdictsOf(unit)).length > 0);
+    expect(await ownerOf(unit)).toBeUndefined();
+    const [decision] = await store.decisions.list({ subject: unit }, 1, never);
+    expect(decision?.details).toMatchObject({ refusals: expect.arrayContaining([{ instance: "a", rule: "HEALTH", health: "stalled" }]) });
+    await addInstance("c", 100);
+    await eventually("it is placed", async () => (await ownerOf(unit)) === "c");
+  });
+
+  it("goes to one that nobody has judged yet, or not of late, before one that nobody can tell of", async () => {
+    await addInstance("a", 100);
+    await judged("a", "unknown");
+    await addInstance("b", 100);
+    await judged("b", "stalled", VERDICT_LASTS_MS + 1_000);
+    start();
+    expect(await placed()).toBe("b");
+  });
+
+  it("is placed where nobody can tell of any", async () => {
+    await addInstance("a", 100);
+    await judged("a", "unknown");
+    start();
+    expect(await placed()).toBe("a");
   });
 });
 

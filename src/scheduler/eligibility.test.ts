@@ -54,7 +54,7 @@ describe("what a unit demands of an instance", () => {
     ],
   ])("%s", (_what, asked, offered, unmet) => {
     const refusal = whyNotEligible(asked, offered);
-    const text = refusal === undefined || refusal.rule === "STATE" ? undefined : `${refusal.rule}: ${refusal.wants}, not ${refusal.has}`;
+    const text = refusal === undefined || !("wants" in refusal) ? undefined : `${refusal.rule}: ${refusal.wants}, not ${refusal.has}`;
     expect(text).toBe(unmet);
     if (refusal !== undefined) expect(refusal.instance).toBe("a");
   });
@@ -66,6 +66,15 @@ describe("what a unit demands of an instance", () => {
         state === "ACTIVE" ? expect.objectContaining({ rule: "REGION" }) : refusal,
       );
       expect(whyNotStay(NO_WISH, { ...OFFER, state })).toEqual(["ACTIVE", "CORDONED"].includes(state) ? undefined : refusal);
+    }
+  });
+
+  it("is one that works: what stands still or fails takes nothing new, what nobody can tell of only where it has to do", () => {
+    for (const health of ["stalled", "failed", "unknown"] as const) {
+      const refusal = { instance: "a", rule: "HEALTH", health };
+      expect(whyNotEligible(NO_WISH, { ...OFFER, health })).toEqual(refusal);
+      expect(whyNotEligible(NO_WISH, { ...OFFER, health }, true)).toEqual(health === "unknown" ? undefined : refusal);
+      expect(whyNotStay(NO_WISH, { ...OFFER, health })).toBeUndefined();
     }
   });
 

@@ -1,3 +1,4 @@
+import type { UnfitState } from "../domain/health.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
 import type { InstanceTraits, UnitNeeds } from "../domain/needs.ts";
@@ -20,6 +21,8 @@ export const NO_WISH: Wish = { needs: [], apart: [], failedAt: [] };
 export interface Offer {
   readonly id: InstanceId;
   readonly state: InstanceState;
+  /** What its health says against new units; absent: nothing, or nobody judges it. */
+  readonly health?: UnfitState;
   /** Absent: nothing is known but the class it was found in, so it meets no demand. */
   readonly traits?: InstanceTraits;
   /** Groups of `Wish.apart` that have a member here already. */
@@ -44,6 +47,7 @@ export type Demand = (typeof DEMANDS)[number];
 /** An instance that does not offer what is demanded: `wants` is what was, `has` what there is. */
 export type Ineligible =
   | { readonly instance: InstanceId; readonly rule: "STATE"; readonly state: InstanceState }
+  | { readonly instance: InstanceId; readonly rule: "HEALTH"; readonly health: UnfitState }
   | { readonly instance: InstanceId; readonly rule: Demand; readonly wants: string; readonly has: string };
 
 /** A demand that is not met: what was wanted and what there is. */
@@ -92,9 +96,14 @@ const RULES: Readonly<Record<Demand, (wish: Wish, offer: Offer) => Unmet>> = {
 const ON_ARRIVAL: readonly Demand[] = ["FLOOR", "FAILED_BEFORE"];
 const TO_STAY = DEMANDS.filter((demand) => !ON_ARRIVAL.includes(demand));
 
-/** Why a unit may not be put on an instance, leaving room aside; `undefined` when it may. */
-export function whyNotEligible(wish: Wish, offer: Offer): Ineligible | undefined {
-  if (offer.state !== "ACTIVE") return { instance: offer.id, rule: "STATE", state: offer.state };
+/**
+ * Why a unit may not be put on an instance, leaving room aside; `undefined` when it may. One that stands still or fails takes nothing new, and
+ * neither does one of which nobody can tell, unless it has to do (`takesUnknown`).
+ */
+export function whyNotEligible(wish: Wish, offer: Offer, takesUnknown = false): Ineligible | undefined {
+  const { id, state, health } = offer;
+  if (state !== "ACTIVE") return { instance: id, rule: "STATE", state };
+  if (health !== undefined && !(takesUnknown && health === "unknown")) return { instance: id, rule: "HEALTH", health };
   return unmetBy(wish, offer, DEMANDS);
 }
 

@@ -39,6 +39,39 @@ describe("placing a unit", () => {
     });
   });
 
+  it("passes over an instance that stands still or fails, also where no other has room", () => {
+    for (const health of ["stalled", "failed"] as const) {
+      const placement = place([aSeat(order[0], { health }), aSeat(order[1]), aSeat(order[2])]);
+      expect(placement).toMatchObject({ kind: "chosen", instance: order[1], rule: "SPILL" });
+      expect(placement.facts.refusals).toEqual([{ instance: order[0], rule: "HEALTH", health }]);
+      expect(place(order.map((name) => aSeat(name, { health })))).toMatchObject({
+        kind: "unplaceable",
+        facts: { refusals: order.map((instance) => ({ instance, rule: "HEALTH", health })) },
+      });
+    }
+  });
+
+  it("takes an instance of which nobody can tell how it is where no other would do, as if all were like that", () => {
+    const unknown = { health: "unknown" } as const;
+    expect(place([aSeat(order[0], unknown), aSeat(order[1], { load: apps(800) }), aSeat(order[2], unknown)])).toMatchObject({
+      kind: "chosen",
+      instance: order[1],
+      facts: { refusals: [{ instance: order[0], rule: "HEALTH", health: "unknown" }] },
+    });
+    const full = aSeat(order[1], { load: apps(900) });
+    expect(place([aSeat(order[0], unknown), full, aSeat(order[2], unknown)])).toMatchObject({ kind: "chosen", instance: order[0] });
+    expect(place([aSeat(order[0], { health: "stalled" }), full, aSeat(order[2], unknown)])).toMatchObject({
+      instance: order[2],
+      facts: {
+        refusals: [
+          { instance: order[0], rule: "HEALTH", health: "stalled" },
+          { instance: order[1], rule: "BOUND" },
+        ],
+      },
+    });
+    expect(place(order.map((name) => aSeat(name, unknown)))).toMatchObject({ kind: "chosen", instance: order[0], rule: "PREFERRED" });
+  });
+
   it("passes over an instance that takes nothing new and says so", () => {
     const placement = place([aSeat(order[0], { state: "DRAINING" }), aSeat(order[1]), aSeat(order[2])]);
     expect(placement).toMatchObject({ kind: "chosen", instance: order[1], rule: "SPILL" });

@@ -2,7 +2,7 @@ import { sha256 } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
-import { chooseSeat } from "./choose-seat.ts";
+import { chooseSeat, type Room } from "./choose-seat.ts";
 import { type Ineligible, NO_WISH, type Offer, type Wish, whyNotEligible } from "./eligibility.ts";
 import { buildRing, type RingNode } from "./hash-ring.ts";
 import type { PlacementPolicy } from "./policy.ts";
@@ -67,7 +67,8 @@ export interface PlacementQuestion {
  *
  * The ring orders the instances for this unit: the first is preferred. Under a bound on dominant utilisation that starts at
  * 1.05 × the mean (never below 0.60), is loosened to 1.10 × and at last to 0.90, the first of eight candidates that would stay
- * within the bound is taken; where none would, the least loaded instance that would. Nothing fits: unplaceable.
+ * within the bound is taken; where none would, the least loaded instance that would. Where nothing fits, instances of which nobody can
+ * tell how they are have to do, in the same way: what cannot be looked at may work all the same. Nothing fits: unplaceable.
  *
  * The same question gives the same answer in whatever order the instances come; ties go by hash of unit and instance.
  * `ringOf` saves building the ring anew; the answer does not depend on it.
@@ -79,23 +80,26 @@ export function placeUnit(question: PlacementQuestion, ringOf: RingSource = buil
   const indexOf = new Map<string, number>(seats.map(({ id }, index) => [id, index]));
   const walk = ring.candidates(unit.id, policy.candidates).flatMap((id) => indexOf.get(id) ?? []);
   const mean = meanUtilisation(seats);
-  const refusal = (index: number, bound: number): Refusal | undefined => whyNot(seats[index] as Seat, unit, bound);
-  const room = {
+  const refusal = (index: number, bound: number, takesUnknown: boolean): Refusal | undefined =>
+    whyNot(seats[index] as Seat, unit, bound, takesUnknown);
+  const roomOf = (takesUnknown: boolean): Room => ({
     size: seats.length,
-    admits: (index: number, bound: number) => refusal(index, bound) === undefined,
-    shareWith: (index: number) => shareWith(seats[index] as Seat, unit.load),
-    tie: (index: number) => sha256(`${unit.id}|${seats[index]?.id}`),
-  };
-  const choice = chooseSeat(room, walk, boundsOf(mean, policy));
+    admits: (index, bound) => refusal(index, bound, takesUnknown) === undefined,
+    shareWith: (index) => shareWith(seats[index] as Seat, unit.load),
+    tie: (index) => sha256(`${unit.id}|${seats[index]?.id}`),
+  });
+  const bounds = boundsOf(mean, policy);
+  const choice = chooseSeat(roomOf(false), walk, bounds) ?? chooseSeat(roomOf(true), walk, bounds);
   const facts = { preferred: seats[walk[0] ?? -1]?.id, ring: ring.version, mean };
   if (choice === undefined) {
     const others = seats.flatMap((_, index) => (walk.includes(index) ? [] : [index]));
-    const refusals = [...walk, ...others].slice(0, REFUSALS_KEPT).flatMap((index) => refusal(index, policy.hardLimit) ?? []);
+    const refusals = [...walk, ...others].slice(0, REFUSALS_KEPT).flatMap((index) => refusal(index, policy.hardLimit, true) ?? []);
     return { kind: "unplaceable", facts: { ...facts, bound: policy.hardLimit, refusals } };
   }
   const { rank, bound } = choice;
   const seat = seats[choice.seat] as Seat;
-  const refusals = walk.slice(0, rank < 0 ? walk.length : rank).flatMap((index) => refusal(index, bound) ?? []);
+  const takesUnknown = seat.health === "unknown";
+  const refusals = walk.slice(0, rank < 0 ? walk.length : rank).flatMap((index) => refusal(index, bound, takesUnknown) ?? []);
   return {
     kind: "chosen",
     instance: seat.id,
@@ -125,8 +129,13 @@ export function ringNodes(seats: readonly Pick<Seat, "id" | "state" | "weight">[
 }
 
 /** Why a unit may not go to an instance under a bound; `undefined` when it may. */
-export function whyNot(seat: Held, unit: Pick<PlacementQuestion["unit"], "load" | "wish">, bound: number): Refusal | undefined {
-  const ineligible = whyNotEligible(unit.wish ?? NO_WISH, seat);
+export function whyNot(
+  seat: Held,
+  unit: Pick<PlacementQuestion["unit"], "load" | "wish">,
+  bound: number,
+  takesUnknown = false,
+): Refusal | undefined {
+  const ineligible = whyNotEligible(unit.wish ?? NO_WISH, seat, takesUnknown);
   if (ineligible !== undefined) return ineligible;
   const after = addLoad(seat.load, unit.load);
   const ceiling = ceilingOf(seat.capacity, bound);

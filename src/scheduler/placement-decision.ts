@@ -47,6 +47,7 @@ export function placementDecision({ unit, seats, policy }: PlacementQuestion, pl
 export function whyUnplaceable({ refusals }: Pick<PlacementFacts, "refusals">): string {
   const words = refusals.map((refusal) => {
     if (refusal.rule === "BOUND") return `BOUND ${refusal.dimension}`;
+    if (refusal.rule === "HEALTH") return `HEALTH ${refusal.health}`;
     return refusal.rule === "STATE" ? `STATE ${refusal.state}` : refusal.rule;
   });
   return words.length === 0 ? "NO_INSTANCE" : [...new Set(words)].sort().join(", ");

@@ -9,6 +9,7 @@ import {
   type InstanceVerdict,
   SIGNALS,
   type SignalName,
+  VERDICT_LASTS_MS,
   VERDICT_STATES,
 } from "../../domain/health.ts";
 import type { Instance } from "../../domain/instance.ts";
@@ -125,9 +126,6 @@ async function readHealth(deps: ApiDeps, name: string): Promise<HealthReportView
   };
 }
 
-/** Longer than looks are apart, also where one took as long as it may. In ms. */
-const FRESH_MS = 300_000;
-
 function verdictView({ name }: Instance, known: InstanceVerdict | undefined, now: Millis): HealthVerdictView {
   if (known === undefined)
     return {
@@ -140,7 +138,7 @@ function verdictView({ name }: Instance, known: InstanceVerdict | undefined, now
       at: null,
     };
   const { state, cause, component, text, since, at } = known;
-  if (now - at > FRESH_MS)
+  if (now - at > VERDICT_LASTS_MS)
     return {
       ...{ instance: name, state: "unknown", cause: "no-samples", component: null, since: rfc3339(at), at: rfc3339(at) },
       text: `nobody has looked at it since then, when it was ${state}: ${text}`,

@@ -1,4 +1,5 @@
-import type { Clock } from "../../domain/clock.ts";
+import type { Clock, Millis } from "../../domain/clock.ts";
+import { unfitState } from "../../domain/health.ts";
 import type { UnitId } from "../../domain/ids.ts";
 import type { FleetSnapshot, UnitWithWorkspace } from "../../store/placement/port.ts";
 import type { Store } from "../../store/port.ts";
@@ -29,7 +30,7 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
     if (found === undefined || found.unit.owner !== undefined) return {};
     const fleet = await store.placements.readFleet(found.unit.class, signal);
     const unit = { ...found.unit, wish: wishOf(found, fleet) };
-    const question = { unit, seats: seatsOf(fleet, found), policy: DEFAULT_POLICY };
+    const question = { unit, seats: seatsOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
     const placement = placeUnit(question, ringsOf(unit.class));
     const decision = placementDecision(question, placement, clock.now());
     if (placement.kind === "unplaceable") {
@@ -58,10 +59,12 @@ function wishOf(found: UnitWithWorkspace, { instances }: FleetSnapshot): Wish {
   return needs === undefined && apart.length === 0 ? NO_WISH : { ...NO_WISH, needs: needs === undefined ? [] : [needs], apart };
 }
 
-function seatsOf(fleet: FleetSnapshot, { workspace, siblings }: UnitWithWorkspace): readonly Seat[] {
-  return fleet.instances.map(({ instance, load }) => {
+function seatsOf(fleet: FleetSnapshot, { workspace, siblings }: UnitWithWorkspace, now: Millis): readonly Seat[] {
+  return fleet.instances.map(({ instance, load, verdict }) => {
     const { id, name, state, capacity, weight } = instance;
-    const seat = { id, name, state, traits: seatTraits(instance, fleet.floor), capacity, weight, load };
+    const health = unfitState(verdict, now);
+    const facts = { id, name, state, traits: seatTraits(instance, fleet.floor), capacity, weight, load };
+    const seat = health === undefined ? facts : { ...facts, health };
     return siblings.includes(id) ? { ...seat, occupied: [partsApart(workspace.id)] } : seat;
   });
 }

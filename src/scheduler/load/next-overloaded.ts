@@ -1,5 +1,5 @@
 import { type Millis, millis } from "../../domain/clock.ts";
-import type { InstanceVerdict } from "../../domain/health.ts";
+import { type InstanceVerdict, VERDICT_LASTS_MS } from "../../domain/health.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
@@ -56,9 +56,6 @@ export interface Relieving {
   readonly moves: readonly { readonly from: InstanceId; readonly reason: MoveReason; readonly at: Millis }[];
 }
 
-/** Longer than looks are apart, also where one took as long as it may. What nobody has looked at since tells of the past. In ms. */
-const FRESH_MS = 300_000;
-
 /**
  * The verdicts of these instances that speak of them as they are. While something leaves an overloaded one, and until it could have shown that this was
  * enough, it would be relieved twice for one overload.
@@ -72,7 +69,9 @@ export function unrelieved<Verdict extends Pick<InstanceVerdict, "instanceId" | 
   const left = moves.filter((move) => move.reason === "HOT" && at - move.at < SETTLE_MS).map(({ from }) => from);
   const relieved = new Set([...leaving, ...left]);
   const meant = new Set(instances.map(({ id }) => id));
-  return verdicts.filter(({ instanceId, at: lookedAt }) => at - lookedAt <= FRESH_MS && meant.has(instanceId) && !relieved.has(instanceId));
+  return verdicts.filter(
+    ({ instanceId, at: lookedAt }) => at - lookedAt <= VERDICT_LASTS_MS && meant.has(instanceId) && !relieved.has(instanceId),
+  );
 }
 
 /** Instances whose health says that they are overloaded and that a plan relieves for that. */

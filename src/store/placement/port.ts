@@ -1,5 +1,6 @@
 import type { Decision } from "../../domain/decision.ts";
 import type { Directive } from "../../domain/directive.ts";
+import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
@@ -10,6 +11,8 @@ export interface InstanceWithLoad {
   readonly instance: Instance;
   readonly load: LoadVector;
   readonly units: number;
+  /** What was said of its health last; absent: it was never judged. */
+  readonly verdict?: Pick<InstanceVerdict, "state" | "at"> | undefined;
 }
 
 /** Everything the scheduler decides from, read in one transaction. */

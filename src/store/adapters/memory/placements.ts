@@ -4,7 +4,14 @@ import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../../domain/load.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import { WAITING_FOR_INSTANCE, WAITING_FOR_ROOM } from "../../operation/messages.ts";
-import type { FirstPlacement, FleetSnapshot, PlacementOutcome, PlacementRefusal, PlacementStore } from "../../placement/port.ts";
+import type {
+  FirstPlacement,
+  FleetSnapshot,
+  InstanceWithLoad,
+  PlacementOutcome,
+  PlacementRefusal,
+  PlacementStore,
+} from "../../placement/port.ts";
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
 import { arrivingAt } from "./live-moves.ts";
 import { amendOpen } from "./operations-log.ts";
@@ -50,8 +57,14 @@ function readFleet(tables: Tables, className: string): FleetSnapshot {
       instance,
       load: loadOf(tables, instance.id),
       units: tables.units.where("owner", instance.id).length,
+      verdict: verdictOn(tables, instance.id),
     })),
   };
+}
+
+function verdictOn(tables: Tables, id: InstanceId): InstanceWithLoad["verdict"] {
+  const verdict = tables.verdicts.get(id);
+  return verdict && { state: verdict.state, at: verdict.at };
 }
 
 function commit(transaction: Transaction, { unitId, rowVersion, instanceId, ceiling, decision }: FirstPlacement): PlacementOutcome {

@@ -35,6 +35,15 @@ export function describeHealth(world: () => World): void {
       expect(later.samples).toHaveLength(1);
     });
 
+    it("stands beside what the instance holds, where units are placed by it", async () => {
+      const { store, addInstance } = world();
+      const [judged, other] = [await addInstance(), await addInstance()];
+      await store.health.record({ sample: { at: AT, signals: {} }, verdict: verdictOn(judged.id), keepSince: AT }, soon());
+      const { instances } = await store.placements.readFleet(judged.class, soon());
+      const of = (id: InstanceId) => instances.find(({ instance }) => instance.id === id)?.verdict;
+      expect([of(judged.id), of(other.id)]).toEqual([{ state: "stalled", at: AT }, undefined]);
+    });
+
     it("is told of in the journal when it changed, and not for a verdict that came too late or of an instance that is gone", async () => {
       const { store, addInstance } = world();
       const { id } = await addInstance();
