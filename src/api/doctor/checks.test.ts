@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
+import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
@@ -9,6 +10,7 @@ import {
   judgeCluster,
   judgeDatabase,
   judgeFleet,
+  judgeHealth,
   judgeInstances,
   judgeOwnership,
   judgePools,
@@ -55,6 +57,21 @@ describe("the doctor", () => {
       detail: "reading: connection refused",
     });
     expect(judgeDatabase({ error: "no" }).detail).toBe("no");
+  });
+
+  it("fails what health says does not work, in its words, and nothing that is slow or was judged long ago", () => {
+    const now = millis(10_000_000);
+    const on = (instanceId: string, state: InstanceVerdict["state"], at = now): InstanceVerdict => ({
+      ...{ instanceId: instanceId as InstanceId, state, at, since: at, cause: "none", component: undefined },
+      ...{ text: "its controller stands still", evidence: [], baseline: undefined },
+    });
+    const instances = ["a", "b"].map((name) => ({ id: name as InstanceId, name: `standard-${name}` }));
+    expect(judgeHealth([on("a", "degraded"), on("b", "stalled", millis(1))], instances, now)).toMatchObject({ ok: true });
+    expect(judgeHealth([on("a", "stalled"), on("b", "unknown"), on("gone", "failed")], instances, now)).toMatchObject({
+      name: "health of instances",
+      ok: false,
+      detail: "standard-a is stalled: its controller stands still; standard-b is unknown: its controller stands still",
+    });
   });
 
   it("tells a pooler by what gets lost on the way through it", () => {

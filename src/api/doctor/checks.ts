@@ -1,6 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import { isCordonedByHand } from "../../domain/cordon.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
+import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import type { OwnershipFinding } from "../../domain/ownership.ts";
 import { compareVersions, isBelowFloor, releaseOf } from "../../domain/version.ts";
@@ -99,6 +100,20 @@ export function judgeOwnership(open: readonly OwnershipFinding[]): Check {
     ok: open.length === 0,
     detail,
     remedy: "See `argosy journal --kind ownership -o wide` and docs/instances.md",
+  };
+}
+
+/** Whether any instance is judged not to work at present, in the words of its health. */
+export function judgeHealth(verdicts: readonly InstanceVerdict[], instances: readonly Pick<Instance, "id" | "name">[], now: Millis): Check {
+  const names = new Map<string, string>(instances.map(({ id, name }) => [id, name]));
+  const unfit = verdicts.filter((verdict) => names.has(verdict.instanceId) && unfitState(verdict, now) !== undefined);
+  const named = unfit.slice(0, NAMED).map(({ instanceId, state, text }) => `${names.get(instanceId)} is ${state}: ${text}`);
+  const more = unfit.length > NAMED ? [`and ${unfit.length - NAMED} more`] : [];
+  return {
+    name: "health of instances",
+    ok: unfit.length === 0,
+    detail: unfit.length === 0 ? "none is judged stalled, failed or unknown" : [...named, ...more].join("; "),
+    remedy: "See `argosy health <instance>`: what it rests on, and what is done about it",
   };
 }
 

@@ -9,6 +9,7 @@ import {
   judgeCluster,
   judgeDatabase,
   judgeFleet,
+  judgeHealth,
   judgeInstances,
   judgeOwnership,
   judgePools,
@@ -59,7 +60,9 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
   const declared = spec === undefined ? [] : [...judgePools(spec, instances), await examineServers(deps, spec, within(CHECK_MS, signal))];
   const journal = await attempt(() => store.decisions.list({ kind: "ownership" }, FINDINGS_READ, within(CHECK_MS, signal)));
   const ownership = journal === undefined ? [] : [judgeOwnership(openFindings(journal))];
-  const fleet = database.ok ? [judgeFleet(spec), ...declared, ...ownership] : [];
+  const verdicts = await attempt(() => store.health.listVerdicts(within(CHECK_MS, signal)));
+  const health = verdicts === undefined ? [] : [judgeHealth(verdicts, instances, deps.clock.now())];
+  const fleet = database.ok ? [judgeFleet(spec), ...declared, ...health, ...ownership] : [];
   return [database, ...sessions, ...clusters.flat(), ...fleet, ...judgeInstances(instances, spec?.versions.floor, deps.clock.now())];
 }
 
