@@ -4,6 +4,7 @@ import { foreignSync, LOOK_NOW } from "../shard/arrival.ts";
 import { escapePointer, type PatchOperation } from "../shard/diff-object.ts";
 import { ANNOTATION_COPIED, ANNOTATION_PAUSE } from "../shard/names.ts";
 import type { Sight } from "../shard/parse-sight.ts";
+import { TERMINATE } from "../shard/restlessness.ts";
 import { copyStatus } from "./copy-status.ts";
 import { isNewer, isUnderWay, isUnfit, type Pair } from "./pair.ts";
 import { renderArrival } from "./prepare.ts";
@@ -80,8 +81,6 @@ export function hand({ desired, source, target }: Pair, epoch: number): Verdict 
     { op: "add", path: annotation(ANNOTATION_COPIED), value: hash },
   ]);
 }
-
-const TERMINATE: PatchOperation = { op: "add", path: "/status/operationState/phase", value: "Terminating" };
 
 function strip(sight: Sight): readonly PatchOperation[] {
   return sight.finalizers.length === 0 ? [] : [{ op: "add", path: "/metadata/finalizers", value: [] }];

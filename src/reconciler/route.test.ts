@@ -37,6 +37,26 @@ describe("a change of an Application", () => {
     expect(syncs("Reason")).toEqual([]);
   });
 
+  test("whose own sync cannot bring about what is wanted concerns it", () => {
+    const operation = { initiatedBy: { automated: true }, sync: { source: { path: "elsewhere" } } };
+    const state = { phase: "Running", startedAt: "2026-01-01T00:00:00Z", operation };
+    const now = parseApplication({
+      ...stored(renderApplication(aSeat(), anApplication({ id: "one" as ApplicationId }), TARGET)),
+      ...{ operation, status: { operationState: state } },
+    }) as ObservedApplication;
+    const route = routeApplication({ kind: "upsert", at, before: observed("one"), now });
+    expect(route.applications.map(({ id }) => id)).toEqual(["one"]);
+  });
+
+  test("of which a sync has ended lets the runs of one go on that is synced by hand", () => {
+    const ended = (type: "manual" | "automated") => {
+      const raw = stored(renderApplication(aSeat(), anApplication({ id: "one" as ApplicationId }, { type }), TARGET));
+      const [before, now] = [parseApplication({ ...raw, operation: { sync: {} } }), parseApplication(raw) as ObservedApplication];
+      return routeApplication({ kind: "upsert", at, before, now }).syncs.map(({ id }) => id);
+    };
+    expect([ended("manual"), ended("automated")]).toEqual([["one"], []]);
+  });
+
   test("that ends it concerns both", () => {
     expect(routeApplication({ kind: "delete", at, before: observed("one") })).toMatchObject({
       applications: [{ id: "one" }],

@@ -1,4 +1,5 @@
 import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
+import { isSyncDue } from "../shard/automated-sync.ts";
 import type { ObjectChange, ObservedObject } from "../shard/managed-object.ts";
 import type { ObservedApplication } from "../shard/parse-application.ts";
 import { applicationOf, differsInReport, differsInWish, holderOf, unitOf } from "../shard/parse-application.ts";
@@ -15,7 +16,7 @@ export interface ApplicationRoute {
 /** Whom a changed Application concerns: those named by its labels, before and after, and the status if it reports anew. */
 export function routeApplication(change: ObjectChange<ObservedApplication>): ApplicationRoute {
   const sides = sidesOf(change);
-  const isWish = change.kind === "delete" || differsInWish(change.before, change.now);
+  const isWish = change.kind === "delete" || differsInWish(change.before, change.now) || isSyncDue(change.now);
   const ids = new Map(sides.map((side) => [applicationOf(side), unitOf(side)]));
   return {
     applications: isWish ? [...ids].flatMap(([id, unit]) => (id === undefined ? [] : [{ id, unit }])) : [],
@@ -25,9 +26,14 @@ export function routeApplication(change: ObjectChange<ObservedApplication>): App
 }
 
 function syncsOf(change: ObjectChange<ObservedApplication>): ApplicationRoute["syncs"] {
-  if (change.kind === "delete" || !differsInRun(change.before?.sync, change.now.sync)) return [];
+  if (change.kind === "delete" || !(differsInRun(change.before?.sync, change.now.sync) || makesRoom(change.before, change.now))) return [];
   const id = applicationOf(change.now);
   return id === undefined ? [] : [{ id, unit: unitOf(change.now) }];
+}
+
+/** Whether a sync has ended of an Application whose syncs are asked for: the next one may begin. */
+function makesRoom(before: ObservedApplication | undefined, { isAutomated, sync }: ObservedApplication): boolean {
+  return !isAutomated && sync.operation === undefined && before?.sync.operation !== undefined;
 }
 
 /** Whom a change of any other object concerns: the units it was made for, else the instances. */

@@ -1,5 +1,6 @@
 import { asObject } from "../domain/json.ts";
 import { FORGET_SYNC, LOOK_NOW } from "./arrival.ts";
+import { isStoppedSync, UNMARK_STOPPED } from "./automated-sync.ts";
 import type { PatchOperation } from "./diff-object.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { ANNOTATION_ARRIVING } from "./names.ts";
@@ -27,8 +28,20 @@ export function forgetFailure(desired: DesiredObject, observed: Beginner): reado
   return state?.phase === "Failed" || state?.phase === "Error" ? [FORGET_SYNC, LOOK_NOW] : [];
 }
 
+/** The same for one that was ended as it could not bring about what is wanted, where Argo CD is to begin another one. */
+export function forgetStopped(
+  desired: DesiredObject,
+  observed: Beginner & Pick<ObservedApplication, "automatedSync">,
+): readonly PatchOperation[] {
+  if (!isAutomated(desired) || begins(desired, observed) || !isStoppedSync(observed)) return [];
+  return observed.annotations[ANNOTATION_ARRIVING] === undefined ? [FORGET_SYNC, UNMARK_STOPPED, LOOK_NOW] : [];
+}
+
 /** Copies that a move put there forget by themselves whatever is not their own. */
-function begins({ content }: DesiredObject, { annotations, isAutomated }: Beginner): boolean {
-  const isWanted = asObject(asObject(content["spec"])["syncPolicy"])["automated"] !== undefined;
-  return isWanted && !isAutomated && annotations[ANNOTATION_ARRIVING] === undefined;
+function begins(desired: DesiredObject, observed: Beginner): boolean {
+  return isAutomated(desired) && !observed.isAutomated && observed.annotations[ANNOTATION_ARRIVING] === undefined;
+}
+
+function isAutomated({ content }: DesiredObject): boolean {
+  return asObject(asObject(content["spec"])["syncPolicy"])["automated"] !== undefined;
 }

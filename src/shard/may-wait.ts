@@ -3,6 +3,7 @@ import type { ObjectAction, PatchOperation } from "./diff-object.ts";
 import { escapePointer } from "./diff-object.ts";
 import { ANNOTATION_REFRESH } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
+import { TERMINATE } from "./restlessness.ts";
 
 const ANNOTATIONS = "/metadata/annotations/";
 const EPOCH = `${ANNOTATIONS}${escapePointer(ANNOTATION_EPOCH)}`;
@@ -21,7 +22,7 @@ export function mayWait(action: ObjectAction<ObservedApplication>, observed: Obs
   return writes.some(({ path }) => WORK.has(path)) && writes.every(isOfNoHaste);
 }
 
-/** A new spec, and what Argosy notes beside one. */
+/** A new spec, what Argosy notes beside one, and the end of a sync that waits for its next attempt or has another source. */
 function isOfNoHaste({ op, path }: PatchOperation): boolean {
-  return op === "add" && path !== EPOCH && (path === "/spec" || path.startsWith(ANNOTATIONS));
+  return op === "add" && path !== EPOCH && (path === "/spec" || path === TERMINATE.path || path.startsWith(ANNOTATIONS));
 }

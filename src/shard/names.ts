@@ -64,3 +64,5 @@ export const ANNOTATION_ARRIVING = "argosy.dev/arriving";
 export const ANNOTATION_COPIED = "argosy.dev/copied-status";
 /** Written anew, at whatever version it was, on an Application that Argo CD was asked to look at and did not. */
 export const ANNOTATION_NUDGED = "argosy.dev/nudged";
+/** When the automated sync began that was ended because it could not bring about what is wanted. */
+export const ANNOTATION_STOPPED = "argosy.dev/stopped-sync";

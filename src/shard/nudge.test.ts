@@ -5,6 +5,7 @@ import {
   FIRST_NUDGE_MS,
   isAwaited,
   isBlindAtBirth,
+  isUnseenSync,
   MOST_APART_MS,
   NUDGES_AT_ONCE,
   nextNudges,
@@ -42,6 +43,34 @@ describe("isAwaited", () => {
     const meta = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers };
     expect(isAwaited(observed(annotations, meta))).toBe(isExpected);
     expect(isAwaited(observed(annotations, { finalizers }))).toBe(false);
+  });
+});
+
+describe("isUnseenSync", () => {
+  const time = (second: number): string => `2026-01-01T00:00:0${second}Z`;
+  const synced = (comparedAt: number, over: object = {}, annotations: Readonly<Record<string, string>> = {}, status: object = {}) => {
+    const raw = stored(renderApplication(aSeat(), anApplication(), TARGET), "object-1", "100");
+    setMeta("annotations", { "argosy.dev/epoch": "3", ...annotations })(raw);
+    const operationState = { phase: "Succeeded", startedAt: time(1), finishedAt: time(3) };
+    Object.assign(raw as object, {
+      status: { reconciledAt: time(comparedAt), sync: { status: "OutOfSync" }, operationState, ...status },
+      ...over,
+    });
+    return parseApplication(raw) as ObservedApplication;
+  };
+
+  it("is so until Argo CD has compared after a sync that has ended, or says that it agrees", () => {
+    expect([2, 3, 4].map((second) => isUnseenSync(synced(second)))).toEqual([true, true, false]);
+    expect(isUnseenSync(synced(3, {}, {}, { sync: { status: "Synced" } }))).toBe(false);
+    expect(isUnseenSync(synced(2, {}, {}, { sync: { status: "Synced" } }))).toBe(true);
+  });
+
+  it("is not so while a sync is asked for, nor where Argo CD does not look", () => {
+    expect(isUnseenSync(synced(2, { operation: { sync: {} } }))).toBe(false);
+    expect(isUnseenSync(synced(2, {}, { "argocd.argoproj.io/skip-reconcile": "true" }))).toBe(false);
+    expect(isUnseenSync(synced(2, {}, { "argosy.dev/arriving": "copied" }))).toBe(false);
+    expect(isUnseenSync(synced(2, {}, {}, { conditions: [{ type: "InvalidSpecError", message: "no" }] }))).toBe(false);
+    expect(isUnseenSync(synced(2, {}, {}, { operationState: undefined }))).toBe(false);
   });
 });
 

@@ -1,5 +1,5 @@
 import { escapePointer, guards, type PatchOperation } from "./diff-object.ts";
-import { ANNOTATION_NUDGED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "./names.ts";
+import { ANNOTATION_ARRIVING, ANNOTATION_NUDGED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "./names.ts";
 import { isFinalizerOfArgo, type ObservedApplication } from "./parse-application.ts";
 
 /** When an Application is to be nudged next, on a clock that only grows, in ms, and how long after that once more. */
@@ -47,6 +47,21 @@ export function isBlindAtBirth({ report, createdAt, isRefreshing, isDeleting, an
   if (status === undefined || reconciledAt === undefined || createdAt === undefined || reconciledAt - createdAt > FIRST_LOOK_MS)
     return false;
   return status.conditions.some(({ type }) => type === "ComparisonError");
+}
+
+/**
+ * Whether Argo CD has yet to look at what a sync of it has brought about. It asks itself for that look when the sync ends, and forgets it when it is
+ * restarted then: what the user reads (`OutOfSync`) would stand until its periodic look, minutes later. A look that began in the second in
+ * which the sync ended may have been too early.
+ */
+export function isUnseenSync({ report, sync, isDeleting, annotations }: ObservedApplication): boolean {
+  const { operation, state } = sync;
+  const { status, reconciledAt } = report ?? {};
+  if (isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_ARRIVING] !== undefined) return false;
+  if (operation !== undefined || state?.finishedAt === undefined || status === undefined || reconciledAt === undefined) return false;
+  // What it refuses to look at it does not compare.
+  if (status.conditions.some(({ type }) => type === "InvalidSpecError")) return false;
+  return reconciledAt < state.finishedAt || (reconciledAt === state.finishedAt && status.sync.status === "OutOfSync");
 }
 
 /**

@@ -5,6 +5,7 @@ import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_UNIT } from "../domain/names.t
 import type { EngineStatus } from "../domain/status.ts";
 import type { ObservedObject } from "./managed-object.ts";
 import { ANNOTATION_REFRESH } from "./names.ts";
+import { type AutomatedSync, parseAutomatedSync } from "./parse-automated-sync.ts";
 import { parseObject } from "./parse-object.ts";
 import { type ObservedSync, parseSync } from "./parse-sync.ts";
 import { parseUnfinished } from "./parse-unfinished.ts";
@@ -19,6 +20,8 @@ export interface ObservedApplication extends ObservedObject {
   /** Absent until the controller has said something. */
   readonly report: { readonly status: EngineStatus; readonly hash: string; readonly reconciledAt: Millis | undefined } | undefined;
   readonly sync: ObservedSync;
+  /** The present or last sync, where Argo CD began it by itself. */
+  readonly automatedSync: AutomatedSync | undefined;
   /** It follows Git by itself. */
   readonly isAutomated: boolean;
   /** Argo CD was asked to look at it again and has not finished that. */
@@ -38,6 +41,7 @@ export function parseApplication(raw: unknown): ObservedApplication | undefined 
     finalizers: asArray(meta["finalizers"]).filter((entry) => typeof entry === "string"),
     createdAt: asTime(meta["creationTimestamp"]),
     deletingSince: asTime(meta["deletionTimestamp"]),
+    automatedSync: parseAutomatedSync(raw),
     isAutomated: asObject(asObject(asObject(raw)["spec"])["syncPolicy"])["automated"] !== undefined,
     isRefreshing: asObject(meta["annotations"])[ANNOTATION_REFRESH] !== undefined,
     isUnfinished: parseUnfinished(raw, said),

@@ -2,9 +2,10 @@ import type { Millis } from "../domain/clock.ts";
 import { ANNOTATION_EPOCH } from "../domain/names.ts";
 import type { Application, Deletion } from "../domain/workspace.ts";
 import { letLoose, unmark } from "./arrival.ts";
+import { stopOutdated } from "./automated-sync.ts";
 import type { ObjectAction, PatchOperation } from "./diff-object.ts";
 import { diffObject, escapePointer, guards, mapChanges, newerFence, planRemoval } from "./diff-object.ts";
-import { forgetFailure, isBeingStopped } from "./following.ts";
+import { forgetFailure, forgetStopped, isBeingStopped } from "./following.ts";
 import type { DesiredObject, Fence } from "./managed-object.ts";
 import { ANNOTATION_POKE, ANNOTATION_REFRESH, ANNOTATION_REVISION } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
@@ -21,7 +22,7 @@ export type ApplicationAction = ObjectAction<ObservedApplication>;
  * Decides the next step that brings an Application to what its row says.
  *
  * A wanted one is created, or patched under tests of uid, resourceVersion and epoch; where it begins to follow Git by itself, once a sync
- * that is being stopped has ended. One that is being deleted although it is wanted was deleted by hand: it loses the cascade finalizer, so
+ * that is being stopped has ended. A sync of its own that cannot bring about what is wanted is ended, and forgotten once it has. One that is being deleted although it is wanted was deleted by hand: it loses the cascade finalizer, so
  * that the workloads stay, and is made anew once gone. An
  * unwanted one gets the cascade finalizer (unless its workloads are to stay), is brought to rest while there is patience for that, and
  * only then is deleted, under preconditions.
@@ -90,8 +91,11 @@ function planPresence(desired: DesiredObject, observed: ObservedApplication | un
   const uncascade = setFinalizers(observed, withoutCascade(observed));
   if (action.kind === "await-end") return uncascade.length > 0 ? change(observed, uncascade) : action;
   if (isBeingStopped(desired, observed)) return awaitStop(observed, uncascade);
-  const repairs = [...uncascade, ...letLoose(observed), ...forgetFailure(desired, observed)];
-  if (action.kind === "change") return { ...action, patch: [...action.patch, ...repairs, ...refresh(desired, observed)] };
+  const poke = refresh(desired, observed);
+  const isNews = poke.length > 0 || (action.kind === "change" && action.why.includes("content"));
+  const redo = [...forgetFailure(desired, observed), ...forgetStopped(desired, observed), ...stopOutdated(desired, observed, isNews)];
+  const repairs = [...uncascade, ...letLoose(observed), ...redo];
+  if (action.kind === "change") return { ...action, patch: [...action.patch, ...repairs, ...poke] };
   return repairs.length === 0 ? action : change(observed, repairs);
 }
 

@@ -19,7 +19,7 @@ import { renderApplication } from "./render-application.ts";
 import { anApplication, aSeat, type Stored, stored, TARGET } from "./testing/builders.ts";
 
 const seat = aSeat();
-const application = anApplication({}, { type: "manual", createNamespace: true });
+const application = anApplication({}, { type: "manual", createNamespace: true, destination: { environment: "prod", namespace: "web" } });
 const NOW = millis(1_767_225_600_000);
 
 function aRun(over: Partial<SyncRun> = {}, progress: Partial<RunProgress> = {}): SyncRun {

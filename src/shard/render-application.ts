@@ -73,6 +73,8 @@ function renderSyncPolicy(application: Application): object {
   };
 }
 
-export function syncOptions({ spec }: Pick<Application, "spec">): readonly string[] {
-  return ["PrunePropagationPolicy=background", ...(spec.createNamespace ? ["CreateNamespace=true"] : [])];
+/** A deployment's own namespace is there, and its project permits no Namespace: with the option such a deployment would never be synced. */
+export function syncOptions({ spec: { createNamespace, destination } }: Pick<Application, "spec">): readonly string[] {
+  const makesNamespace = createNamespace && destination.environment !== undefined;
+  return ["PrunePropagationPolicy=background", ...(makesNamespace ? ["CreateNamespace=true"] : [])];
 }

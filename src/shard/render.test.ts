@@ -14,9 +14,15 @@ const text = (...objects: readonly Parameters<typeof manifestOf>[0][]): string =
 
 describe("what is written", () => {
   test("for an application that follows Git", async () => {
-    await expect(text(renderApplication(aSeat(), anApplication({}, { createNamespace: true }), TARGET))).toMatchFileSnapshot(
-      "testing/application-automated.golden.yaml",
-    );
+    await expect(
+      text(
+        renderApplication(
+          aSeat(),
+          anApplication({}, { createNamespace: true, destination: { environment: "prod", namespace: "web" } }),
+          TARGET,
+        ),
+      ),
+    ).toMatchFileSnapshot("testing/application-automated.golden.yaml");
   });
 
   test("for an application that is synced on demand", async () => {
@@ -116,4 +122,9 @@ describe("tenancy", () => {
     const data = entry.content["data"] as { config: string };
     expect(JSON.parse(Buffer.from(data.config, "base64").toString())).toEqual({ bearerToken: "t", tlsClientConfig: { insecure: false } });
   });
+});
+
+test("a deployment into its own namespace asks for no namespace, or it would never be synced", () => {
+  const rendered = renderApplication(aSeat(), anApplication({}, { createNamespace: true, destination: {} }), TARGET);
+  expect(JSON.stringify(rendered.content)).not.toContain("CreateNamespace");
 });

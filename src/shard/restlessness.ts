@@ -54,6 +54,9 @@ function restlessnessOfCompared(compared: EngineStatus | undefined, { phase, rev
   return isUnseen && !compared.conditions.some(({ type }) => type === "SharedResourceWarning") ? "unseen" : undefined;
 }
 
+/** Ends a sync that is under way. */
+export const TERMINATE: PatchOperation = { op: "add", path: "/status/operationState/phase", value: "Terminating" };
+
 /**
  * What brings a restless Application to rest: no sync begins by itself any more, one under way is stopped, Argo CD looks once more. It
  * looks at one Application once at a time: when it has taken that wish off, every look that began before is over.
@@ -61,7 +64,7 @@ function restlessnessOfCompared(compared: EngineStatus | undefined, { phase, rev
 export function calm(observed: ObservedApplication, restlessness: Restlessness): readonly PatchOperation[] {
   return [
     ...(observed.isAutomated ? [{ op: "remove", path: "/spec/syncPolicy/automated" } as const] : []),
-    ...(restlessness === "syncing" ? [{ op: "add", path: "/status/operationState/phase", value: "Terminating" } as const] : []),
+    ...(restlessness === "syncing" ? [TERMINATE] : []),
     ...(LOOKS.has(restlessness) && !observed.isRefreshing
       ? [{ op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_REFRESH)}`, value: "normal" } as const]
       : []),

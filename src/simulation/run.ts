@@ -4,7 +4,15 @@ import { type Checker, follow, type Property, type Violation } from "./checkers/
 import { nothingComesBack, nothingWantedIsDeleted } from "./checkers/deletions.ts";
 import { epochsGrow } from "./checkers/epochs.ts";
 import { keptUntilGone } from "./checkers/held.ts";
-import { copiesAreIdle, copiesKnowNoFailure, nothingIsCutOff, ownersKeepTheirs, unfinished, wishesAreKept } from "./checkers/moves.ts";
+import {
+  copiesAreIdle,
+  copiesKnowNoFailure,
+  nothingIsCutOff,
+  ownersKeepTheirs,
+  rightSyncsGoOn,
+  unfinished,
+  wishesAreKept,
+} from "./checkers/moves.ts";
 import { quietAtRest } from "./checkers/rest.ts";
 import { disagreements, stale } from "./checkers/settled.ts";
 import type { Breaker } from "./fleet/argosy.ts";
@@ -111,7 +119,7 @@ export async function runSeed(options: RunOptions): Promise<Outcome> {
 
 function checkersFor({ budget }: Scenario): readonly Checker[] {
   const always = [oneAuthority(), registersNameOwners(), epochsGrow(), nothingWantedIsDeleted(), nothingComesBack(), keptUntilGone()];
-  const ofMoves = [copiesAreIdle(), nothingIsCutOff(), copiesKnowNoFailure(), wishesAreKept(), ownersKeepTheirs()];
+  const ofMoves = [copiesAreIdle(), nothingIsCutOff(), rightSyncsGoOn(), copiesKnowNoFailure(), wishesAreKept(), ownersKeepTheirs()];
   const inTime = (property: Property, find: (photograph: Photograph) => readonly string[]) =>
     inTimeBut(property, find, budget.settleSeconds);
   const atLast = [inTime("I4", unfinished), inTime("I6", stale), inTime("settled", disagreements)];

@@ -3,7 +3,7 @@ import { GoneError, StaleError, UnavailableError } from "../../domain/errors.ts"
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
 import { createKeyedQueue, type WorkResult } from "../../runtime/keyed-queue.ts";
-import { isAwaited, isBlindAtBirth, nextNudges, planNudge, type Waiting } from "../../shard/nudge.ts";
+import { isAwaited, isBlindAtBirth, isUnseenSync, nextNudges, planNudge, type Waiting } from "../../shard/nudge.ts";
 import { holderOf, type ObservedApplication } from "../../shard/parse-application.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
@@ -66,7 +66,7 @@ export function createNudges(deps: NudgesDeps): Nudges {
       [...watched.values()].flatMap((engine) =>
         engine.applications
           .list()
-          .filter((seen) => (isAwaited(seen) || isBlindAtBirth(seen)) && isOurs(seen))
+          .filter((seen) => (isAwaited(seen) || isBlindAtBirth(seen) || isUnseenSync(seen)) && isOurs(seen))
           .map((seen): [string, Found] => [statusKey(engine.cluster, seen.at), { engine, seen }]),
       ),
     );

@@ -1,9 +1,12 @@
 import { ANNOTATION_EPOCH } from "../../domain/names.ts";
 import type { ManagedObjects } from "../../reconciler/port.ts";
+import { FORGET_SYNC } from "../../shard/arrival.ts";
+import { UNMARK_STOPPED } from "../../shard/automated-sync.ts";
 import type { PatchOperation } from "../../shard/diff-object.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
 import type { ObservedBinding } from "../../shard/parse-rights.ts";
 import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
+import { TERMINATE } from "../../shard/restlessness.ts";
 import type { Breaker, Ports } from "../fleet/argosy.ts";
 import type { Bug } from "./bug.ts";
 import { DRAWN_BUGS } from "./drawn-bugs.ts";
@@ -110,6 +113,40 @@ const BUGS_AT_REST: readonly Bug[] = [
           steps.filter((step) => step.path !== "/status/operationState"),
           signal,
         ),
+    })),
+  },
+  {
+    name: "outdated-sync-kept",
+    about: "a sync that fails goes on with the source it was begun with, whatever its user wants by now",
+    ...{ property: "settled", scenario: "failing-syncs" },
+    breaker: ofApplications(({ patch }) => ({
+      patch: (at, steps, signal) =>
+        patch(
+          at,
+          steps.filter((step) => step !== TERMINATE),
+          signal,
+        ),
+    })),
+  },
+  {
+    name: "stopped-sync-remembered",
+    about: "a sync that was ended for another source counts as an attempt when its user wants that source again",
+    ...{ property: "settled", scenario: "failing-syncs", seed: 5 },
+    breaker: ofApplications(({ patch }) => ({
+      patch: (at, steps, signal) =>
+        patch(
+          at,
+          steps.filter(({ path }) => path !== FORGET_SYNC.path && path !== UNMARK_STOPPED.path),
+          signal,
+        ),
+    })),
+  },
+  {
+    name: "right-sync-ended",
+    about: "a change of the spec ends a sync that deploys what its user wants again",
+    ...{ property: "whole", scenario: "failing-syncs" },
+    breaker: ofApplications(({ get, patch }) => ({
+      patch: (at, steps, signal) => patch(at, get(at)?.sync.state?.phase === "Running" ? [...steps, TERMINATE] : steps, signal),
     })),
   },
   {

@@ -17,7 +17,7 @@ export const PROPERTIES = {
   I7: "epochs only grow",
   I8: "a register names nobody but the account of the unit's owner, under the owner's epoch",
   idle: "a copy does nothing before its instance owns it",
-  whole: "no sync is cut off by a move",
+  whole: "no sync is cut off by a move, and none that deploys what is wanted by a change of the spec",
   held: "a deployment with the user's finalizer stays until what it deployed is gone",
   settled: "once all is calm, rows, objects, registers, Git and users' statuses agree, and nothing is left over",
   quiet: "at rest Argosy writes nothing",

@@ -1,4 +1,5 @@
 import type { ObjectHappening, Photograph } from "../history.ts";
+import type { Application } from "../models/engine/application.ts";
 import type { Checker } from "./checker.ts";
 import { createOwners, type MoveHappening } from "./owners.ts";
 import { applicationOf, type Standing } from "./standing.ts";
@@ -91,8 +92,9 @@ export function wishesAreKept(): Checker {
   const newest = new Map<string, number>();
   const judge = ({ name, unit, epoch, path, isPaused, at: where }: Standing): string | undefined => {
     if (isPaused || owners.of(unit)?.epoch !== epoch || !wishes.isWanted(name)) return undefined;
-    const index = wishes.pathsOf(name).indexOf(path);
     const before = newest.get(name) ?? -1;
+    // Its user may have wanted it more than once: it is taken for the next time.
+    const index = wishes.pathsOf(name).indexOf(path, Math.max(before, 0));
     newest.set(name, Math.max(before, index));
     return index >= before ? undefined : `${where} deploys ${path} again, which its user had changed`;
   };
@@ -112,6 +114,23 @@ function whoMeddled({ resource, change, before, object, by, namespace, name }: O
   if (!resource.startsWith("gitopsdeployments.") || change !== "MODIFIED" || !by.startsWith("argosy-")) return undefined;
   const isSame = JSON.stringify(before?.["spec"]) === JSON.stringify(object["spec"]);
   return isSame ? undefined : `${by} changed what the user wants of ${namespace}/${name}`;
+}
+
+/** A sync that is under way, has not failed and deploys what its Application says is not ended while that goes on following Git. */
+export function rightSyncsGoOn(): Checker {
+  return {
+    property: "whole",
+    look({ happening }) {
+      if (happening.kind !== "object" || happening.change !== "MODIFIED" || !happening.by.startsWith("argosy-")) return undefined;
+      const { before, object, namespace, name } = happening;
+      const [was, is] = [before, object] as unknown as readonly [Application | undefined, Application];
+      const state = was?.status?.operationState;
+      const isEnded = is.status?.operationState?.phase === "Terminating" && state?.phase === "Running";
+      if (!isEnded || state.finishedAt !== undefined || is.spec.syncPolicy?.automated === undefined) return undefined;
+      const path = state.operation?.sync?.source?.path;
+      return path === is.spec.source.path ? `${namespace}/${name}: the sync of ${path} is ended, which is what is wanted` : undefined;
+    },
+  };
 }
 
 /**

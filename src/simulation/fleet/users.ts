@@ -3,6 +3,8 @@ import type { Rng } from "../../domain/rng.ts";
 import type { JsonMap } from "../../runtime/kube/testing/json.ts";
 import { metadataOf, nameOf } from "../../runtime/kube/testing/object-rules.ts";
 import { DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
+import { ANNOTATION_REFRESHED_AT } from "../../workspace/api/names.ts";
+import { REFUSED } from "../models/engine/operate.ts";
 import { NAMESPACE_FINALIZER } from "../models/kubernetes/cluster-controllers.ts";
 import { NAMESPACE_TYPE } from "../models/kubernetes/server.ts";
 import { textAt } from "../models/kubernetes/text.ts";
@@ -19,12 +21,20 @@ export interface Users {
   /** Makes a deployment and deletes it within a moment, as a hasty user or a test does. */
   flash(): void;
   push(): void;
+  /** Asks for a look at Git. */
+  poke(): void;
+  /** Names a path of which something cannot be deployed, and mends that a while later: with the path as it was, or with another one. */
+  stumble(): void;
   endNamespace(): void;
 }
 
 const API_VERSION = "managed-gitops.redhat.com/v1alpha1";
 /** What a hasty user waits between making and deleting, in ms, at most. */
 const FLASH_MS = 1_500;
+/** What a user takes to see that a path was wrong, in ms at most: half of the times it is seen at once. */
+const MEND_MS = { soon: 800, late: 20_000 };
+/** What somebody takes who takes back at once what they did, in ms, at most. */
+const HASTE_MS = 300;
 
 export function createUsers(fleet: Fleet, workspaces: number): Users {
   const { world, git } = fleet;
@@ -57,6 +67,19 @@ export function createUsers(fleet: Fleet, workspaces: number): Users {
       if (made !== undefined) world.schedule(rng.next() * FLASH_MS, "a user changes their mind", () => remove(made));
     },
     push: () => withSome((found) => git.push(pathOf(found), filesFor(rng, nameOf(found), hands.next()))),
+    poke: () => withSome((found) => poke(fleet, found, hands.next())),
+    stumble: () =>
+      withSome((found) => {
+        const { soon, late } = MEND_MS;
+        hands.spoil(found);
+        world.schedule(rng.next() * (rng.next() < 0.5 ? soon : late), "a user mends a path", () => {
+          const path = hands.mend(found);
+          // And back and forth, as somebody does who tries things out.
+          const againMs = rng.next() * soon;
+          world.schedule(againMs, "a user names another path", () => hands.spoil(found));
+          world.schedule(againMs + rng.next() * HASTE_MS, "a user takes that back", () => hands.mend(found, path));
+        });
+      }),
     endNamespace() {
       const name = pick(rng, namespaces) ?? "";
       const found = objects.list(NAMESPACE_TYPE, "").find((each) => nameOf(each) === name);
@@ -87,9 +110,28 @@ function createHands({ world, git, api: { objects } }: Fleet, rng: Rng) {
   };
   const find = (namespace: string, name: string): JsonMap | undefined =>
     objects.list(DEPLOYMENTS, namespace).find((each) => nameOf(each) === name);
+  /** Lets a deployment name that path; a folder that is not there is pushed first. */
+  const turn = (found: JsonMap, path: string, files?: Readonly<Record<string, string>>): void => {
+    const at = { namespace: textAt(metadataOf(found), "namespace"), name: nameOf(found) };
+    const now = find(at.namespace, at.name);
+    if (now === undefined || metadataOf(now)["uid"] !== metadataOf(found)["uid"] || metadataOf(now)["deletionTimestamp"] !== undefined)
+      return;
+    if (files !== undefined) git.push(path, files);
+    tell("edit", objects.mergePatch(DEPLOYMENTS, at, { isStatus: false, dryRun: false, patch: { spec: { source: { path } } } }));
+  };
   return {
     next,
     count: () => count,
+    spoil(found: JsonMap): void {
+      const files = filesFor(rng, nameOf(found), next());
+      turn(found, `${firstPathOf(found)}-spoilt-${count}`, { ...files, [`${nameOf(found)}-9`]: REFUSED });
+    },
+    /** `path`: one that has been good before. Returns the path. */
+    mend(found: JsonMap, path?: string): string {
+      const named = path ?? `${firstPathOf(found)}-edited-${next()}`;
+      turn(found, named, path === undefined ? filesFor(rng, nameOf(found), count) : undefined);
+      return named;
+    },
     some: (): JsonMap | undefined =>
       pick(
         rng,
@@ -125,10 +167,22 @@ function createHands({ world, git, api: { objects } }: Fleet, rng: Rng) {
   };
 }
 
+/** Asks for a look at Git. */
+function poke({ api: { objects } }: Fleet, found: JsonMap, count: number): void {
+  const at = { namespace: textAt(metadataOf(found), "namespace"), name: nameOf(found) };
+  const patch = { metadata: { annotations: { [ANNOTATION_REFRESHED_AT]: String(count) } } };
+  objects.mergePatch(DEPLOYMENTS, at, { isStatus: false, dryRun: false, patch });
+}
+
 /** One to three objects; their names hold the deployment's, so that deployments never share one. */
 function filesFor(rng: Rng, name: string, count: number): Readonly<Record<string, string>> {
   const files = 1 + Math.floor(rng.next() * 3);
   return Object.fromEntries(Array.from({ length: files }, (_, index) => [`${name}-${index}`, `content ${count}`]));
+}
+
+/** Paths grow no longer with each change. */
+function firstPathOf(deployment: JsonMap): string {
+  return pathOf(deployment).replace(/(-(edited|spoilt)-\d+)+$/, "");
 }
 
 export function pathOf(deployment: JsonMap): string {

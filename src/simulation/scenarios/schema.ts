@@ -56,6 +56,8 @@ export const scenarioSchema = z.strictObject({
     recreate: times.default(0),
     flash: times.default(0),
     push: times.default(0),
+    poke: times.default(0).describe("requests for a look at Git"),
+    stumble: times.default(0).describe("paths that cannot be deployed, each mended a while later"),
     endNamespace: times.default(0),
   }),
   moves: z

@@ -6,9 +6,9 @@ type Json = Readonly<Record<string, unknown>>;
 export interface Application extends KubeObject {
   readonly spec: {
     readonly project: string;
-    readonly source: { readonly repoURL: string; readonly path: string; readonly targetRevision?: string };
+    readonly source: Source;
     readonly destination: { readonly server: string; readonly namespace: string };
-    readonly syncPolicy?: { readonly automated?: Json; readonly retry?: Retry };
+    readonly syncPolicy?: { readonly automated?: Json; readonly retry?: Retry; readonly syncOptions?: readonly string[] };
   };
   readonly operation?: Operation;
   readonly status?: {
@@ -16,6 +16,12 @@ export interface Application extends KubeObject {
     readonly operationState?: OperationState;
     readonly reconciledAt?: string;
   };
+}
+
+export interface Source {
+  readonly repoURL: string;
+  readonly path: string;
+  readonly targetRevision?: string;
 }
 
 interface Retry {
@@ -28,7 +34,13 @@ export interface Operation {
   readonly initiatedBy?: Json;
   readonly info?: readonly Json[];
   readonly retry?: Retry;
-  readonly sync?: { readonly revision?: string; readonly prune?: boolean };
+  /** `source`, `syncOptions`: as the Application had them when the operation was set, whatever becomes of it; absent: as it has them. */
+  readonly sync?: {
+    readonly revision?: string;
+    readonly prune?: boolean;
+    readonly source?: Source;
+    readonly syncOptions?: readonly string[];
+  };
 }
 
 export interface OperationState {
@@ -39,7 +51,7 @@ export interface OperationState {
   readonly retryCount?: number;
   readonly message?: string;
   /** `resources`: what this attempt has applied so far. */
-  readonly syncResult?: { readonly revision?: string; readonly resources?: readonly SyncedResource[] };
+  readonly syncResult?: { readonly revision?: string; readonly source?: Source; readonly resources?: readonly SyncedResource[] };
 }
 
 interface SyncedResource {

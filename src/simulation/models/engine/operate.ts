@@ -3,20 +3,23 @@ import { RefusedError, UnavailableError } from "../../../domain/errors.ts";
 import { APPLICATIONS } from "../../../reconciler/adapters/kubernetes/types.ts";
 import { sleep } from "../../../runtime/clock.ts";
 import { IMPERSONATE } from "../authority.ts";
-import { type Application, type OperationState, TRACKING, trackingId } from "./application.ts";
+import { type Application, type OperationState, type Source, TRACKING, trackingId } from "./application.ts";
 import { CONFIG_MAPS, type LiveObject } from "./cluster-cache.ts";
 import type { Engine } from "./parts.ts";
 import { ignoreGone } from "./refresh.ts";
 
 /** Between two waves of a sync the operation waits that long, in ms. */
 const WAVE_MS = 300;
+/** Content of an object that no API server takes. */
+export const REFUSED = "refused";
 const RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 180_000;
 
 /**
  * Takes up the operation an Application asks for, or goes on with it: one wave a time, as the account the project names. After a wave it
  * says how far it is, and the news of that bring it back, which is why one that is paused meanwhile stands still for ever. What fails
- * waits and is tried again by itself, under the same revision or the newest, as it says; it stays `Running` meanwhile, with `finishedAt`.
+ * waits and is tried again by itself, under the same revision or the newest, as it says, and from the source it was begun with; it stays
+ * `Running` meanwhile, with `finishedAt`.
  */
 export async function operate(engine: Engine, name: string): Promise<void> {
   const { own, namespace, signal } = engine;
@@ -27,12 +30,16 @@ export async function operate(engine: Engine, name: string): Promise<void> {
   const waitMs = retryAfterMs(state) - (engine.party.clock.now() - (parseRfc3339(state?.finishedAt ?? "") ?? 0));
   if (state?.phase === "Running" && waitMs > 0) return engine.requestOperation(name, waitMs);
   const running = await begin(engine, application);
+  const source = sourceOf(application);
   const wave = await nextWave(engine, application, running);
   if (wave.kind === "failed") return fail(engine, application, { ...running, message: wave.message });
   if (wave.left === 0) return finish(engine, application, { ...running, phase: "Succeeded", message: "successfully synced" });
+  // As the real one: who wished its end meanwhile is not overruled.
+  const fresh = await own.get<Application>(APPLICATIONS, { namespace, name }, signal);
+  if (fresh?.status?.operationState?.phase === "Terminating") return engine.requestOperation(name);
   const { namespace: to } = application.spec.destination;
   const resources = wave.done.map((file) => ({ version: "v1", kind: "ConfigMap", namespace: to, name: file, status: "Synced" }));
-  await write(engine, name, { status: { operationState: { ...running, syncResult: { resources } } } });
+  await write(engine, name, { status: { operationState: { ...running, syncResult: { source, resources } } } });
 }
 
 /** How long a failed attempt waits for the next one, in ms, from its end; 0 while none has failed. */
@@ -71,13 +78,14 @@ async function nextWave(engine: Engine, application: Application, running: Opera
   const account = accountOf(engine, spec);
   if (account === undefined || !engine.knowsServer(spec.destination.server))
     return { kind: "failed", message: "the destination is not known" };
-  const wanted = Object.entries(engine.git.files(spec.source.path, revisionOf(operation, running)));
+  const wanted = Object.entries(engine.git.files(sourceOf(application).path, revisionOf(operation, running)));
   const surplus = engine.cache.owned(metadata.name).filter((each) => !wanted.some(([file]) => file === each.name));
   const before = (running.syncResult?.resources ?? []).map(({ name }) => name);
   const [next, ...left] = wanted.filter(([file]) => !before.includes(file));
   try {
     if (next !== undefined) {
       const [name, content] = next;
+      if (content === REFUSED) return { kind: "failed", message: `${name} is refused` };
       await apply(engine, { application: metadata.name, account, namespace: spec.destination.namespace, name, content });
       await sleep(engine.party.clock, engine.party.rng.next() * WAVE_MS, engine.signal);
     }
@@ -133,8 +141,15 @@ function revisionOf(operation: Application["operation"], { retryCount = 0 }: Ope
   return retryCount > 0 && operation?.retry?.refresh === true ? undefined : operation?.sync?.revision;
 }
 
-async function finish(engine: Engine, { metadata, operation, spec }: Application, state: OperationState): Promise<void> {
-  const syncResult = { revision: revisionOf(operation, state) ?? engine.git.head(spec.source.path), resources: null };
+/** What an operation deploys: the source it was begun with. */
+function sourceOf({ operation, spec }: Pick<Application, "operation" | "spec">): Source {
+  return operation?.sync?.source ?? spec.source;
+}
+
+async function finish(engine: Engine, application: Application, state: OperationState): Promise<void> {
+  const { metadata, operation } = application;
+  const source = sourceOf(application);
+  const syncResult = { revision: revisionOf(operation, state) ?? engine.git.head(source.path), source, resources: null };
   await write(engine, metadata.name, { operation: null, status: { operationState: { ...state, finishedAt: now(engine), syncResult } } });
   engine.requestRefresh(metadata.name);
 }

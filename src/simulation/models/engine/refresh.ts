@@ -2,7 +2,7 @@ import { parseRfc3339, rfc3339 } from "../../../domain/clock.ts";
 import { GoneError } from "../../../domain/errors.ts";
 import { APPLICATIONS } from "../../../reconciler/adapters/kubernetes/types.ts";
 import { sleep } from "../../../runtime/clock.ts";
-import { type Application, isUnderWay, REFRESH } from "./application.ts";
+import { type Application, isUnderWay, REFRESH, type Source } from "./application.ts";
 import type { LiveObject } from "./cluster-cache.ts";
 import type { Engine } from "./parts.ts";
 
@@ -73,17 +73,25 @@ async function syncByItself({ own, party, signal, namespace }: Engine, { metadat
   const fresh = await own.get<Application>(APPLICATIONS, at, signal);
   if (fresh === undefined || isUnderWay(fresh)) return;
   const { operationState } = fresh.status ?? {};
-  const isSame = operationState?.syncResult?.revision === revision;
+  // What was tried is known by its revision and its source; where nothing is said of the source, by the revision alone.
+  const { revision: tried, source = spec.source } = operationState?.syncResult ?? {};
+  const isSame = tried === revision && isSameSource(source, spec.source);
   // What failed at this revision is not tried again by itself, healing or not: the next commit is.
   if (isSame && operationState?.phase !== "Succeeded") return;
   const sinceMs = party.clock.now() - (parseRfc3339(operationState?.finishedAt ?? "") ?? 0);
   if (isSame && sinceMs < SELF_HEAL_MS) return;
-  const operation = { initiatedBy: { automated: true }, retry: spec.syncPolicy.retry ?? {}, sync: { revision, prune: true } };
+  const { retry = {}, syncOptions = [] } = spec.syncPolicy;
+  // Of the Application as it was looked at, which may be behind.
+  const operation = { initiatedBy: { automated: true }, retry, sync: { revision, prune: true, source: spec.source, syncOptions } };
   const { uid, resourceVersion } = fresh.metadata;
   // Like the controller's own GET and PUT: whoever wrote in between makes this one fail, and the next refresh decides anew.
   await own
     .mergePatch(APPLICATIONS, at, { metadata: { uid, resourceVersion }, operation, status: { operationState: null } }, signal)
     .catch(ignoreGone);
+}
+
+function isSameSource(one: Source, other: Source): boolean {
+  return one.repoURL === other.repoURL && one.path === other.path && one.targetRevision === other.targetRevision;
 }
 
 async function say({ own, party, signal, namespace }: Engine, { metadata, spec }: Application, comparison: Comparison): Promise<void> {

@@ -223,6 +223,27 @@ export const SCRIPTS: readonly Script[] = [
     await stage.until("Synced and Healthy", isSettled(stage));
     return [told, await say(stage)];
   }),
+  script("its options changed while a sync runs", async (stage) => {
+    await beginSync(stage);
+    await stage.patch({ spec: { syncPolicy: { syncOptions: ["Validate=false"] } } });
+    await stage.until("Synced and Healthy", isSettled(stage));
+    const { operationState } = (await stage.read())?.status ?? {};
+    return [await say(stage), `options of the sync: ${operationState?.operation?.sync?.syncOptions?.join(" ") || "none"}`];
+  }),
+  script("told to terminate while a sync runs, then forgets it", async (stage) => {
+    await beginSync(stage);
+    await stage.until("the sync's end", async () => {
+      const application = await stage.read();
+      // The controller may write over the wish.
+      if (phaseOf(application) === "Running") await stage.patch({ status: { operationState: { phase: "Terminating" } } });
+      return application?.operation === undefined;
+    });
+    await stage.idle();
+    const stopped = `operation ${phaseOf(await stage.read())}`;
+    await stage.patch({ metadata: { annotations: ASKED }, status: { operationState: null } });
+    await stage.until("Synced and Healthy", isSettled(stage));
+    return [stopped, await say(stage)];
+  }),
   script("asked to look while it is paused, then let loose", async (stage) => {
     await settle(stage);
     const before = await remember(stage);
