@@ -90,6 +90,11 @@ it(
     const gaps = moves.map(({ gapMs }) => gapMs ?? 0).sort((a, b) => a - b);
     report(`gaps: p50 ${gaps[Math.floor(gaps.length / 2)]} ms, max ${gaps.at(-1)} ms`);
 
+    const explained = await argosy("explain", namespaces[0] ?? "");
+    expect([explained.code, explained.err]).toEqual([0, ""]);
+    expect(explained.out).toMatch(new RegExp(`moved from ${POOL}-1 to ${POOL}-2, FORCED: plan .*`));
+    expect(explained.out).toContain("because it may not stay: it is DRAINING");
+
     // Their new owner works: what is pushed now arrives.
     await world.git.commit("drain", { "dev/config.yaml": configMapFile("drained", { step: "two" }) });
     for (const workspace of workspaces) await workspace.annotate("app", { "argosy.dev/refreshed-at": "now" });
