@@ -16,15 +16,17 @@ export interface DemoDeployment {
   readonly path: string;
 }
 
-/** Three workspaces; the first has two deployments. */
+/** Three workspaces, two deployments each: of plain manifests, of a Kustomize overlay with its base, and of a Helm chart. */
 export const DEMO: readonly DemoDeployment[] = [
   { namespace: "demo-anna", name: "guestbook", path: "guestbook" },
   { namespace: "demo-anna", name: "settings", path: "settings" },
   { namespace: "demo-ben", name: "guestbook", path: "guestbook" },
+  { namespace: "demo-ben", name: "shop", path: "shop/overlays/dev" },
   { namespace: "demo-cleo", name: "settings", path: "settings" },
+  { namespace: "demo-cleo", name: "web", path: "web" },
 ];
 
-/** Files of the sample repository: plain manifests in two directories. */
+/** Files of the sample repository: two directories of plain manifests, one for Kustomize, one chart. */
 export const DEMO_FILES: Readonly<Record<string, string>> = {
   "README.md": "Sample manifests that the demo workspaces deploy.\n",
   "guestbook/config.yaml": manifest({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "guestbook" }, data: { greeting: "hello" } }),
@@ -48,6 +50,31 @@ export const DEMO_FILES: Readonly<Record<string, string>> = {
     },
   }),
   "settings/config.yaml": manifest({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings" }, data: { colour: "green" } }),
+  "shop/base/kustomization.yaml": manifest({ resources: ["config.yaml", "service.yaml"] }),
+  "shop/base/config.yaml": manifest({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "shop" }, data: { currency: "EUR" } }),
+  "shop/base/service.yaml": manifest({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "shop" },
+    spec: { selector: { app: "shop" }, ports: [{ port: 80, targetPort: 8080 }] },
+  }),
+  "shop/overlays/dev/kustomization.yaml": manifest({
+    resources: ["../../base"],
+    nameSuffix: "-dev",
+    patches: [{ target: { kind: "ConfigMap" }, patch: '[{"op": "add", "path": "/data/stage", "value": "dev"}]' }],
+  }),
+  "web/Chart.yaml": manifest({ apiVersion: "v2", name: "web", version: "1.0.0", description: "A sample chart" }),
+  "web/values.yaml": manifest({ replicas: 2, greeting: "hello from the chart's values" }),
+  "web/templates/config.yaml": [
+    "apiVersion: v1",
+    "kind: ConfigMap",
+    "metadata:",
+    "  name: {{ .Chart.Name }}",
+    "data:",
+    "  replicas: {{ .Values.replicas | quote }}",
+    "  greeting: {{ .Values.greeting | quote }}",
+    "",
+  ].join("\n"),
 };
 
 /** JSON is YAML, and needs no library. */

@@ -224,8 +224,8 @@ describe("npm run up", { timeout: GENEROUS }, () => {
       const rest = openRest(before["ARGOSY_TOKEN"] ?? "");
       expect(await instances(rest)).toEqual(THREE);
       expect(await rest.put("/v1/fleet", await ownFleet(), { dryRun: true })).toMatchObject({ changed: false, instances: [] });
-      expect(kept()).toEqual(before);
-      expect(await listTokens(before["ARGOSY_DATABASE_URL"] ?? "")).toEqual([
+      for (const name of ["ARGOSY_TOKEN", "ARGOSY_APPROVER_TOKEN"]) expect(kept()[name]).toBe(before[name]);
+      expect(await listTokens(kept()["ARGOSY_DATABASE_URL"] ?? "")).toEqual([
         { name: "local-approver", role: "approver" },
         { name: "local-operator", role: "operator" },
       ]);
