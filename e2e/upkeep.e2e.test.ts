@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { InstanceView, WorkspaceView } from "../src/api/schema.ts";
+import { LABEL_UNIT } from "../src/domain/names.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { argosy } from "./command-line.ts";
 import { CONNECTED, ENVIRONMENT } from "./environments.ts";
@@ -29,6 +30,9 @@ const unitOf = async (namespace: string): Promise<string> => {
   const found = (await world.rest.all<WorkspaceView>("/v1/workspaces")).find((one) => one.namespace === namespace);
   return found?.units[0]?.id ?? "";
 };
+
+const projectsOf = async (unitId: string): Promise<readonly KubeObject[]> =>
+  (await world.kube.listPage<KubeObject>(TYPES.project, { labelSelector: `${LABEL_UNIT}=${unitId}` }, world.signal)).items;
 
 describe("a Secret that a resource names", () => {
   const NAMESPACE = "late-secrets";
@@ -81,6 +85,31 @@ describe("a Secret that a resource names", () => {
 });
 
 describe("what nobody needs any more", () => {
+  it(
+    "a workspace's project goes with its last deployment, and is back for the next one",
+    async () => {
+      const workspace = await openWorkspace(world, "without-any");
+      await world.git.commit("without-any", { "a/config.yaml": configMapFile("one", {}), "b/config.yaml": configMapFile("other", {}) });
+      await workspace.apply("one", { repository: "without-any", path: "a" });
+      await workspace.settled("one");
+      const unitId = await unitOf("without-any");
+      expect(await projectsOf(unitId)).toHaveLength(1);
+      await workspace.remove("one");
+      const since = performance.now();
+      await until(
+        "the project gone",
+        () => projectsOf(unitId),
+        (found) => found.length === 0,
+      );
+      report(`the project of a workspace without deployments was gone after ${inSeconds(performance.now() - since)}`);
+      await workspace.apply("other", { repository: "without-any", path: "b" });
+      await workspace.settled("other");
+      expect(await projectsOf(unitId)).toHaveLength(1);
+      await world.kube.delete(TYPES.namespace, { namespace: "", name: "without-any" }, {}, world.signal);
+    },
+    DEADLINE_MS,
+  );
+
   it(
     "a namespace that is deleted is taken down without a warning",
     async () => {

@@ -306,9 +306,23 @@ describe("deleting", () => {
     world.freezeEngine(false);
     await eventually("the row is gone", async () => (await world.rows.application(seated.application.id)) === undefined);
     expect(await readApplication(seated)).toBeUndefined();
-    expect(
-      await world.hands.engine.get(PROJECTS, { namespace: seated.instance.namespace, name: projectName(seated.unit.id) }, world.signal),
-    ).toBeDefined();
+  });
+
+  test("takes the project away after the last application, acknowledges that, and makes it anew for the next one", async () => {
+    const seated = await seat();
+    const reconciler = await world.startReconciler();
+    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    const at = { namespace: seated.instance.namespace, name: projectName(seated.unit.id) };
+    const project = () => world.hands.engine.get(PROJECTS, at, world.signal);
+    await world.rows.deleteApplication(seated.application, "cascade");
+    await eventually("the project is gone", async () => (await project()) === undefined);
+    await reconciler.idle();
+    const { desiredRevision } = (await world.rows.unit(seated.unit.id)) ?? seated.unit;
+    expect(await world.rows.acknowledged("project", seated.unit.id)).toMatchObject({ appliedRevision: desiredRevision, uid: "" });
+    expect(await readRegister()).toBeDefined();
+    const next = await world.rows.addApplication("team-a", "next");
+    await eventually("the next one stands", async () => (await world.rows.acknowledged("application", next.id)) !== undefined);
+    expect(await project()).toBeDefined();
   });
 
   test("leaves the workloads alone when they are to stay", async () => {

@@ -2,13 +2,14 @@ import type { ShardKind, ShardObject } from "../domain/shard-object.ts";
 import type { DesiredObject, ObservedObject } from "./managed-object.ts";
 import type { Seat } from "./seat.ts";
 
-/** An object that stands as its row wants it. */
+/** An object that is as its row wants it. */
 export interface Standing {
   readonly kind: ShardKind;
   /** Id of the application or unit it was made for. */
   readonly subject: string;
   readonly desired: DesiredObject;
-  readonly observed: ObservedObject;
+  /** Absent: there is to be none, and is none. */
+  readonly observed: ObservedObject | undefined;
 }
 
 /** What to record about an object that stands; `undefined` when the very same is among what is recorded (`known`). */
@@ -20,8 +21,8 @@ export function acknowledgementOf(seat: Seat, standing: Standing, known: readonl
     subject,
     appliedRevision: desired.fence?.revision ?? 0,
     epoch: seat.unit.epoch,
-    uid: observed.uid,
-    hash: desired.contentHash,
+    uid: observed?.uid ?? "",
+    hash: observed === undefined ? "" : desired.contentHash,
   };
   return known.some((one) => covers(one, object)) ? undefined : object;
 }

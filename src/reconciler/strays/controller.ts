@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
-import type { ApplicationId, InstanceId } from "../../domain/ids.ts";
-import { applicationOf } from "../../shard/parse-application.ts";
+import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
+import { applicationOf, unitOf } from "../../shard/parse-application.ts";
 import { whyRevisit } from "../../shard/revisit.ts";
 import type { RowsOfStrays, Stray } from "../../shard/strays.ts";
 import { findStrays, judgeStrays, planStrayEnd } from "../../shard/strays.ts";
@@ -23,12 +23,14 @@ export interface StrayDeps {
   readonly shards: Pick<ShardStore, "listApplications" | "readApplications" | "listEnded">;
   readonly carrier: Carrier;
   readonly intake: Pick<Intake, "take">;
+  /** Asks for the unit's objects: an Application cannot go without its project, which goes where none is left. */
+  readonly requestUnit: (id: UnitId) => void;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
-export function createStrayKeeper({ shards, carrier, intake, clock, log, metrics }: StrayDeps): StrayKeeper {
+export function createStrayKeeper({ shards, carrier, intake, requestUnit, clock, log, metrics }: StrayDeps): StrayKeeper {
   const strays = new Map<InstanceId, readonly Stray[]>();
   const wishes = createApplicationWishes(clock);
   metrics
@@ -60,6 +62,8 @@ export function createStrayKeeper({ shards, carrier, intake, clock, log, metrics
       "Finding an Application that does not belong here",
     );
     if (!isRemovable) return;
+    const unitId = unitOf(stray.observed);
+    if (unitId !== undefined) requestUnit(unitId);
     const id = applicationOf(stray.observed) as ApplicationId;
     const wish = wishes.of({ id, deletion, deletedAt: clock.now() });
     const plan = (now: typeof stray.observed | undefined) => planStrayEnd(stray, wish, now);

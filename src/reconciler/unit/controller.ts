@@ -1,16 +1,19 @@
+// In one piece: what a unit needs, how each part is brought there and what is recorded of it are one story told in order.
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import { acknowledgementOf } from "../../shard/acknowledge.ts";
-import { diffObject } from "../../shard/diff-object.ts";
+import { diffObject, planRemoval } from "../../shard/diff-object.ts";
 import type { Lack } from "../../shard/lack.ts";
+import type { ObservedObject } from "../../shard/managed-object.ts";
 import { clusterEntryName } from "../../shard/names.ts";
+import { unitOf } from "../../shard/parse-application.ts";
 import type { UnitObjects } from "../../shard/render-unit.ts";
 import { renderUnit } from "../../shard/render-unit.ts";
 import type { Destination, OwnNamespaces } from "../../shard/seat.ts";
 import type { DesiredUnit, ShardStore } from "../../store/shard/port.ts";
 import type { EnvironmentEntries } from "../environments/controller.ts";
 import type { ImpersonationController } from "../impersonation/controller.ts";
-import type { Carrier } from "../object/controller.ts";
+import type { Carrier, Settlement } from "../object/controller.ts";
 import { allOrFirstFailure } from "../object/controller.ts";
 import type { ApiCluster } from "../port.ts";
 import type { Progress, UnitResult } from "../progress/controller.ts";
@@ -46,6 +49,8 @@ export interface UnitControllerDeps {
 }
 
 const UNSYNCED_RETRY_MS = 250;
+/** How soon a unit without applications is looked at again of which an Application stands still: that needs its project to go. */
+const STANDING_AGAIN_MS = 5_000;
 
 export function createUnitController(deps: UnitControllerDeps): UnitController {
   const { shards, apiCluster, carrier, destination, namespaces, impersonation, repositories, entries } = deps;
@@ -62,12 +67,22 @@ export function createUnitController(deps: UnitControllerDeps): UnitController {
   const standingOf = ({ workspace }: DesiredUnit, parts: readonly UnitPart[]): readonly UnitPart[] =>
     workspace.state === "deleting" ? parts.filter(({ kind }) => kind !== "register") : parts;
 
+  const hasApplications = ({ engine, instance }: Host, id: UnitId): boolean =>
+    engine.applications.list(instance.namespace).some((one) => unitOf(one) === id);
+
   const raise = async (row: DesiredUnit, host: Host, parts: readonly UnitPart[], signal: AbortSignal): Promise<UnitResult> => {
     const { unit } = row;
-    const put = ({ kind, desired, objects }: UnitPart) =>
-      kind === "register"
-        ? deps.register.put(row, desired, signal)
-        : carrier.carryOut({ objects, at: desired.at, plan: (observed) => diffObject(desired, observed), name: kind }, signal);
+    const isStanding = row.applications === 0 && hasApplications(host, unit.id);
+    // The first application raises the unit, and waits until its project stands at that revision.
+    const isUnneeded = (kind: UnitPart["kind"]): boolean => kind === "project" && row.applications === 0 && !isStanding;
+    const put = ({ kind, desired, objects }: UnitPart) => {
+      if (kind === "register") return deps.register.put(row, desired, signal);
+      const plan = (observed: ObservedObject | undefined) =>
+        isUnneeded(kind) ? planRemoval(observed, desired.fence) : diffObject(desired, observed);
+      return carrier.carryOut({ objects, at: desired.at, plan, name: kind }, signal);
+    };
+    const isDone = ({ kind }: UnitPart, end: Settlement<ObservedObject> | undefined): boolean =>
+      end?.kind === (isUnneeded(kind) ? "gone" : "settled");
     const seat = { unit, workspace: row.workspace, instance: host.instance };
     const [ends, credentials, environments] = await allOrFirstFailure([
       allOrFirstFailure(parts.map(put)),
@@ -75,7 +90,7 @@ export function createUnitController(deps: UnitControllerDeps): UnitController {
       entries.raise(row, host, signal),
       impersonation.grant(host.instance.id, unit.id, signal),
     ]);
-    const going = parts.filter((_, index) => ends[index]?.kind !== "settled").map(({ kind }) => waits.going(`the former ${kind}`));
+    const going = parts.filter((part, index) => !isDone(part, ends[index])).map(({ kind }) => waits.going(`the former ${kind}`));
     const missing = [...going, ...credentials.waits, ...environments.waits];
     if (missing.length > 0) return { waits: missing };
     const lacks = [...credentials.lacks, ...environments.lacks];
@@ -85,11 +100,11 @@ export function createUnitController(deps: UnitControllerDeps): UnitController {
     if (left.length + lacks.length > 0) return { waits: left, lacks };
     const news = parts.flatMap(({ kind, desired }, index) => {
       const end = ends[index];
-      if (end?.kind !== "settled") return [];
-      return acknowledgementOf(seat, { kind, subject: unit.id, desired, observed: end.observed }, row.acknowledged) ?? [];
+      const observed = end?.kind === "settled" ? end.observed : undefined;
+      return acknowledgementOf(seat, { kind, subject: unit.id, desired, observed }, row.acknowledged) ?? [];
     });
     await allOrFirstFailure(news.map((object) => deps.rows.acknowledge(object, signal)));
-    return {};
+    return isStanding ? { requeueAfterMs: STANDING_AGAIN_MS } : {};
   };
 
   const reconcileUnit = async (id: UnitId, signal: AbortSignal): Promise<UnitResult> => {
