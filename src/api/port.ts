@@ -86,6 +86,8 @@ export interface Moving {
       readonly kind: MoveKind;
       readonly actor: string;
       readonly isFailOver?: boolean;
+      /** Why, in the words of whoever asks. */
+      readonly words?: string | undefined;
     },
     signal: AbortSignal,
   ): Promise<Move>;

@@ -1,10 +1,10 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { InputError } from "../domain/errors.ts";
 import { TOKEN_ROLES, type TokenRole } from "../store/token/port.ts";
 import { type ApplyOptions, applyFleet, parseFleetText } from "./apply.ts";
 import { findDatabase } from "./connection.ts";
 import { readText } from "./input-file.ts";
-import { render } from "./output.ts";
+import { type OutputFormat, render } from "./output.ts";
 import { applyPlan } from "./plan.ts";
 import { addStateOption, clientOf, type RemoteOptions, remote } from "./remote.ts";
 import type { Column } from "./table.ts";
@@ -65,15 +65,16 @@ function addToken(token: Command, terminal: Terminal): void {
     addStateOption(command.option("--database <url>", "connection string (default: DATABASE_URL)"));
   withDatabase(token.command("create <name>"))
     .description("make a token and print it once; replaces the one of that name")
-    .option("--role <role>", TOKEN_ROLES.join(", "), roleOf, "viewer" as TokenRole)
+    .requiredOption("--role <role>", TOKEN_ROLES.join(", "), roleOf)
     .action(async (name: string, options: TokenCommandOptions & { readonly role: TokenRole }) => {
       const database = findDatabase(options, terminal.env);
       terminal.write(await createToken({ name, role: options.role, database }));
     });
   withDatabase(token.command("list"))
     .description("names and roles; what a token is cannot be read again")
-    .action(async (options: TokenCommandOptions) =>
-      terminal.write(render(await listTokens(findDatabase(options, terminal.env)), columns, "table")),
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "wide", "json", "yaml"]).default("table"))
+    .action(async (options: TokenCommandOptions & { readonly output: OutputFormat }) =>
+      terminal.write(render(await listTokens(findDatabase(options, terminal.env)), columns, options.output)),
     );
   withDatabase(token.command("delete <name>"))
     .description("refuse a token from now on (a server may accept it for five seconds more)")

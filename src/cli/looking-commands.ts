@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import type { MoveView } from "../api/routes/moves.ts";
 import { DECISION_KINDS } from "../domain/decision.ts";
 import { OPERATION_STATES } from "../domain/operation.ts";
 import { systemClock } from "../runtime/clock.ts";
@@ -8,6 +9,7 @@ import { explain } from "./explain.ts";
 import { getResources } from "./get.ts";
 import { showHealth } from "./health.ts";
 import { type JournalOptions, readJournal } from "./journal.ts";
+import { renderOne } from "./output.ts";
 import { makePlan, type PlanOptions } from "./plan.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import { RESOURCES, resourceOf } from "./resource.ts";
@@ -24,9 +26,13 @@ interface GetCommandOptions extends RemoteOptions {
 export function addLookingCommands(program: Command, terminal: Terminal): void {
   addGet(program, terminal);
   remote(program.command("describe <resource> <name>"), ["yaml", "json"])
-    .description("everything known of one instance, workspace, application (namespace/name), operation or plan")
+    .description("everything known of one instance, workspace, application (namespace/name), operation, plan or move")
     .option("-n, --namespace <namespace>", "workspace of the application")
     .action(async (resource: string, name: string, options: RemoteOptions & { readonly namespace?: string }) => {
+      if (["move", "moves"].includes(resource)) {
+        const move = await clientOf(options, terminal).get<MoveView>(`/v1/moves/${encodeURIComponent(name)}`);
+        return terminal.write(renderOne(move, options.output));
+      }
       const kind = resourceOf(resource);
       terminal.write(await describeResource(clientOf(options, terminal), { ...options, resource: kind, name }));
     });
@@ -37,16 +43,21 @@ export function addLookingCommands(program: Command, terminal: Terminal): void {
     );
   addJournal(program, terminal);
   remote(program.command("plan [goal] [subject]"), ["table", "json", "yaml"])
-    .description(
-      "what should move: rebalance (default), drain <instance>; or would: add <pool>, remove <instance>; exit code 2 if anything",
-    )
+    .description("what should move: rebalance (default), drain <instance>; or would: add <pool>, remove <instance>")
     .option("--class <class>", "only of this class")
-    .action(async (goal: string | undefined, subject: string | undefined, options: RemoteOptions & PlanOptions) => {
-      const wanted = { goal: goal ?? "rebalance", subject };
-      const { text, hasMoves } = await makePlan(clientOf(options, terminal), wanted, options);
-      terminal.write(text);
-      if (hasMoves) terminal.setExitCode(2);
-    });
+    .option("--exit-code", "end with exit code 1 if anything should move")
+    .action(
+      async (
+        goal: string | undefined,
+        subject: string | undefined,
+        options: RemoteOptions & PlanOptions & { readonly exitCode?: boolean },
+      ) => {
+        const wanted = { goal: goal ?? "rebalance", subject };
+        const { text, hasMoves } = await makePlan(clientOf(options, terminal), wanted, options);
+        terminal.write(text);
+        if (hasMoves && options.exitCode === true) terminal.setExitCode(1);
+      },
+    );
   remote(program.command("top <resource>"), ["table", "wide", "json", "yaml"])
     .description("instances by how full they are, or workspaces by their share of their instance")
     .option("--limit <count>", "workspaces at most (default: 20)")

@@ -41,4 +41,34 @@ describe("moving a workspace from the command line", () => {
     await served.store.moves.abort(second?.id ?? move.id, { message: "the target went", decision: aDecision() }, soon());
     expect(await again).toMatchObject({ code: 1, out: expect.stringContaining("given up, the target went") });
   });
+
+  const argosy = (...args: readonly string[]) => runCommand(args, { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token("operator") });
+
+  it("is watched again by any unique beginning of its id, and described with who asked for it and why", async () => {
+    await run(namespace, "--to", "standard-2", "--reason", "near its data", "--no-wait");
+    const [move] = await served.store.moves.list({ isLive: true }, 1, soon());
+    const id = move?.id ?? "";
+    const [asked] = await served.store.decisions.list({ kind: "placement" }, 1, soon());
+    expect(asked).toMatchObject({ verdict: "MOVE_REQUESTED", details: { actor: "otto", reason: "near its data" } });
+    const shown = JSON.parse((await argosy("describe", "move", id.slice(0, 18), "-o", "json")).out);
+    expect(shown).toMatchObject({ id, workspace: namespace, actor: "otto", phase: "WAITING" });
+    const watching = argosy("moves", id.slice(0, 18));
+    await served.store.moves.abort(move!.id, { message: "because", decision: aDecision() }, soon());
+    expect(await watching).toMatchObject({ code: 1, out: expect.stringContaining("given up, because") });
+    expect(await argosy("describe", "move", "ffff")).toMatchObject({ code: 1, err: expect.stringContaining("there is no move ffff") });
+  });
+
+  it("names the moves that a beginning could mean, and takes none of them", async () => {
+    for (const how of [["--to", "standard-2", "--no-wait"]]) {
+      await run(namespace, ...how);
+      const [move] = await served.store.moves.list({ isLive: true }, 1, soon());
+      await run("abort", move?.id ?? "");
+      await run(namespace, ...how);
+    }
+    const ids = (await served.store.moves.list({}, 10, soon())).map(({ id }) => id);
+    const { err, code } = await run("abort", ids[0]?.slice(0, 6) ?? "");
+    expect(code).toBe(1);
+    for (const id of ids) expect(err).toContain(id);
+    expect(await served.store.moves.list({ isLive: true }, 10, soon())).toHaveLength(1);
+  });
 });

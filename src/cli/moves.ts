@@ -1,5 +1,6 @@
 import type { MoveDryRunView, MoveView } from "../api/routes/moves.ts";
 import { shortId, timeText } from "./age.ts";
+import { createNews, follow, INTERRUPTED, type Line } from "./follow.ts";
 import { look } from "./look.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
@@ -9,6 +10,7 @@ import type { Terminal } from "./terminal.ts";
 export interface MoveOptions {
   readonly to: string;
   readonly failOver?: boolean;
+  readonly reason?: string;
   readonly dryRun?: boolean;
   readonly wait?: boolean;
   readonly output: OutputFormat;
@@ -18,21 +20,53 @@ const LOOK_EVERY_MS = 200;
 
 export interface Moved {
   readonly text: string;
-  /** Whether the workspace is where it was to be, or on its way, or nothing speaks against that. */
-  readonly isDone: boolean;
+  /** 0: the workspace is where it was to be, or on its way, or nothing speaks against that. */
+  readonly exitCode: number;
 }
 
 /** `argosy move <workspace> --to <instance>`: asks for a live move, and follows it phase by phase unless it is told not to. */
 export async function moveWorkspace(client: RestClient, workspace: string, options: MoveOptions, terminal: Terminal): Promise<Moved> {
-  const { to, failOver = false, dryRun = false, wait = true, output } = options;
-  const body = { workspace, to, ...(failOver ? { failOver } : {}) };
+  const { to, failOver = false, dryRun = false, wait = true, reason, output } = options;
+  const body = { workspace, to, ...(failOver ? { failOver } : {}), ...(reason === undefined ? {} : { reason }) };
   if (dryRun) {
     const view = await client.post<MoveDryRunView>("/v1/moves/dry-run", body);
-    return { text: show(view, output, dryRunText(view)), isDone: view.refusal === null };
+    return { text: show(view, output, dryRunText(view)), exitCode: view.refusal === null ? 0 : 1 };
   }
   const asked = await client.post<MoveView>("/v1/moves", body);
-  const view = wait ? await follow(client, asked, (line) => output === "table" && terminal.note(line)) : asked;
-  return { text: show(view, output, sentenceOf(view)), isDone: view.endedAt === null || view.phase === "DONE" };
+  return wait ? watchMove(client, asked, output, terminal) : movedOf(asked, output);
+}
+
+/** `argosy moves <move>`: watches one to its end, as who asked for it did. */
+export async function attachMove(client: RestClient, id: string, output: OutputFormat, terminal: Terminal): Promise<Moved> {
+  return watchMove(client, await client.get<MoveView>(`/v1/moves/${encodeURIComponent(id)}`), output, terminal);
+}
+
+function movedOf(view: MoveView, output: OutputFormat): Moved {
+  return { text: show(view, output, sentenceOf(view)), exitCode: view.endedAt === null || view.phase === "DONE" ? 0 : 1 };
+}
+
+async function watchMove(client: RestClient, asked: MoveView, output: OutputFormat, terminal: Terminal): Promise<Moved> {
+  const tell = (line: string): void => void (output === "table" && terminal.note(line));
+  const news = createNews(tell);
+  const signal = terminal.interrupted();
+  const read = () => look<MoveView>(client, `/v1/moves/${encodeURIComponent(asked.id)}`, { tell, signal });
+  const { view, isInterrupted } = await follow(asked, read, {
+    everyMs: LOOK_EVERY_MS,
+    signal,
+    show: (seen) => news([progressOf(seen)], performance.now()),
+    isEnd: ({ endedAt }) => endedAt !== null,
+  });
+  if (!isInterrupted) return movedOf(view, output);
+  const id = shortId(view.id);
+  terminal.note(
+    `interrupted: the move goes on by itself; \`argosy moves ${id}\` watches it again, \`argosy move abort ${id}\` gives it up`,
+  );
+  return { ...movedOf(view, output), exitCode: INTERRUPTED };
+}
+
+function progressOf({ phase, message, tookMs, gapMs }: MoveView): Line {
+  const key = `${phase}${message === "" ? "" : `: waiting ${message}`}`;
+  return { key, text: cellText(`${seconds(tookMs)} ${key}${gapMs === null ? "" : ` (gap so far ${seconds(gapMs)})`}`), holds: true };
 }
 
 /** `argosy move abort|reverse <move>`. */
@@ -61,18 +95,6 @@ export const moves: readonly Column<MoveView>[] = [
   { title: "ID", value: (row) => row.id, isWide: true },
   { title: "MESSAGE", value: (row) => row.message, fit: "text" },
 ];
-
-async function follow(client: RestClient, asked: MoveView, tell: (line: string) => void): Promise<MoveView> {
-  let told = "";
-  for (let view = asked; ; view = await look<MoveView>(client, `/v1/moves/${encodeURIComponent(asked.id)}`, { tell })) {
-    const line = `${view.phase}${view.message === "" ? "" : `: waiting ${view.message}`}`;
-    if (line !== told)
-      tell(cellText(`${seconds(view.tookMs)} ${line}${view.gapMs === null ? "" : ` (gap so far ${seconds(view.gapMs)})`}`));
-    told = line;
-    if (view.endedAt !== null) return view;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-  }
-}
 
 function sentenceOf(view: MoveView): string {
   const what = `move ${view.id} of workspace ${view.workspace ?? view.unit} from ${view.from} to ${view.to}`;

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { MoveView } from "../api/routes/moves.ts";
 import { type DrainOptions, drainInstance } from "./drain.ts";
-import { changeMove, type MoveOptions, moves, moveWorkspace } from "./moves.ts";
+import { attachMove, changeMove, type MoveOptions, moves, moveWorkspace } from "./moves.ts";
 import { render } from "./output.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import type { Terminal } from "./terminal.ts";
@@ -13,12 +13,13 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
     .description("hand a workspace over; this is what `argosy move <workspace>` does; exit code 1 if it is given up, or would be refused")
     .requiredOption("--to <instance>", "the instance that is to have it")
     .option("--fail-over", "without going to the instance it is on, which nobody reaches; where it deploys to, that one has to be refused")
+    .option("--reason <text>", "why, for the journal and whoever asks later")
     .option("--dry-run", "say what speaks against it, and do nothing")
     .option("--no-wait", "do not follow it to its end")
     .action(async (workspace: string, options: RemoteOptions & MoveOptions) => {
-      const { text, isDone } = await moveWorkspace(clientOf(options, terminal), workspace, options, terminal);
+      const { text, exitCode } = await moveWorkspace(clientOf(options, terminal), workspace, options, terminal);
       terminal.write(text);
-      if (!isDone) terminal.setExitCode(1);
+      terminal.setExitCode(exitCode);
     });
   for (const [how, description] of [
     ["abort", "give a move up before its point of no return; its workspace stays where it was"],
@@ -43,11 +44,17 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
       if (text !== "") terminal.write(text);
       terminal.setExitCode(exitCode);
     });
-  remote(program.command("moves"), ["table", "wide", "json", "yaml"])
-    .description("live moves, newest first")
+  remote(program.command("moves [move]"), ["table", "wide", "json", "yaml"])
+    .description("live moves, newest first, or watch one to its end: any unique beginning of its id names it")
     .option("--live", "only those that have not ended")
-    .action(async (options: RemoteOptions & { readonly live?: boolean }) => {
-      const found = await clientOf(options, terminal).all<MoveView>("/v1/moves", { live: options.live === true });
-      terminal.write(render(found, moves, options.output));
+    .action(async (id: string | undefined, options: RemoteOptions & { readonly live?: boolean }) => {
+      const client = clientOf(options, terminal);
+      if (id !== undefined) {
+        const output = options.output === "wide" ? "table" : options.output;
+        const { text, exitCode } = await attachMove(client, id, output, terminal);
+        terminal.write(text);
+        return terminal.setExitCode(exitCode);
+      }
+      terminal.write(render(await client.all<MoveView>("/v1/moves", { live: options.live === true }), moves, options.output));
     });
 }

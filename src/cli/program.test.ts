@@ -110,6 +110,10 @@ describe("the command line against a server", () => {
     expect(await run(args)).toEqual({ out: "", err, code });
   });
 
+  it("makes no token whose role nobody named", async () => {
+    expect(await run(["token", "create", "ci"])).toMatchObject({ out: "", code: 2 });
+  });
+
   it("says which addresses and tokens it misses", async () => {
     expect(await run(["get", "ws"], {})).toMatchObject({ code: 2, err: expect.stringMatching(/no fleet to talk to.*--state DIR/) });
   });

@@ -15,6 +15,15 @@ export function addRunningCommands(program: Command, terminal: Terminal): void {
       runServe({ ...options, text: readText(options.config) }, terminal),
     );
   program
+    .command("simulate")
+    .description(
+      "run a whole fleet in this process, on models of everything around it; needs no fleet; `argosy simulate --help` lists its options",
+    )
+    .allowUnknownOption()
+    .allowExcessArguments()
+    // The program that is started hands this word on before it comes here: what runs in production knows nothing of the simulation.
+    .action(() => terminal.note("start it as `npx argosy simulate` in the checkout"));
+  program
     .command("manifests")
     .description("print the CRDs, namespaces and roles an administrator installs")
     .addOption(new Option("--for <cluster>", "which part the cluster plays").choices(["api", "engine", "both"]).default("both"))

@@ -6,10 +6,12 @@ import type { Refusal } from "./verdict.ts";
 
 /** The journal's entry of a move that is asked for. */
 export function requestDecision(
-  wish: Pick<Move, "id" | "unitId" | "to" | "kind" | "reason" | "plan" | "actor" | "reverses" | "isFailOver">,
+  wish: Pick<Move, "id" | "unitId" | "to" | "kind" | "reason" | "plan" | "actor" | "reverses" | "isFailOver"> & {
+    readonly words?: string | undefined;
+  },
   at: Millis,
 ): Decision {
-  const { id, unitId, to, kind, reason, plan, actor, reverses, isFailOver } = wish;
+  const { id, unitId, to, kind, reason, plan, actor, reverses, isFailOver, words } = wish;
   return {
     at,
     subject: unitId,
@@ -21,6 +23,7 @@ export function requestDecision(
       ...(plan === undefined ? {} : { plan }),
       ...(reverses === undefined ? {} : { reverses }),
       ...(isFailOver ? { isFailOver } : {}),
+      ...(words === undefined ? {} : { reason: words }),
     },
   };
 }

@@ -9,7 +9,7 @@ import { MOVE_KINDS, MOVE_PHASES, type Move } from "../../domain/move.ts";
 import { gapMs, tookMs } from "../../domain/move-times.ts";
 import { MOVE_REASONS } from "../../domain/plan.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
-import { findInstance, findWorkspace } from "../find.ts";
+import { findByPrefix, findInstance, findWorkspace } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
 
 const security = [{ token: [] }];
@@ -51,6 +51,7 @@ const dryRun = z
   })
   .meta({ id: "MoveDryRun" });
 const wish = z.strictObject({
+  reason: z.string().trim().min(1).max(500).optional().describe("why, for the journal and for whoever asks later"),
   workspace: z.string().max(253).describe("its namespace"),
   to: z.string().max(253).describe("name of the instance"),
   failOver: z
@@ -107,7 +108,7 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
     async ({ body, actor }) => {
       const wanted = await wishOf(deps, body);
       const kind = wanted.isFailOver ? "evacuation" : "voluntary";
-      return show(deps, await deps.moving.ask({ ...wanted, kind, actor }, deadline()));
+      return show(deps, await deps.moving.ask({ ...wanted, kind, actor, words: body.reason }, deadline()));
     },
   );
   app.post(
@@ -126,12 +127,12 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
   app.post(
     "/v1/moves/:move/abort",
     { schema: { ...schema, operationId: "abortMove", summary: "Gives a move up before its point of no return" } },
-    async ({ params, actor }) => show(deps, await deps.moving.abort(params.move as MoveId, actor, deadline())),
+    async ({ params, actor }) => show(deps, await deps.moving.abort((await readMove(deps, params.move)).id, actor, deadline())),
   );
   app.post(
     "/v1/moves/:move/reverse",
     { schema: { ...schema, operationId: "reverseMove", summary: "Asks for the move back of one that has ended" } },
-    async ({ params, actor }) => show(deps, await deps.moving.reverse(params.move as MoveId, actor, deadline())),
+    async ({ params, actor }) => show(deps, await deps.moving.reverse((await readMove(deps, params.move)).id, actor, deadline())),
   );
 }
 
@@ -149,8 +150,12 @@ async function wishOf(
   return { unit, target: await findInstance(deps, to, deadline()), isFailOver: failOver };
 }
 
+/** More than are kept. */
+const MOVES_READ = 100_000;
+
 async function readMove({ store }: ApiDeps, id: string): Promise<Move> {
-  const move = await store.moves.read(id as MoveId, deadline());
+  const exact = await store.moves.read(id as MoveId, deadline());
+  const move = exact ?? findByPrefix("move", id, await store.moves.list({}, MOVES_READ, deadline()));
   if (move !== undefined) return move;
   throw new GoneError(`there is no move ${id}; \`argosy moves\` lists them`, { code: "move.unknown", context: { move: id } });
 }

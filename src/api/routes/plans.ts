@@ -7,7 +7,7 @@ import type { PlanId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { MOVE_REASONS, PLAN_GOALS, type PlanGoal, type PlannedMove, type StoredPlan } from "../../domain/plan.ts";
 import { includesRole } from "../auth.ts";
-import { findInstance } from "../find.ts";
+import { findByPrefix, findInstance } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
 import { problem, sendProblem, tooMuch } from "../problem.ts";
 import { movesById, type ProgressView, progressText, progressView, progressViewOf } from "../step-views.ts";
@@ -140,8 +140,12 @@ export function addPlanRoutes(server: FastifyInstance, deps: ApiDeps): void {
   );
 }
 
+/** More than people make while plans are kept. */
+const PLANS_READ = 1000;
+
 async function readPlan({ store }: ApiDeps, id: string): Promise<StoredPlan> {
-  const stored = await store.plans.read(id as PlanId, deadline());
+  const exact = await store.plans.read(id as PlanId, deadline());
+  const stored = exact ?? findByPrefix("plan", id, await store.plans.list({}, PLANS_READ, deadline()));
   if (stored !== undefined) return stored;
   throw new GoneError(`there is no plan ${id}; \`argosy get plans\` lists them`, { code: "api.no-plan", context: { plan: id } });
 }

@@ -38,6 +38,8 @@ interface Asked {
   /** Nobody gets to the instance it is on, which may be alive. */
   readonly isFailOver?: boolean;
   readonly reverses?: MoveId;
+  /** Why, in the words of whoever asks. */
+  readonly words?: string | undefined;
 }
 
 export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
@@ -49,11 +51,11 @@ export function createMoveDesk({ store, clock, ids }: MoveDeskDeps): MoveDesk {
   };
 
   const { whyNot, sourceOf, request, giveUp } = createRequests({ store, clock, ids });
-  const ask: MoveDesk["ask"] = async ({ unit, target, kind, actor, isFailOver = false, reverses }, signal) => {
+  const ask: MoveDesk["ask"] = async ({ unit, target, kind, actor, isFailOver = false, reverses, words }, signal) => {
     const refusal = await whyNot({ unit, target, isFailOver }, signal);
     if (refusal !== undefined) throw refused(refusal.text, unit);
     const what = { unitId: unit.id, to: target.id, epoch: unit.epoch, kind, reason: "FORCED", plan: undefined } as const;
-    const requested = await request({ ...what, reverses, isFailOver, actor, ceiling: roomOf(target) }, target, signal);
+    const requested = await request({ ...what, reverses, isFailOver, actor, words, ceiling: roomOf(target) }, target, signal);
     if (requested.id === undefined) throw refused(requested.why, unit);
     return read(requested.id, signal);
   };

@@ -19,6 +19,9 @@ export interface RequestsDeps {
 /** The move that waits now, or why there is none and which one stands in its way. */
 type Requested = { readonly id: MoveId } | { readonly id?: undefined; readonly why: string; readonly by?: Move | undefined };
 
+/** `words`: why, in the words of whoever asks. */
+type Wished = Omit<MoveWish, "id" | "decision"> & { readonly words?: string | undefined };
+
 /** Where a unit is to go. */
 interface Destined {
   readonly unit: PlacementUnit;
@@ -34,7 +37,7 @@ export interface Requests {
   /** What speaks against moving a unit there now; `undefined`: nothing but what is tested when it is asked for. */
   whyNot(wish: Destined, signal: AbortSignal): Promise<MoveRefusal | undefined>;
   /** A fail-over ends one that brought the unit to where it is, and that waits for that instance by now. */
-  request(wish: Omit<MoveWish, "id" | "decision">, target: Pick<Instance, "name">, signal: AbortSignal): Promise<Requested>;
+  request(wish: Wished, target: Pick<Instance, "name">, signal: AbortSignal): Promise<Requested>;
   /** False: it is too late. */
   giveUp(move: Move, actor: string, signal: AbortSignal): Promise<boolean>;
 }
@@ -48,9 +51,9 @@ export function createRequests({ store: { moves, shards, fleet }, clock, ids }: 
       const environments = (await shards.readUnit(unit.id, signal))?.environments ?? [];
       return whyNotMove({ unit, environments, source, target, isFailOver });
     },
-    async request(wish, { name }, signal) {
+    async request({ words, ...wish }, { name }, signal) {
       const id = ids.next<MoveId>();
-      const decision = requestDecision({ ...wish, id }, clock.now());
+      const decision = requestDecision({ ...wish, id, words }, clock.now());
       const outcome = await moves.request({ ...wish, id, decision }, signal);
       if (outcome.kind === "requested") return { id };
       if (outcome.kind === "moving") {
