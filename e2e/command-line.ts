@@ -31,3 +31,6 @@ export async function answerOf<T>(world: World, args: readonly string[]): Promis
   if (code !== 0) throw new Error(`argosy ${args.join(" ")} ended with ${code}: ${err}`);
   return JSON.parse(out) as T;
 }
+
+/** What a command printed, without the lines that it was laid out in: sentences are wrapped to the width of a terminal. */
+export const inOneLine = (out: string): string => out.replace(/\s+/g, " ").trim();

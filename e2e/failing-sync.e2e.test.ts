@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { again } from "./again.ts";
 import {
   conditionOf,
   configMapFile,
@@ -132,10 +133,17 @@ describe("a deployment whose sync fails and is tried again", () => {
 
   it("ends as the last spec says when the spec changes every second", async () => {
     const workspace = await open("failing-often");
-    for (const path of ["broken", "good", "broken", "better", "broken", "hanging", "good", "broken", "good", "better"]) {
-      await workspace.deploy(path);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-    }
+    const paths = ["broken", "good", "broken", "better", "broken", "hanging", "good", "broken", "good", "better"];
+    const changes = again(1_000, async () => {
+      const path = paths.shift();
+      if (path !== undefined) await workspace.deploy(path);
+    });
+    await until(
+      "ten changes",
+      async () => paths.length,
+      (left) => left === 0,
+    );
+    await changes.end();
     report(`failing sync: Synced ${seconds(await toSettled(workspace))} after the last of ten changes, one each second`);
     expect(await workspace.configMap("better")).toBeDefined();
     expect(await workspace.configMap("good")).toBeUndefined();

@@ -190,7 +190,7 @@ describe("a first month with manifests", () => {
   story("a hook that fails stops the sync, and is mended by a push", "failing-hook", async (user) => {
     await user.push({ "app/a.yaml": configMapFile("a", {}), "app/job.yaml": jobFile("before", { exitCode: 3, hook: "PreSync" }) });
     await user.deploy();
-    await user.reads(/OutOfSync: .*fail/);
+    await user.reads(/^SyncFailed: .*failed/);
     expect(await user.workspace.configMap("a")).toBeUndefined();
     await user.push({ "app/job.yaml": jobFile("before", { hook: "PreSync" }) });
     await user.refresh();

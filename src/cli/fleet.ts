@@ -14,9 +14,13 @@ interface PoolFields {
   readonly capacity: Readonly<Record<"applications" | "clusterEntries" | "cachedResources" | "milliCpu" | "gitPerMinute", number>>;
 }
 
-const pools: readonly Column<PoolFields>[] = [
+export const pools: readonly Column<PoolFields>[] = [
   { title: "POOL", value: ({ name }) => name, fit: "name" },
-  { title: "CLASS", value: ({ class: { region, tier, trust, channel } }) => [region, tier, trust, channel].filter(Boolean).join("/"), fit: "name" },
+  {
+    title: "CLASS",
+    value: ({ class: { region, tier, trust, channel } }) => [region, tier, trust, channel].filter(Boolean).join("/"),
+    fit: "name",
+  },
   { title: "INSTANCES", value: ({ instances: { min, max } }) => `${min} to ${max}` },
   { title: "APPS EACH", value: ({ capacity }) => capacity.applications },
   { title: "VERSION", value: ({ version }) => version ?? "default" },

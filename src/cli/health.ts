@@ -49,9 +49,7 @@ export async function showHealth(
 function reportText(report: HealthReportView): string {
   const { instance, state, cause, component, since, text, decisions } = report;
   const head = `${instance} is ${state} (${cause}${component === null ? "" : `, ${component}`})${since === null ? "" : ` since ${since}`}: ${text}`;
-  const said = decisions
-    .slice(0, DECISIONS_SHOWN)
-    .map(({ at, verdict, text: why }) => paragraph(`  ${timeText(at)} ${verdict}: ${why}`));
+  const said = decisions.slice(0, DECISIONS_SHOWN).map(({ at, verdict, text: why }) => paragraph(`  ${timeText(at)} ${verdict}: ${why}`));
   return [
     paragraph(head),
     ...(report.evidence.length === 0 ? [] : ["", render(report.evidence, evidence, "table")]),

@@ -7,6 +7,7 @@ import { columns as tokens } from "./changing-commands.ts";
 import * as lists from "./columns.ts";
 import { freezes } from "./directives.ts";
 import { columns as checks } from "./doctor.ts";
+import { pools } from "./fleet.ts";
 import { evidence, columns as health } from "./health.ts";
 import { columns as journal } from "./journal.ts";
 import { columns as keys } from "./key-commands.ts";
@@ -81,6 +82,7 @@ const ROW = {
   },
   ...{ units: 12_345, repoUrl: "https://git.example/shop", path: "apps/web", targetRevision: "main", type: "automated" },
   ...{ reconciledAt: TIME, argoName: `${WORKSPACE}-web`, attempts: 3, deadline: TIME, engine: "" },
+  ...{ failure: { message: SENTENCE }, errors: [] },
 };
 const PARTS = [{ instance: INSTANCE, epoch: 12_345, class: "eu/regulated/private" }];
 
@@ -91,6 +93,15 @@ const TABLES: readonly Case[] = [
   ["get instances", columnsOf(lists.instances)],
   ["get workspaces", columnsOf(lists.workspaces), { units: [...PARTS, ...PARTS, ...PARTS] }],
   ["get applications", columnsOf(lists.applications), { name: "checkout-gateway-worker-canary" }],
+  [
+    "get fleet",
+    columnsOf(pools),
+    {
+      class: { region: "eu-west-1", tier: "regulated", trust: "private", channel: "stable" },
+      instances: { min: 100, max: 1000 },
+      engineClusters: ["engines-eu-west-1", "engines-eu-west-2"],
+    },
+  ],
   ["get operations", columnsOf(lists.operations), { state: "In_Progress" }],
   ["get plans", columnsOf(lists.plans)],
   ["moves", columnsOf(moves)],

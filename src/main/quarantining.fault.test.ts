@@ -183,7 +183,7 @@ describe.each(FAULT_MODES)("when any call of those who give a workspace an insta
       expect(kept, about).toEqual([]);
       expect(journal.at(-1), about).toMatchObject({
         outcome: "given-up",
-        text: expect.stringContaining("no instance of its own for noisy: its live move is ABORT"),
+        reason: expect.stringContaining("no instance of its own for noisy: its live move is ABORT"),
       });
       expect(journal, about).toHaveLength(2);
       if (name === undefined) break;
@@ -201,7 +201,8 @@ describe("an instance of its own", () => {
     expect(journal).toHaveLength(1);
     expect(journal[0]).toMatchObject({
       isAdvice: true,
-      text: "give noisy an instance of its own: `argosy pin`; by itself that is not done: pool standard may have 1 instances: raise its instances.max in fleet.yaml first",
+      reason:
+        "give noisy an instance of its own: `argosy pin`; by itself that is not done: pool standard may have 1 instances: raise its instances.max in fleet.yaml first",
     });
     expect(moves).toEqual([]);
   });
@@ -215,7 +216,7 @@ describe("an instance of its own", () => {
     const { journal, moves, directive } = await seen();
     expect(journal[0]).toMatchObject({
       isAdvice: true,
-      text: expect.stringContaining(`a freeze holds: rollout ${rollout.id}: 3.5.7 is rolled out`),
+      reason: expect.stringContaining(`a freeze holds: rollout ${rollout.id}: 3.5.7 is rolled out`),
     });
     expect([moves, directive]).toEqual([[], NO_DIRECTIVE]);
   });
@@ -227,7 +228,7 @@ describe("an instance of its own", () => {
     await look(ENOUGH);
     const { home, journal, kept, directive, asksFor } = await seen();
     expect([home?.name, kept, directive, asksFor]).toEqual(["standard-1", [], NO_DIRECTIVE, 2]);
-    expect(journal.at(-1)).toMatchObject({ outcome: "given-up", text: expect.stringContaining("standard-1 is healthy again") });
+    expect(journal.at(-1)).toMatchObject({ outcome: "given-up", reason: expect.stringContaining("standard-1 is healthy again") });
   });
 
   it("is closed to others once the move there has begun, and no sooner", async () => {
@@ -245,7 +246,7 @@ describe("an instance of its own", () => {
     const { home, directive, journal, moves } = await seen();
     expect([home?.name, directive]).toEqual(["standard-1", NO_DIRECTIVE]);
     expect(moves).toMatchObject([{ phase: "ABORTED" }]);
-    expect(journal.at(-1)).toMatchObject({ outcome: "given-up", text: expect.stringContaining("did not get its turn") });
+    expect(journal.at(-1)).toMatchObject({ outcome: "given-up", reason: expect.stringContaining("did not get its turn") });
   });
 
   it("is a person's matter as soon as a person unpins the workspace", async () => {
@@ -255,6 +256,6 @@ describe("an instance of its own", () => {
     await look(ENOUGH);
     const { home, directive, journal } = await seen();
     expect([home?.name, directive]).toEqual(["standard-2", NO_DIRECTIVE]);
-    expect(journal.at(-1)).toMatchObject({ outcome: "called-off", text: "a person has unpinned noisy" });
+    expect(journal.at(-1)).toMatchObject({ outcome: "called-off", reason: "a person has unpinned noisy" });
   });
 });

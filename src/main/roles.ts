@@ -1,3 +1,4 @@
+// In one piece: which adapters each role is given, one role after the other.
 import { join } from "node:path";
 import type { Role } from "../config/schema.ts";
 import { ACCOUNTS_NAMESPACE } from "../domain/names.ts";
@@ -156,9 +157,9 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
     createPlanCycle({
       ...parts,
       planning,
+      draining,
       relieves: context.config.moves.relief,
       approval: approvalLimits(context.config.moves),
-      draining,
     }),
   ]);
 }
