@@ -51,6 +51,27 @@ describe("what is neither a user's fault nor theirs to mend", () => {
 describe("what Argo CD says in words of what a user knows", () => {
   it.each([
     [
+      "`kustomize build <path to cached source>/app` failed exit status 1: Error: '/etc/hostname' is not in or below '<path to cached source>'",
+      "`kustomize build app` failed exit status 1: Error: '/etc/hostname' is not in or below '.'",
+    ],
+    [
+      "failed to run '/tmp/argocd-git-wrapper-2906075335/git fetch --depth=1 https://git.invalid/team/base main'",
+      "failed to run 'git fetch --depth=1 https://git.invalid/team/base main'",
+    ],
+    [
+      "failed to execute helm template command: failed running helm: `helm template . --name-template a --include-crds` failed exit status 1: Error: nil pointer Use --debug flag to render out invalid YAML",
+      "`helm template` failed exit status 1: Error: nil pointer",
+    ],
+    [
+      'error when patching "/dev/shm/2761826866": Deployment.apps "web" is invalid: field is immutable',
+      'Deployment.apps "web" is invalid: field is immutable',
+    ],
+  ])("names no place or command of the machine that renders: %s", (message, words) => {
+    expect(inUsersWords(message, HOME)).toBe(words);
+  });
+
+  it.each([
+    [
       "the environment and its list instead of a project",
       "application destination server 'https://x' and namespace 'other' do not match any of the allowed destinations in project 'ws-0'",
       PROD,

@@ -56,6 +56,16 @@ const WRAPPING = [
   / on (?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:]+\]):53(?=: )/gi,
 ];
 
+/** Places and commands of the machine that renders, and what they are to somebody who knows the repository only. */
+const RENDERING: readonly (readonly [RegExp, string])[] = [
+  [/<path to cached source>\//g, ""],
+  [/<path to cached source>/g, "."],
+  [/[^\s'"]{0,300}\/argocd-git-wrapper-\d+\/git /g, "git "],
+  [/\bfailed to execute helm template command: failed running helm: `helm template [^`]{0,2000}`/g, "`helm template`"],
+  [/\s*Use --debug flag to render out invalid YAML\b/g, ""],
+  [/\berror when (?:creating|patching|replacing) "\/[^"]{0,300}": /g, ""],
+];
+
 /**
  * An engine's message in words of what its user knows: no project, no part of Argo CD, and what to do where that is not plain. What is not
  * recognised stays as it is.
@@ -63,7 +73,8 @@ const WRAPPING = [
 export function inUsersWords(message: string, destination: ToldDestination): string {
   if (isOurs(message, destination)) return NOT_YOURS;
   const bare = WRAPPING.reduce((text, wrapping) => text.replace(wrapping, ""), message);
-  return withAdvice(withoutEnd(inUsersNames(bare, destination)));
+  const rendered = RENDERING.reduce((text, [place, word]) => text.replace(place, word), bare);
+  return withAdvice(withoutEnd(inUsersNames(rendered, destination)));
 }
 
 function inUsersNames(message: string, { home, environment }: ToldDestination): string {
