@@ -36,14 +36,17 @@ select ${WORKSPACE}, ${UNIT}, (select count(*) from application a where a.unit =
  order by w.id, u.id`,
 };
 
-const APPLICATIONS: Statement = {
-  name: "list_applications",
-  text: `
+/** Applications with all that is told of one. */
+const APPLICATION_ROWS = `
 select ${APPLICATION}, ${WORKSPACE}, ${UNIT}, ${STATUS}
   from application a
   join workspace w on w.id = a.workspace
   join placement_unit u on u.id = a.unit
-  join application_status s on s.application = a.id
+  join application_status s on s.application = a.id`;
+
+const APPLICATIONS: Statement = {
+  name: "list_applications",
+  text: `${APPLICATION_ROWS}
  where ($1::text is null or w.namespace = $1) and ($2::text is null or a.name = $2) and a.id > $3
  order by a.id
  limit $4`,
@@ -51,12 +54,7 @@ select ${APPLICATION}, ${WORKSPACE}, ${UNIT}, ${STATUS}
 
 const SYNCS: Statement = {
   name: "list_syncs",
-  text: `
-select ${APPLICATION}, ${WORKSPACE}, ${UNIT}, ${STATUS}
-  from application a
-  join workspace w on w.id = a.workspace
-  join placement_unit u on u.id = a.unit
-  join application_status s on s.application = a.id
+  text: `${APPLICATION_ROWS}
  where ($1::text is null or w.id = $1) and ($2::text is null or u.owner = $2) and a.id > $3
    and (s.operation_state ->> 'phase' in ('Running', 'Terminating', 'Failed', 'Error') or s.conditions::text like '%SyncError%')
  order by a.id
