@@ -1,19 +1,22 @@
 import type { Checker } from "./checker.ts";
 import { disagreements } from "./settled.ts";
 
-/** Once a photograph shows a fleet at one with itself Argosy has nothing to write until somebody wants something else. */
+/**
+ * Once two photographs in a row show a fleet at one with itself Argosy has nothing to write until somebody wants something else. One
+ * is not enough: it may be taken where what was wished a moment ago is live already, and its news is still on the way.
+ */
 export function quietAtRest(allowed: number): Checker {
-  let isAtRest = false;
+  let agreed = 0;
   let writes = 0;
   return {
     property: "quiet",
     look({ happening }) {
-      if (happening.kind === "user" || happening.kind === "push") isAtRest = false;
+      if (happening.kind === "user" || happening.kind === "push") agreed = 0;
       if (happening.kind === "photograph") {
-        isAtRest = disagreements(happening.photograph).length === 0;
+        agreed = disagreements(happening.photograph).length === 0 ? agreed + 1 : 0;
         writes = 0;
       }
-      if (!isAtRest || happening.kind !== "call" || !happening.isWrite || !happening.by.startsWith("argosy-")) return undefined;
+      if (agreed < 2 || happening.kind !== "call" || !happening.isWrite || !happening.by.startsWith("argosy-")) return undefined;
       writes += 1;
       return writes === allowed + 1
         ? `${happening.by} sent ${happening.name}, and no more than ${allowed} writes are due at rest`

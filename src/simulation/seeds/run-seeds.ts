@@ -8,6 +8,7 @@ const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
   anything: [50383, 51134, 61086],
   burst: [142],
   "database-fail-over": [124],
+  "failing-syncs": [400152, 400547],
   "instance-loss": [139, 141],
   "lost-answers": [1, 4, 21, 153, 173, 213, 243],
   "lost-calls": [117, 173],
