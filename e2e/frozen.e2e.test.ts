@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { setCpuShare } from "../hack/dev-cluster/process-node/control.ts";
 import type { HealthReportView } from "../src/api/routes/health.ts";
-import type { DecisionView, InstanceView } from "../src/api/schema.ts";
+import type { DecisionView, InstanceView, WorkspaceView } from "../src/api/schema.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { restartFirst } from "./control-plane.ts";
 import { callHarness } from "./harness-client.ts";
 import { type Movable, openMovable } from "./moves-world.ts";
-import { IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
+import { IS_LONG, openWorkspace, openWorld, report, TYPES, until, type World } from "./world.ts";
 
 const NAMESPACE = "frozen-home";
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
@@ -16,7 +16,8 @@ const TOLD_MS = 5 * 60_000;
 /** One component after another, as near as the configuration allows: in twice that time a fleet restarts one. */
 const RESTART_APART_MS = 60_000;
 const REPLACED_MS = TOLD_MS + 2 * RESTART_APART_MS;
-const COMPONENTS = ["argocd-application-controller", "argocd-repo-server", "argocd-redis"] as const;
+const CONTROLLER = "argocd-application-controller";
+const COMPONENTS = [CONTROLLER, "argocd-repo-server", "argocd-redis"] as const;
 
 interface Pod extends KubeObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
@@ -86,7 +87,7 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
 
   it(
     "a controller that stands still, with nothing configured",
-    () => freezeAndSee("argocd-application-controller", "controller-stopped"),
+    () => freezeAndSee(CONTROLLER, "controller-stopped"),
     DEADLINE_MS,
   );
 
@@ -98,6 +99,46 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
       await freezeAndSee("argocd-redis", "redis");
     },
     2 * DEADLINE_MS,
+  );
+
+  it(
+    "a workspace that came to an instance as it stopped is served by another one, and so are those that come later",
+    async () => {
+      const others = home.instances.filter(({ name, state }) => name !== instance.name && state === "ACTIVE");
+      const cordon = async (cordoned: boolean): Promise<void> => {
+        for (const { name } of others) await world.rest.put(`/v1/instances/${name}/cordon`, { cordoned, reason: "a story" });
+      };
+      const ownerOf = async (namespace: string): Promise<string | undefined> =>
+        (await world.rest.all<WorkspaceView>("/v1/workspaces")).find((each) => each.namespace === namespace)?.units[0]?.instance ?? undefined;
+      const [caught, later] = [await openWorkspace(world, "frozen-caught"), await openWorkspace(world, "frozen-later")];
+      await cordon(true);
+      await freeze(CONTROLLER);
+      const began = performance.now();
+      const seconds = () => Math.round((performance.now() - began) / 1_000);
+      await caught.apply("dev", { repository: NAMESPACE, path: "dev" });
+      await until("its instance", () => ownerOf("frozen-caught"), (name) => name === instance.name);
+      await cordon(false);
+      // Whoever is started in its place stands still, too: no restart helps.
+      const deployed = async () => {
+        await freeze(CONTROLLER);
+        return caught.read("dev");
+      };
+      await until("it is deployed by another one", deployed, (found) => found?.status?.sync?.status === "Synced", 2 * TOLD_MS);
+      const moved = seconds();
+      expect(others.map(({ name }) => name)).toContain(await ownerOf("frozen-caught"));
+      await later.apply("dev", { repository: NAMESPACE, path: "dev" });
+      await later.settled("dev");
+      report(`frozen: what came to an instance as it stopped was deployed by another after ${moved} s, what came later after ${seconds() - moved} s`);
+      expect(others.map(({ name }) => name)).toContain(await ownerOf("frozen-later"));
+      const told = await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { workspace: "frozen-caught" });
+      expect(JSON.stringify(told.items)).toContain("never compared it with Git");
+
+      for (const { metadata } of await podsOf(CONTROLLER))
+        await setCpuShare(world.kube, { namespace: instance.namespace, name: metadata.name }, 1, world.signal);
+      await well();
+      for (const { namespace } of [caught, later]) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
+    },
+    DEADLINE_MS,
   );
 
   it.each(COMPONENTS)(

@@ -8,7 +8,8 @@ import { every } from "../runtime/timer/every.ts";
 import type { Store } from "../store/port.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createLooks, type LookDeps } from "./look/controller.ts";
-import type { EmptyInstance, QuarantineDesk } from "./port.ts";
+import { createPlacingAgain } from "./placing-again/controller.ts";
+import type { EmptyInstance, PlaceElsewhere, QuarantineDesk } from "./port.ts";
 import { createQuarantines, type QuarantineDeps } from "./quarantine/controller.ts";
 import type { Quarantine } from "./quarantine/entries.ts";
 import { createRemedies } from "./remedy/controller.ts";
@@ -20,6 +21,7 @@ export interface HealthDeps extends LookDeps {
   readonly restartApartMs: number;
   readonly emptyAfter: number;
   readonly empty: EmptyInstance;
+  readonly placeElsewhere: PlaceElsewhere;
   /** Absent: nobody is given an instance of its own without a person. */
   readonly quarantine?: { readonly most: number; readonly desk: QuarantineDesk } | undefined;
   readonly rng: Rng;
@@ -40,7 +42,7 @@ const JUDGED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 export function createHealth(deps: HealthDeps): Health {
   const { store, partition, clock, rng, log, metrics, periodMs, quarantine } = deps;
   const quarantines = quarantine && createQuarantines({ ...deps, ...quarantine });
-  const [looks, remedies] = [createLooks(deps), createRemedies({ ...deps, quarantines })];
+  const [looks, remedies, placingAgain] = [createLooks(deps), createRemedies({ ...deps, quarantines }), createPlacingAgain(deps)];
   const said = new Map<string, InstanceVerdict>();
   let [serving, fleet]: [ReadonlyMap<string, Instance>, FleetSpec | undefined] = [new Map(), undefined];
   let open: ReadonlyMap<string, Quarantine> = new Map();
@@ -69,6 +71,7 @@ export function createHealth(deps: HealthDeps): Health {
     const verdict = await looks.lookAt(instance, fleet, signal);
     said.set(id, verdict);
     await remedies.help({ instance, verdict, serving: [...serving.values()] }, signal);
+    await placingAgain.look(instance, verdict, signal);
   };
 
   const queue = createKeyedQueue({ ...deps, name: "health", concurrency: AT_ONCE, rng: rng.fork("health"), work });

@@ -1,6 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Freeze } from "../domain/directive.ts";
-import type { MoveId } from "../domain/ids.ts";
+import type { MoveId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { CanarySource, ProbedApplication, ProbedPod } from "../domain/probed.ts";
@@ -35,6 +35,12 @@ export interface ProbedNamespace {
 
 /** Sends an instance's units away without its help, each with a proof of its fence, and nobody there any more. Asking again changes nothing. */
 export type EmptyInstance = (instance: Instance, reason: string, signal: AbortSignal) => Promise<void>;
+
+/**
+ * Gives a unit to another instance than its own, without its own's help, where one takes it; `why` is for people. Returns what speaks against
+ * that. A unit that is being moved already stays as it is.
+ */
+export type PlaceElsewhere = (unit: UnitId, why: string, signal: AbortSignal) => Promise<string | undefined>;
 
 /** What giving a workspace an instance of its own asks of others. Asked again, each changes nothing. */
 export interface QuarantineDesk {

@@ -1,9 +1,12 @@
-import type { EmptyInstance } from "../health/port.ts";
+import { RefusedError } from "../domain/errors.ts";
+import type { EmptyInstance, PlaceElsewhere } from "../health/port.ts";
 import { HEALTH } from "../health/quarantine/entries.ts";
 import { createMoveDesk, type MoveDesk } from "../mover/desk/controller.ts";
 import { createDrainingDesk, type DrainingDesk } from "../scheduler/draining/controller.ts";
+import { elsewhere } from "../scheduler/first-placement/controller.ts";
 import type { ApprovalLimits } from "../scheduler/plan/planner-policy.ts";
 import { createPlanningDesk, type PlanningDesk } from "../scheduler/planning/controller.ts";
+import { createRingMemo } from "../scheduler/ring-memo.ts";
 import type { Store } from "../store/port.ts";
 import type { Context } from "./context.ts";
 
@@ -26,6 +29,27 @@ export function createDesks(parts: Parts): Desks {
 export function approvalLimits({ approval }: Context["config"]["moves"]): ApprovalLimits {
   const { loadPercent, applications, workspacePercent, workspaces } = approval;
   return { loadShare: loadPercent * 10_000, applications, workspaceShare: workspacePercent * 10_000, workspaces };
+}
+
+/** Gives a unit to where it would go if it were placed now, as a person would by `argosy move --fail-over`. */
+export function placingElsewhere({ moving, store, clock }: Pick<Desks, "moving"> & Pick<Parts, "store" | "clock">): PlaceElsewhere {
+  const ringsOf = createRingMemo();
+  return async (id, why, signal) => {
+    const found = await elsewhere({ store, clock, ringsOf }, id, signal);
+    if (found === undefined) return "no other instance takes it";
+    return refusalOf(moving.ask({ ...found, kind: "evacuation", isFailOver: true, actor: HEALTH, words: why }, signal));
+  };
+}
+
+/** What an order was refused for; `undefined`: it was taken. */
+export async function refusalOf(asking: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await asking;
+    return undefined;
+  } catch (error) {
+    if (error instanceof RefusedError) return error.message;
+    throw error;
+  }
 }
 
 /** Empties what its own controller does not help with, as a person would by `argosy drain --fail-over`. Its pool makes another only once it leaves. */

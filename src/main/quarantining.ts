@@ -1,6 +1,5 @@
 import { nextInstance, planCreation } from "../api/instance-orders.ts";
 import { readPools } from "../api/read-pools.ts";
-import { RefusedError } from "../domain/errors.ts";
 import { LOAD_DIMENSIONS } from "../domain/load.ts";
 import type { QuarantineDesk } from "../health/port.ts";
 import { HEALTH } from "../health/quarantine/entries.ts";
@@ -8,7 +7,7 @@ import { planFleet } from "../instance-provisioner/fleet-plan.ts";
 import { roomOf } from "../mover/why-not-move.ts";
 import { freezeAt } from "../scheduler/plan/assemble.ts";
 import type { Store } from "../store/port.ts";
-import type { Desks } from "./desks.ts";
+import { type Desks, refusalOf } from "./desks.ts";
 
 /** Gives a workspace an instance of its own, as a person would by `argosy instance create` and `argosy move`. */
 export function quarantining({ moving, store }: Pick<Desks, "moving"> & { readonly store: Pick<Store, "fleet"> }): QuarantineDesk {
@@ -35,14 +34,4 @@ export function quarantining({ moving, store }: Pick<Desks, "moving"> & { readon
       await refusalOf(moving.abort(move, HEALTH, signal));
     },
   };
-}
-
-async function refusalOf(asking: Promise<unknown>): Promise<string | undefined> {
-  try {
-    await asking;
-    return undefined;
-  } catch (error) {
-    if (error instanceof RefusedError) return error.message;
-    throw error;
-  }
 }

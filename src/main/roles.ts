@@ -47,7 +47,7 @@ import { createSyncRunDoor } from "../workspace/sync-run/controller.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Context } from "./context.ts";
 import { createControllersSeen } from "./controllers-answer.ts";
-import { approvalLimits, createDesks, emptying } from "./desks.ts";
+import { approvalLimits, createDesks, emptying, placingElsewhere } from "./desks.ts";
 import { instancePages } from "./instance-metrics.ts";
 import { findInstanceProcesses } from "./instance-processes.ts";
 import { quarantining } from "./quarantining.ts";
@@ -248,5 +248,6 @@ function makeHealth({ context, store, clusters, membership }: RoleParts): Runnin
     findProcesses: findInstanceProcesses({ store, clusters }),
     openNamespace: createNamespaces(clusters.engine, clusters.destination.server),
     empty: emptying(desks),
+    placeElsewhere: placingElsewhere({ ...desks, ...context, store }),
   });
 }

@@ -109,6 +109,7 @@ export function openHealth(over: Pick<HealthDeps, "clock"> & Ways & { readonly s
     ...{ partition: EVERYTHING, rng: createSeededRng("health"), log: silentLog, metrics: noMetrics },
     ...{ periodMs: PERIOD_MS, graceMs: 0, overloadMs: 300_000, restartApartMs: RESTART_APART_MS, emptyAfter: 2 },
     empty: async () => undefined,
+    placeElsewhere: async () => undefined,
     canary: { repository: "https://g/c.git", revision: "HEAD", path: "." },
     ...over,
   });

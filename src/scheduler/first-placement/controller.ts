@@ -1,6 +1,8 @@
 import type { Clock, Millis } from "../../domain/clock.ts";
 import { unfitState } from "../../domain/health.ts";
 import type { UnitId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
 import type { FleetSnapshot, UnitWithWorkspace } from "../../store/placement/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -47,6 +49,23 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
     if (outcome.kind === "placed") return {};
   }
   return { requeueAfterMs: 100 };
+}
+
+/** Where a unit that has an instance would go if that took nothing; `undefined`: it is gone, has none, or no other one takes it. */
+export async function elsewhere(
+  { store, clock, ringsOf }: Omit<Placing, "log">,
+  id: UnitId,
+  signal: AbortSignal,
+): Promise<{ readonly unit: PlacementUnit; readonly target: Instance } | undefined> {
+  const found = await store.placements.readUnit(id, signal);
+  if (found?.unit.owner === undefined) return undefined;
+  const { unit } = found;
+  const fleet = await store.placements.readFleet(unit.class, signal);
+  const seats = seatsOf(fleet, found, clock.now()).filter(({ id: seat }) => seat !== unit.owner);
+  const placement = placeUnit({ unit: { ...unit, wish: wishOf(found, fleet) }, seats, policy: DEFAULT_POLICY }, ringsOf(unit.class));
+  if (placement.kind === "unplaceable") return undefined;
+  const target = fleet.instances.find(({ instance }) => instance.id === placement.instance)?.instance;
+  return target && { unit, target };
 }
 
 function wishOf(found: UnitWithWorkspace, { instances }: FleetSnapshot): Wish {

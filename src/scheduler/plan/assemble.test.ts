@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { Freeze } from "../../domain/directive.ts";
+import { VERDICT_LASTS_MS, type VerdictState } from "../../domain/health.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { InstanceState } from "../../domain/instance.ts";
 import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
@@ -34,6 +35,18 @@ describe("a snapshot made of rows", () => {
       { unit: "hot", from: "i-a", to: "i-b" },
     ]);
     expect(outcomes).toEqual(["done", "done", "done", "done"]);
+  });
+
+  it.each<readonly [VerdictState, number, string | undefined]>([
+    ["stalled", 0, "stalled"],
+    ["failed", 0, "failed"],
+    ["stalled", VERDICT_LASTS_MS + 1, undefined],
+    // A fleet that nobody can judge has to be planned all the same.
+    ["unknown", 0, undefined],
+    ["overloaded", 0, undefined],
+  ])("offers an instance that was %s %i ms ago as one that is %s", (state, ageMs, health) => {
+    const verdicts = [{ instanceId: "i-b" as InstanceId, state, at: millis(NOON - ageMs) }];
+    expect(snapshotOf({ verdicts }).seats.map((seat) => seat.health)).toEqual([undefined, health]);
   });
 
   it("knows of moves that were given up, among those that were made", () => {

@@ -1,5 +1,6 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { Directive, Freeze } from "../../domain/directive.ts";
+import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
@@ -60,6 +61,8 @@ export interface PlanningFacts {
     readonly reason: MoveReason;
     readonly at: Millis;
   }[];
+  /** What was said last of each instance's health. */
+  readonly verdicts: readonly Pick<InstanceVerdict, "instanceId" | "state" | "at">[];
   /** Live moves that were given up, by no person; newest first. */
   readonly failures: readonly { readonly unit: UnitId; readonly to: InstanceId; readonly at: Millis }[];
 }
@@ -133,10 +136,16 @@ export function freezeAt(freezes: readonly Freeze[], at: Millis): PlanSnapshot["
   return holding.sort((a, b) => b.until - a.until || (a.reason < b.reason ? -1 : 1))[0];
 }
 
-function seatOf(instance: Instance, { state: known, floor }: PlanningFacts, at: Millis): PlanSeat {
+function seatOf(instance: Instance, { state: known, floor, verdicts }: PlanningFacts, at: Millis): PlanSeat {
   const { id, name, state, capacity, weight, stateSince } = instance;
+  const health = unfitState(
+    verdicts.find(({ instanceId }) => instanceId === id),
+    at,
+  );
   return {
     ...{ id, name, state, traits: seatTraits(instance, floor), capacity, weight },
+    // Of one that nobody can judge a plan may still make use: where nobody can judge any, an instance could not be emptied otherwise.
+    ...(health === undefined || health === "unknown" ? {} : { health }),
     isOverloaded: isOverloaded(known.overloadedSince[id], at),
     isFilling: state === "ACTIVE" && at - stateSince < FILLING_MS,
     aboveSince: known.aboveSince[id],

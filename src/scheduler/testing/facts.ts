@@ -62,7 +62,7 @@ export function aFacts(instances: readonly Instance[], units: readonly PlanningU
   return {
     ...{ class: CLASS, floor: "3.5.1" },
     ...{ instances, units, instanceLoads: instances.map(({ id }) => aReport(id, NOON)), freezes: [] },
-    ...{ state: { aboveSince: {}, overloadedSince: {} }, moves: [], failures: [] },
+    ...{ state: { aboveSince: {}, overloadedSince: {} }, moves: [], failures: [], verdicts: [] },
     ...over,
   };
 }

@@ -96,7 +96,7 @@ function startable({ clock, store, instances, models, periodMs, relieves }: Part
   });
   const health = createHealth({
     ...{ ...parts, rng: rng.fork("health"), periodMs, graceMs: OVERLOAD_MS, overloadMs: OVERLOAD_MS, restartApartMs: OVERLOAD_MS },
-    ...{ emptyAfter: 0, empty: async () => undefined },
+    ...{ emptyAfter: 0, empty: async () => undefined, placeElsewhere: async () => undefined },
     canary: { repository: "https://git.example/canary.git", revision: "HEAD", path: "." },
     findProcesses: async (at) => ({ controller: () => pageOf(at), repoServers: new Map() }),
     openNamespace: async (at) => namespaces[indexOf(at)],

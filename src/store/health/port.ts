@@ -20,6 +20,15 @@ export interface HealthWindow {
   readonly verdict: InstanceVerdict | undefined;
 }
 
+export interface NeverCompared {
+  readonly instanceId: InstanceId;
+  /** They are at least as old as this. */
+  readonly madeBefore: Millis;
+  /** No live move away from the instance has ended since. */
+  readonly notMovedSince: Millis;
+  readonly limit: number;
+}
+
 /** A unit of which applications cannot be compared. */
 export interface TroubledUnit {
   readonly unitId: UnitId;
@@ -40,6 +49,11 @@ export interface HealthStore {
   readWindow(instanceId: InstanceId, since: Millis, signal: AbortSignal): Promise<HealthWindow>;
   /** Of instances that are not retired, sorted by id. */
   listVerdicts(signal: AbortSignal): Promise<readonly InstanceVerdict[]>;
+  /**
+   * Units the instance holds that it has never compared with Git, though they have deployments, oldest first: none of those has a status
+   * that says Synced or OutOfSync. Those that a live move takes away, or was to take away until lately, are left out.
+   */
+  listNeverCompared(wanted: NeverCompared, signal: AbortSignal): Promise<readonly UnitId[]>;
   /** Units the instance holds, and those of them with an application that it last said it cannot compare. */
   readTroubles(instanceId: InstanceId, signal: AbortSignal): Promise<Troubles>;
 }

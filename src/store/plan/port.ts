@@ -1,6 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { Directive, Freeze } from "../../domain/directive.ts";
+import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId, PlanId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
@@ -48,6 +49,8 @@ export interface PlanFacts {
   readonly state: ClassLoadState;
   /** Moves of the class since a moment, newest first. */
   readonly moves: readonly DoneMove[];
+  /** What was said last of the health of its instances. */
+  readonly verdicts: readonly Pick<InstanceVerdict, "instanceId" | "state" | "at">[];
   /** Live moves of the class that were given up since then, had begun, and were given up by no person; newest first. */
   readonly failures: readonly FailedMove[];
 }

@@ -1,7 +1,7 @@
-import type { InstanceId } from "../../../domain/ids.ts";
-import type { HealthStore } from "../../health/port.ts";
+import type { InstanceId, UnitId } from "../../../domain/ids.ts";
+import type { HealthStore, NeverCompared } from "../../health/port.ts";
 import { applicationsOf, workspaceOf } from "./applications.ts";
-import type { Tables, Transact } from "./tables.ts";
+import type { ApplicationRow, Tables, Transact } from "./tables.ts";
 
 export function createHealthStore(transact: Transact): HealthStore {
   return {
@@ -30,8 +30,23 @@ export function createHealthStore(transact: Transact): HealthStore {
         const standing = [...tables.verdicts.values()].filter(({ instanceId }) => tables.instances.get(instanceId)?.state !== "RETIRED");
         return standing.sort((a, b) => (a.instanceId < b.instanceId ? -1 : 1));
       }),
+    listNeverCompared: (wanted, signal) => transact(signal, ({ tables }) => neverCompared(tables, wanted)),
     readTroubles: (instanceId, signal) => transact(signal, ({ tables }) => troublesOf(tables, instanceId)),
   };
+}
+
+function neverCompared(tables: Tables, { instanceId, madeBefore, notMovedSince, limit }: NeverCompared): readonly UnitId[] {
+  const isLeaving = (id: UnitId): boolean =>
+    [...tables.moves.values()].some(
+      ({ unitId, from, endedAt }) => unitId === id && from === instanceId && (endedAt === undefined || endedAt > notMovedSince),
+    );
+  const isCompared = ({ status }: ApplicationRow): boolean => status !== undefined && status.status.sync.status !== "Unknown";
+  const meant = tables.units.where("owner", instanceId).filter(({ unit, createdAt }) => {
+    const applications = applicationsOf(tables, unit.id);
+    return createdAt <= madeBefore && applications.length > 0 && !applications.some(isCompared) && !isLeaving(unit.id);
+  });
+  const sorted = meant.toSorted((a, b) => a.createdAt - b.createdAt || (a.unit.id < b.unit.id ? -1 : 1));
+  return sorted.slice(0, limit).map(({ unit }) => unit.id);
 }
 
 function troublesOf(tables: Tables, instanceId: InstanceId) {

@@ -74,6 +74,13 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
       .map(({ unit, from, to, reason, at }) => ({ unit, from, to, reason, at }))
       .toReversed(),
     failures: failuresOf(tables, className, movesSince),
+    verdicts: instances
+      .map(({ id }) => id)
+      .sort()
+      .flatMap((id) => {
+        const verdict = tables.verdicts.get(id);
+        return verdict === undefined ? [] : [{ instanceId: id, state: verdict.state, at: verdict.at }];
+      }),
   };
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import type { InstanceVerdict } from "../../../domain/health.ts";
-import type { InstanceId } from "../../../domain/ids.ts";
-import { AT, aDecision, aStatus } from "../builders.ts";
+import type { InstanceId, MoveId } from "../../../domain/ids.ts";
+import { AT, aDecision, aStatus, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
 export function describeHealth(world: () => World): void {
@@ -42,6 +42,10 @@ export function describeHealth(world: () => World): void {
       const { instances } = await store.placements.readFleet(judged.class, soon());
       const of = (id: InstanceId) => instances.find(({ instance }) => instance.id === id)?.verdict;
       expect([of(judged.id), of(other.id)]).toEqual([{ state: "stalled", at: AT }, undefined]);
+      const { verdicts } = await store.plans.readFacts(judged.class, AT, soon());
+      expect(verdicts.filter(({ instanceId }) => [judged.id, other.id].includes(instanceId))).toEqual([
+        { instanceId: judged.id, state: "stalled", at: AT },
+      ]);
     });
 
     it("is told of in the journal when it changed, and not for a verdict that came too late or of an instance that is gone", async () => {
@@ -84,6 +88,41 @@ export function describeHealth(world: () => World): void {
       const verdict = verdictOn("gone" as InstanceId);
       await store.health.record({ sample: { at: AT, signals: {} }, verdict, keepSince: AT }, soon());
       expect(await store.health.readWindow("gone" as InstanceId, AT, soon())).toEqual({ samples: [], verdict: undefined });
+    });
+
+    it("is asked for the units it never compared: those with deployments and no status that says how they stand beside Git", async () => {
+      const { store, record, unit, place, addInstance } = world();
+      const { id: instanceId } = await addInstance();
+      const placed = async (namespace: string) => {
+        const intent = await record({ namespace });
+        const { id: unitId } = await unit(intent.applicationId);
+        return { intent, applicationId: intent.applicationId, unitId, instanceId, epoch: await place(unitId, instanceId) };
+      };
+      const say = async (seated: Awaited<ReturnType<typeof placed>>, sync: "Synced" | "Unknown") => {
+        const said = aStatus(seated);
+        const status = { ...said.status, sync: { ...said.status.sync, status: sync } };
+        await store.statuses.recordStatuses([{ ...said, hash: sync, status }], soon());
+      };
+      const [compared, unknown, silent, moving] = [await placed("a"), await placed("b"), await placed("c"), await placed("d")];
+      await say(compared, "Synced");
+      await say(unknown, "Unknown");
+      const later = millis(Date.now() + 60_000);
+      const ask = (over: Partial<Parameters<typeof store.health.listNeverCompared>[0]> = {}) =>
+        store.health.listNeverCompared({ instanceId, madeBefore: later, notMovedSince: later, limit: 10, ...over }, soon());
+      expect(await ask()).toEqual([unknown.unitId, silent.unitId, moving.unitId]);
+      expect(await ask({ limit: 1 })).toEqual([unknown.unitId]);
+      expect(await ask({ madeBefore: millis(0) })).toEqual([]);
+      expect(await ask({ instanceId: "other" as InstanceId })).toEqual([]);
+
+      const { id: to } = await addInstance();
+      const id = "move-away" as MoveId;
+      const wish = { id, unitId: moving.unitId, to, epoch: moving.epoch, kind: "evacuation", reason: "FORCED", plan: undefined } as const;
+      const decision = aDecision({ subject: moving.unitId });
+      await store.moves.request({ ...wish, reverses: undefined, isFailOver: true, actor: "health", ceiling: WIDE, decision }, soon());
+      expect(await ask()).toEqual([unknown.unitId, silent.unitId]);
+      await store.moves.abort(id, { message: "given up", decision: aDecision({ subject: moving.unitId }) }, soon());
+      expect(await ask({ notMovedSince: millis(0) })).toEqual([unknown.unitId, silent.unitId]);
+      expect(await ask()).toEqual([unknown.unitId, silent.unitId, moving.unitId]);
     });
 
     it("counts workspaces with applications that cannot be compared", async () => {

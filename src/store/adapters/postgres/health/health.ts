@@ -1,6 +1,6 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { Component, Evidence, HealthCause, HealthSample, InstanceVerdict, VerdictState } from "../../../../domain/health.ts";
-import type { InstanceId } from "../../../../domain/ids.ts";
+import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
 import type { HealthStore, TroubledUnit } from "../../../health/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { instant, text } from "../sql-values.ts";
@@ -53,6 +53,19 @@ select u.id as "unitId", w.namespace, count(s.application) as applications
  order by applications desc, u.id`,
 };
 
+const NEVER_COMPARED: Statement = {
+  name: "list_never_compared",
+  text: `
+select u.id
+  from placement_unit u
+ where u.owner = $1 and u.created_at <= $2
+   and exists (select from application a where a.unit = u.id)
+   and not exists (select from application a join application_status s on s.application = a.id where a.unit = u.id and s.sync in ('Synced', 'OutOfSync'))
+   and not exists (select from move m where m.unit = u.id and m.from_instance = u.owner and (m.ended_at is null or m.ended_at > $3))
+ order by u.created_at, u.id
+ limit $4`,
+};
+
 interface Row {
   readonly instance: InstanceId;
   readonly at: Millis;
@@ -80,6 +93,10 @@ export function createHealthStore(database: Database, ids: DecisionIds): HealthS
       return { samples, verdict: row && verdictOf(row) };
     },
     listVerdicts: async (signal) => (await database.run<Row>(LIST, [], signal)).map(verdictOf),
+    async listNeverCompared({ instanceId, madeBefore, notMovedSince, limit }, signal) {
+      const values = [instanceId, instant(madeBefore), instant(notMovedSince), limit];
+      return (await database.run<{ readonly id: UnitId }>(NEVER_COMPARED, values, signal)).map(({ id }) => id);
+    },
     async readTroubles(instanceId, signal) {
       const rows = await database.run<TroubledUnit>(TROUBLES, [instanceId], signal);
       return { units: rows.length, troubled: rows.filter(({ applications }) => applications > 0) };

@@ -64,6 +64,14 @@ const MOVES: Statement = {
   text: `select unit, from_instance, to_instance, reason, at from unit_move where class = $1 and at >= $2 order by epoch desc`,
 };
 
+const VERDICTS: Statement = {
+  name: "list_verdicts_of_class",
+  text: `
+select v.instance as "instanceId", v.state, v.at from instance_verdict v join instance i on i.id = v.instance
+ where i.class = $1 and i.state <> 'RETIRED'
+ order by v.instance`,
+};
+
 /** Those that a person gave up say nothing of instances. */
 const FAILURES: Statement = {
   name: "list_failed_moves",
@@ -106,7 +114,9 @@ export function readFacts(database: Database, className: string, movesSince: Mil
       const state = stateOf(await run(READ_CLASS_LOAD, [className]));
       const moves = (await run<MoveRow>(MOVES, [className, instant(movesSince)])).map(moveOf);
       const failures = await run<FailedMove>(FAILURES, [className, instant(movesSince), GIVEN_UP_BY]);
-      return { class: className, floor: declared?.floor ?? undefined, instances, units, instanceLoads, freezes, state, moves, failures };
+      const verdicts = await run<PlanFacts["verdicts"][number]>(VERDICTS, [className]);
+      const floor = declared?.floor ?? undefined;
+      return { class: className, floor, instances, units, instanceLoads, freezes, state, moves, failures, verdicts };
     },
     signal,
   );
