@@ -85,11 +85,7 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
     await well();
   };
 
-  it(
-    "a controller that stands still, with nothing configured",
-    () => freezeAndSee(CONTROLLER, "controller-stopped"),
-    DEADLINE_MS,
-  );
+  it("a controller that stands still, with nothing configured", () => freezeAndSee(CONTROLLER, "controller-stopped"), DEADLINE_MS);
 
   it(
     "a repo-server and a redis that stand still",
@@ -109,14 +105,19 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
         for (const { name } of others) await world.rest.put(`/v1/instances/${name}/cordon`, { cordoned, reason: "a story" });
       };
       const ownerOf = async (namespace: string): Promise<string | undefined> =>
-        (await world.rest.all<WorkspaceView>("/v1/workspaces")).find((each) => each.namespace === namespace)?.units[0]?.instance ?? undefined;
+        (await world.rest.all<WorkspaceView>("/v1/workspaces")).find((each) => each.namespace === namespace)?.units[0]?.instance ??
+        undefined;
       const [caught, later] = [await openWorkspace(world, "frozen-caught"), await openWorkspace(world, "frozen-later")];
       await cordon(true);
       await freeze(CONTROLLER);
       const began = performance.now();
       const seconds = () => Math.round((performance.now() - began) / 1_000);
       await caught.apply("dev", { repository: NAMESPACE, path: "dev" });
-      await until("its instance", () => ownerOf("frozen-caught"), (name) => name === instance.name);
+      await until(
+        "its instance",
+        () => ownerOf("frozen-caught"),
+        (name) => name === instance.name,
+      );
       await cordon(false);
       // Whoever is started in its place stands still, too: no restart helps.
       const deployed = async () => {
@@ -128,7 +129,9 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
       expect(others.map(({ name }) => name)).toContain(await ownerOf("frozen-caught"));
       await later.apply("dev", { repository: NAMESPACE, path: "dev" });
       await later.settled("dev");
-      report(`frozen: what came to an instance as it stopped was deployed by another after ${moved} s, what came later after ${seconds() - moved} s`);
+      report(
+        `frozen: what came to an instance as it stopped was deployed by another after ${moved} s, what came later after ${seconds() - moved} s`,
+      );
       expect(others.map(({ name }) => name)).toContain(await ownerOf("frozen-later"));
       const told = await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { workspace: "frozen-caught" });
       expect(JSON.stringify(told.items)).toContain("never compared it with Git");
@@ -136,7 +139,8 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
       for (const { metadata } of await podsOf(CONTROLLER))
         await setCpuShare(world.kube, { namespace: instance.namespace, name: metadata.name }, 1, world.signal);
       await well();
-      for (const { namespace } of [caught, later]) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
+      for (const { namespace } of [caught, later])
+        await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
     },
     DEADLINE_MS,
   );

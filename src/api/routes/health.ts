@@ -13,6 +13,7 @@ import {
   VERDICT_STATES,
 } from "../../domain/health.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { openFindings } from "../../domain/ownership.ts";
 import { failingSyncs } from "../failing-syncs.ts";
 import { findInstance } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
@@ -24,6 +25,7 @@ const deadline = () => AbortSignal.timeout(30_000);
 const SERIES_MS = 15 * 60_000;
 const MOST_POINTS = 60;
 const DECISIONS_SHOWN = 20;
+const FINDINGS_READ = 1_000;
 
 const FAILING = "applications that it cannot sync, as many as a person reads; no verdict rests on them";
 const time = z.iso.datetime();
@@ -103,9 +105,23 @@ const WORST: Readonly<Record<InstanceVerdict["state"], number>> = {
 async function listHealth({ store, clock }: ApiDeps): Promise<HealthVerdictView[]> {
   const known = new Map((await store.health.listVerdicts(deadline())).map((each) => [each.instanceId, each]));
   const instances = (await store.fleet.listInstances(deadline())).filter(({ state }) => !GONE.includes(state));
+  const frozen = await listFrozen(store);
   return instances
-    .map((instance) => verdictView(instance, known.get(instance.id), clock.now()))
+    .map((instance) => withWatchdog(verdictView(instance, known.get(instance.id), clock.now()), frozen.get(instance.id)))
     .sort((a, b) => WORST[a.state] - WORST[b.state] || (a.instance < b.instance ? -1 : 1));
+}
+
+/** What the watchdog has reported of instances that do not look any more, and not cleared, by instance. */
+async function listFrozen(store: ApiDeps["store"]): Promise<ReadonlyMap<string, string>> {
+  const journal = await store.decisions.list({ kind: "ownership" }, FINDINGS_READ, deadline());
+  const frozen = openFindings(journal).filter(({ rule }) => rule === "FROZEN");
+  return new Map(frozen.map(({ subject, text }) => [subject, text]));
+}
+
+/** Where nobody can judge an instance the watchdog's report is all that is known, and one place says it like the other. */
+function withWatchdog(view: HealthVerdictView, frozen: string | undefined): HealthVerdictView {
+  if (frozen === undefined || view.state !== "unknown") return view;
+  return { ...view, text: `${view.text}; the watchdog reports FROZEN: ${frozen}` };
 }
 
 async function readHealth(deps: ApiDeps, name: string): Promise<HealthReportView> {
@@ -120,7 +136,8 @@ async function readHealth(deps: ApiDeps, name: string): Promise<HealthReportView
   }));
   const names = views.namesOf(await store.fleet.listInstances(deadline()));
   return {
-    ...{ ...verdictView(instance, window.verdict, clock.now()), evidence },
+    ...withWatchdog(verdictView(instance, window.verdict, clock.now()), (await listFrozen(store)).get(instance.id)),
+    evidence,
     failingSyncs: await failingSyncs(store, { owner: instance.id }, names),
     decisions: decisions.map((decision) => views.decisionView(decision, names)),
   };
