@@ -57,6 +57,15 @@ describe("what an instance bears", () => {
     expect(fitted).toMatchObject({ applications: 296_000, clusterEntries: DECLARED.clusterEntries });
   });
 
+  it("is never nothing: what is hardly used keeps one, and what is used up without any application is a doubt", () => {
+    const little = calibrate(facts({ load: { ...facts().load, clusterEntries: 1, gitPerMinute: 3 } }));
+    expect(little.fitted).toMatchObject({ clusterEntries: 2, gitPerMinute: 1_000 });
+    const samples = looks(40, (index) => ({ applications: growing(index), controllerMemory: 0.8 + growing(index) / 10_000 }));
+    const { fitted, doubts } = calibrate(facts({ samples }));
+    expect(fitted?.applications).toBe(1_000);
+    expect(doubts[0]).toContain("without any application 80 % of its memory would be in use, and 74 % is the most");
+  });
+
   it.each<readonly [string, Partial<CalibrationFacts>, RegExp]>([
     ["there were no looks", { samples: [] }, /no look told both/],
     [

@@ -83,7 +83,8 @@ function fittedCapacity({ load, capacity, readings, applications }: Fitting): Lo
     if (bears.length === 0 || (load[dimension] === 0 && dimension !== "applications")) return capacity[dimension];
     const unit = THOUSANDTHS.includes(dimension) ? 1_000 : 1;
     const held = dimension === "applications" ? applications * unit : load[dimension];
-    const whole = Math.floor((held * Math.min(...bears)) / applications / unit) * unit;
+    // No capacity is declared as 0: nothing would ever fit there.
+    const whole = Math.max(1, Math.floor((held * Math.min(...bears)) / applications / unit)) * unit;
     return dimension === "milliCpu" ? Math.min(whole, capacity.milliCpu) : whole;
   });
 }
@@ -91,12 +92,14 @@ function fittedCapacity({ load, capacity, readings, applications }: Fitting): Lo
 function doubtsOf(samples: readonly HealthSample[], first: BoundReading | undefined): readonly string[] {
   if (first === undefined)
     return ["no look told both how many applications there were and what they took: is the health role on, and is it loaded?"];
-  const { bound, looks, highest, limit, fit, bears } = first;
+  const { bound, looks, highest, limit, base, fit, bears } = first;
   const percent = (share: number): string => `${Math.round(share * 100)} %`;
   const tooMany = samples.flatMap(({ signals }) => (isOverloaded(signals) ? (signals.applications ?? []) : []));
   const fewestTooMany = Math.min(...tooMany);
   const saturated = samples.filter(({ signals }) => isSaturated(signals)).length;
   return [
+    bears < 1 &&
+      `without any application ${percent(base)} of its ${bound} would be in use, and ${percent(limit)} is the most: give it more`,
     looks < LEAST_LOOKS && `${looks} looks are too few: wait until there are ${LEAST_LOOKS}`,
     highest < limit * LEAST_SHARE &&
       `${bound} were seen at ${percent(highest)} at most, of ${percent(limit)}: load it to ${percent(limit * LEAST_SHARE)} at least`,
