@@ -149,8 +149,9 @@ it(
 
     const explained = await argosy("explain", namespaces[0] ?? "");
     expect([explained.code, explained.err]).toEqual([0, ""]);
-    expect(explained.out).toMatch(new RegExp(`moved from ${POOL}-1 to ${POOL}-2, FORCED: plan .*`));
-    expect(explained.out).toContain("because it may not stay: it is DRAINING");
+    const told = inOneLine(explained.out);
+    expect(told).toMatch(new RegExp(`moved from ${POOL}-1 to ${POOL}-2, FORCED: plan .*`));
+    expect(told).toContain("because it may not stay: it is DRAINING");
 
     // Their new owner works: what is pushed now arrives.
     await world.git.commit("drain", { "dev/config.yaml": configMapFile("drained", { step: "two" }) });

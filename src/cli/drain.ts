@@ -126,11 +126,9 @@ function drainText(view: DrainView): string {
   if (units === 0) return `instance ${cellText(instance)} is empty (${state}); it is retired, and replaced where its pool asks for more`;
   const going = underWay + waiting === 0 ? "nothing of it is under way" : "the rest goes on by itself";
   const again = `\`argosy drain ${cellText(instance)}\` watches it, and tries again what was refused`;
-  return [
-    `instance ${cellText(instance)} is ${state} and has ${units} left: ${going}; ${again}`,
-    progressLine(view),
-    ...refusalsOf(view),
-  ].join("\n");
+  return [`instance ${cellText(instance)} is ${state} and has ${units} left: ${going}; ${again}`, progressLine(view), ...refusalsOf(view)]
+    .map(paragraph)
+    .join("\n");
 }
 
 function dryRunOf(view: DrainDryRunView, output: OutputFormat): Drained {
