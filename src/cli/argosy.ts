@@ -4,6 +4,7 @@ import { argosyVersion } from "../config.ts";
 import { errorText } from "./error-text.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { createProgram } from "./program.ts";
+import { Interruption } from "./terminal.ts";
 
 const program = createProgram({
   env: process.env,
@@ -15,8 +16,7 @@ const program = createProgram({
   },
   interrupted() {
     const ending = new AbortController();
-    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-      process.once(name, () => ending.abort(new Error(`${name}: what is done stays done; the same command goes on from there`)));
+    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => ending.abort(new Interruption(name)));
     return ending.signal;
   },
 });

@@ -1,6 +1,10 @@
+import { findByNameOrId, findByPrefix } from "../api/find.ts";
+import type { RolloutView } from "../api/rollout-views.ts";
+import type { MoveView } from "../api/routes/moves.ts";
 import type { PlanView } from "../api/routes/plans.ts";
-import type { ApplicationView, InstanceView, JournalEntry, OperationView, WorkspaceView } from "../api/schema.ts";
+import type { ApplicationView, InstanceView, JournalEntry, OperationView } from "../api/schema.ts";
 import { GoneError, InputError } from "../domain/errors.ts";
+import { listWorkspaces } from "./list-workspaces.ts";
 import { type OutputFormat, renderOne } from "./output.ts";
 import { type Resource, singularOf } from "./resource.ts";
 import type { RestClient } from "./rest-client.ts";
@@ -43,15 +47,19 @@ async function findOne(
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   switch (resource) {
     case "instances":
-      return (await client.all<InstanceView>("/v1/instances", { usage: true })).find((row) => row.name === name || row.id === name);
+      return findByNameOrId("instance", name, await client.all<InstanceView>("/v1/instances", { usage: true }));
     case "workspaces":
-      return presentOf(await client.all<WorkspaceView>("/v1/workspaces", { namespace: name }), ({ state }) => state === "deleting");
+      return presentOf(await listWorkspaces(client, name), ({ state }) => state === "deleting");
     case "applications":
       return presentOf(await client.all<ApplicationView>("/v1/applications", applicationName(name, namespace)), ({ deleting }) => deleting);
     case "operations":
-      return (await client.all<OperationView>("/v1/operations", { namespace })).find((row) => row.id === name);
+      return findByPrefix("operation", name, await client.all<OperationView>("/v1/operations", { namespace }));
     case "plans":
       return client.get<PlanView>(`/v1/plans/${encodeURIComponent(name)}`);
+    case "moves":
+      return client.get<MoveView>(`/v1/moves/${encodeURIComponent(name)}`);
+    case "rollouts":
+      return client.get<RolloutView>(`/v1/rollouts/${encodeURIComponent(name)}`);
     case "fleet":
       throw new InputError("a fleet is one document", {
         code: "cli.option",

@@ -82,7 +82,7 @@ describe("emptying an instance from the command line", () => {
     await store.fleet.changeInstance({ id, revision, state: "ACTIVE", reason, attempt, capacity, decision: undefined }, soon());
     const { out, code } = await drain("--dry-run");
     expect(code).toBe(1);
-    expect(out).toContain("18 workspaces cannot leave now: no instance has room for them");
+    expect(out).toContain("18 workspaces cannot leave now: no instance can take them");
     expect(out).toMatch(/nothing was done\n?$/);
     const { out: json, code: jsonCode } = await drain("--dry-run", "-o", "json");
     expect(jsonCode).toBe(1);
@@ -107,6 +107,16 @@ describe("emptying an instance from the command line", () => {
     expect(await stateOf()).toBe("DRAINING");
     // One that is being emptied is gone on with, whoever is left.
     expect((await drain("--no-wait", "-o", "json")).err).toBe("");
+  });
+
+  it("names who stays because of a pin, and what to do, while it is followed and in the end", async () => {
+    const namespace = await deployOne(served, fleet);
+    await runAs("approver", "pin", namespace, "--to", "standard-1", "--reason", "near its data");
+    const { out, err, code } = await drain();
+    expect(code).toBe(1);
+    expect(err).toMatch(new RegExp(`${namespace}.*, left: no instance can take it; .*pinned to standard-1`));
+    expect(out).toContain("standard-1 is DRAINING and has 1 left: nothing of it is under way");
+    expect(await drain("--dry-run")).toMatchObject({ code: 1, out: expect.stringContaining("1 workspace cannot leave now") });
   });
 
   it("empties one of two that are ordered at the same moment", async () => {

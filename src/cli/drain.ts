@@ -1,11 +1,11 @@
 import type { DrainDryRunView, DrainView } from "../api/routes/drains.ts";
 import { durationText } from "./duration.ts";
-import { createNews, type Followed, follow, INTERRUPTED, type Line, unlessInterrupted } from "./follow.ts";
+import { createNews, type Followed, follow, type Line, unlessInterrupted } from "./follow.ts";
 import { look } from "./look.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 import { cellText, paragraph } from "./table.ts";
-import type { Terminal } from "./terminal.ts";
+import { interruptedCode, type Terminal } from "./terminal.ts";
 
 export interface DrainOptions {
   readonly failOver?: boolean;
@@ -34,7 +34,7 @@ export async function drainInstance(client: RestClient, instance: string, option
   const asked = await unlessInterrupted(client.post<DrainView>(path, reason === undefined ? how : { ...how, reason }), signal);
   if (asked === undefined) {
     terminal.note(`interrupted before the server answered: \`argosy get instances ${instance}\` says DRAINING if it is drained`);
-    return { text: "", exitCode: INTERRUPTED };
+    return { text: "", exitCode: interruptedCode(signal) };
   }
   const { view, isInterrupted } = wait
     ? await watch(client, { path, asked, output }, terminal, signal)
@@ -42,7 +42,7 @@ export async function drainInstance(client: RestClient, instance: string, option
   if (isInterrupted) terminal.note(interruptedText(cellText(instance)));
   const isLeft = wait ? view.units > 0 : view.refused > 0;
   const text = isForPrograms(output) ? renderOne(view, output) : drainText(view);
-  return { text, exitCode: isInterrupted ? INTERRUPTED : isLeft ? 1 : 0 };
+  return { text, exitCode: isInterrupted ? interruptedCode(signal) : isLeft ? 1 : 0 };
 }
 
 function interruptedText(instance: string): string {
@@ -58,7 +58,7 @@ function watch(
 ): Promise<Followed<DrainView>> {
   const tell = (line: string): void => void (output === "table" && terminal.note(line));
   const news = createNews(tell);
-  return follow(asked, () => look<DrainView>(client, path, { tell, signal }), {
+  return follow(asked, () => look(() => client.get<DrainView>(path), { tell, signal }), {
     everyMs: LOOK_EVERY_MS,
     signal,
     show: (view) => news(drainLines(view), performance.now()),
@@ -126,11 +126,9 @@ function drainText(view: DrainView): string {
   if (units === 0) return `instance ${cellText(instance)} is empty (${state}); it is retired, and replaced where its pool asks for more`;
   const going = underWay + waiting === 0 ? "nothing of it is under way" : "the rest goes on by itself";
   const again = `\`argosy drain ${cellText(instance)}\` watches it, and tries again what was refused`;
-  return [
-    `instance ${cellText(instance)} is ${state} and has ${units} left: ${going}; ${again}`,
-    progressLine(view),
-    ...refusalsOf(view),
-  ].join("\n");
+  return [`instance ${cellText(instance)} is ${state} and has ${units} left: ${going}; ${again}`, progressLine(view), ...refusalsOf(view)]
+    .map(paragraph)
+    .join("\n");
 }
 
 function dryRunOf(view: DrainDryRunView, output: OutputFormat): Drained {
@@ -151,5 +149,6 @@ function dryRunOf(view: DrainDryRunView, output: OutputFormat): Drained {
 function stayText({ length }: DrainDryRunView["stay"]): readonly string[] {
   if (length === 0) return [];
   const [which, them] = length === 1 ? ["1 workspace", "it"] : [`${length} workspaces`, "them"];
-  return [paragraph(`${which} cannot leave now: no instance has room for ${them}; \`argosy instance create\` makes another one`)];
+  const why = `no instance can take ${them}, for what is said above; where room is missing, \`argosy instance create\` makes another one`;
+  return [paragraph(`${which} cannot leave now: ${why}`)];
 }

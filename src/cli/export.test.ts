@@ -64,12 +64,12 @@ describe("argosy export", () => {
   });
 
   it.each([
-    [["nobody"], /there is no workspace nobody; `argosy get workspaces` lists them/],
-    [["shop", "--into", "Not a name"], /into: .*is no name of a namespace/],
-    [["shop", "--server", "here"], /server: /],
-  ])("refuses %j with what to do", async (args, err) => {
+    [["nobody"], 1, /there is no workspace nobody; `argosy get workspaces` lists them/],
+    [["shop", "--into", "Not a name"], 2, /into: .*is no name of a namespace/],
+    [["shop", "--server", "here"], 2, /server: /],
+  ])("refuses %j with what to do", async (args, code, err) => {
     const seen = await run("export", ...args);
-    expect(seen).toMatchObject({ out: "", code: 1 });
+    expect(seen).toMatchObject({ out: "", code });
     expect(seen.err).toMatch(err);
   });
 

@@ -7,9 +7,6 @@ export interface Followed<T> {
   readonly isInterrupted: boolean;
 }
 
-/** As a shell has it for a program that SIGINT ended. */
-export const INTERRUPTED = 130;
-
 /** Shows and reads again, until the end of what is watched or until whoever watches is interrupted. */
 export async function follow<T>(
   first: T,
@@ -19,12 +16,12 @@ export async function follow<T>(
     signal,
     show,
     isEnd,
-  }: { readonly everyMs: number; readonly signal: AbortSignal; show(view: T): void; isEnd(view: T): boolean },
+  }: { readonly everyMs: number | (() => number); readonly signal: AbortSignal; show(view: T): void; isEnd(view: T): boolean },
 ): Promise<Followed<T>> {
   for (let view = first; ; ) {
     show(view);
     if (isEnd(view)) return { view, isInterrupted: false };
-    await rest(everyMs, signal);
+    await rest(typeof everyMs === "number" ? everyMs : everyMs(), signal);
     const next = signal.aborted ? undefined : await unlessInterrupted(read(), signal);
     if (next === undefined) return { view, isInterrupted: true };
     view = next;

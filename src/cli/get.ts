@@ -1,17 +1,24 @@
+import { findByPrefix } from "../api/find.ts";
+import type { RolloutView } from "../api/rollout-views.ts";
+import type { MoveView } from "../api/routes/moves.ts";
 import type { PlanSummary, PlanView } from "../api/routes/plans.ts";
-import type { ApplicationView, InstanceView, OperationView, WorkspaceView } from "../api/schema.ts";
+import type { ApplicationView, InstanceView, OperationView } from "../api/schema.ts";
 import { InputError } from "../domain/errors.ts";
 import { applications, instances, operations, plans, workspaces } from "./columns.ts";
 import { showFleet } from "./fleet.ts";
+import { listWorkspaces } from "./list-workspaces.ts";
+import { moves } from "./moves.ts";
 import { isForPrograms, type OutputFormat, render } from "./output.ts";
 import type { Resource } from "./resource.ts";
 import { isAbsent, type RestClient } from "./rest-client.ts";
+import { rollouts } from "./rollouts.ts";
 import { cellText } from "./table.ts";
+import { type Listed, listed, type Watched } from "./watch.ts";
 
 export interface GetOptions {
   readonly resource: Resource;
   readonly output: OutputFormat;
-  /** An application's name, a workspace's namespace, an instance's name; an operation's id or its application's namespace/name; nothing for the fleet. */
+  /** An application's name, a workspace's namespace, an instance's name; an operation's application's namespace/name; a unique beginning of an id; nothing for the fleet. */
   readonly name?: string;
   readonly namespace?: string;
   readonly state?: string;
@@ -23,75 +30,136 @@ export async function getResources(
   options: GetOptions,
 ): Promise<{ readonly text: string; readonly note: string | undefined }> {
   refuseIdleOptions(options);
-  const { rows, text, remark } = await list(client, options);
-  if (rows > 0 || isForPrograms(options.output)) return { text, note: remark };
-  const { resource, name, namespace, state } = options;
+  const { resource, output } = options;
+  if (resource === "fleet") {
+    const { text, remark } = await fleetOf(client, options);
+    return { text, note: remark };
+  }
+  const { rows, columns, remarkOf } = await list(client, { ...options, resource });
+  const note = isForPrograms(output) ? undefined : rows.length === 0 ? emptyText(options) : output === "table" ? remarkOf(rows) : undefined;
+  return { text: render(rows, columns, output), note };
+}
+
+/** `argosy get <resource> [name] --watch`: how the list is read, again and again. */
+export function watchedResources(client: RestClient, options: GetOptions): Watched {
+  refuseIdleOptions(options);
+  const { resource } = options;
+  if (resource === "fleet")
+    throw new InputError("changes only when somebody declares it", {
+      code: "cli.option",
+      path: "--watch",
+      remedy: "`argosy journal --kind fleet` tells each change of it",
+    });
+  // To ask every instance what it costs takes a call to each: too much for what is asked again and again.
+  return { read: () => list(client, { ...options, resource, asksUsage: false }), emptyText: emptyText(options) };
+}
+
+function emptyText({ resource, name, namespace, state }: GetOptions): string {
   const which = [name, namespace && `of workspace ${namespace}`, state && `in state ${state}`].filter(Boolean);
-  return { text, note: ["there are no", resource, ...which].join(" ") };
+  return ["there are no", resource, ...which].join(" ");
 }
 
 /** An option that would be ignored is refused: a list that looks filtered and is not would mislead. */
 function refuseIdleOptions({ resource, namespace, state }: GetOptions): void {
-  const idle = namespace !== undefined && ["instances", "plans", "fleet"].includes(resource) ? "--namespace" : undefined;
+  const idle =
+    namespace !== undefined && ["instances", "plans", "moves", "rollouts", "fleet"].includes(resource) ? "--namespace" : undefined;
   const other = state !== undefined && resource !== "operations" ? "--op-state" : undefined;
   const path = idle ?? other;
   if (path === undefined) return;
   throw new InputError(`says nothing about ${resource}`, { code: "cli.option", path, remedy: "Leave it out" });
 }
 
-interface Listed {
-  readonly rows: number;
-  readonly text: string;
-  /** What a table leaves out that a person should know. */
-  readonly remark?: string | undefined;
+interface ListOptions extends GetOptions {
+  readonly resource: Exclude<Resource, "fleet">;
+  readonly asksUsage?: boolean;
 }
 
-async function list(client: RestClient, options: GetOptions): Promise<Listed> {
-  const { resource, output, name, namespace, state } = options;
+async function list(client: RestClient, options: ListOptions): Promise<Listed> {
+  const { resource, output, name, namespace, state, asksUsage = output !== "table" } = options;
   switch (resource) {
     case "instances": {
-      const all = await client.all<InstanceView>("/v1/instances", { usage: output !== "table" });
-      const rows = all.filter((row) => name === undefined || row.name === name);
-      return { rows: rows.length, text: render(rows, instances, output), remark: output === "table" ? reasonsOf(rows) : undefined };
+      const all = await client.all<InstanceView>("/v1/instances", { usage: asksUsage });
+      return listed(namedOf("instance", name, all, nameOf), instances, { remarkOf: reasonsOf });
     }
     case "workspaces": {
       const both = name !== undefined && namespace !== undefined && name !== namespace;
-      const rows = both ? [] : await client.all<WorkspaceView>("/v1/workspaces", { namespace: name ?? namespace });
-      return { rows: rows.length, text: render(rows, workspaces, output) };
+      return listed(both ? [] : await listWorkspaces(client, name ?? namespace), workspaces);
     }
-    case "applications": {
-      const rows = await client.all<ApplicationView>("/v1/applications", { namespace, name });
-      return { rows: rows.length, text: render(rows, applications, output) };
-    }
+    case "applications":
+      return listed(await client.all<ApplicationView>("/v1/applications", { namespace, name }), applications);
     case "operations": {
-      const found = await client.all<OperationView>("/v1/operations", { state, namespace });
-      const rows = found.filter((row) => name === undefined || row.id === name || row.subjectName === name);
-      return { rows: rows.length, text: render(rows, operations, output) };
+      const all = await client.all<OperationView>("/v1/operations", { state, namespace });
+      return listed(
+        namedOf("operation", name, all, ({ subjectName }) => subjectName),
+        operations,
+      );
     }
-    case "plans": {
-      const rows =
-        name === undefined ? (await client.get<{ readonly items: readonly PlanSummary[] }>("/v1/plans")).items : await planOf(client, name);
-      return { rows: rows.length, text: render(rows, plans, output) };
+    case "plans":
+      return listed(name === undefined ? await itemsOf<PlanSummary>(client, "/v1/plans") : await planOf(client, name), plans, NEWEST);
+    case "moves":
+      return listed(
+        name === undefined ? await client.all<MoveView>("/v1/moves") : await oneOf<MoveView>(client, "/v1/moves", name),
+        moves,
+        {
+          ...NEWEST,
+          clocks: ["tookMs", "gapMs"],
+        },
+      );
+    case "rollouts": {
+      const path = "/v1/rollouts";
+      return listed(
+        name === undefined ? await itemsOf<RolloutView>(client, path) : await oneOf<RolloutView>(client, path, name),
+        rollouts,
+        NEWEST,
+      );
     }
-    case "fleet":
-      if (name !== undefined)
-        throw new InputError("there is one fleet, and it has no name", { code: "cli.option", path: "name", remedy: "Leave it out" });
-      return showFleet(client, output);
     default:
       return resource satisfies never;
   }
 }
 
-/** The list has the newest; a plan of any age is there under its id. */
-async function planOf(client: RestClient, id: string): Promise<readonly PlanSummary[]> {
+/** A list that ends somewhere: what leaves it is there still. */
+const NEWEST = { isNewest: true } as const;
+
+/** All of them where nobody names one, else those of that name, else the one whose id begins like this. */
+function namedOf<T extends { readonly id: string }>(
+  kind: string,
+  name: string | undefined,
+  all: readonly T[],
+  nameOfRow: (row: T) => string | null,
+): readonly T[] {
+  if (name === undefined) return all;
+  const named = all.filter((row) => nameOfRow(row) === name);
+  const one = named.length > 0 ? undefined : findByPrefix(kind, name, all);
+  return one === undefined ? named : [one];
+}
+
+const nameOf = ({ name }: { readonly name: string }): string => name;
+
+async function itemsOf<T>(client: RestClient, path: string): Promise<readonly T[]> {
+  return (await client.get<{ readonly items: readonly T[] }>(path)).items;
+}
+
+/** A list has the newest; one of any age is there under its id, or a beginning of it. */
+async function oneOf<T>(client: RestClient, path: string, id: string): Promise<readonly T[]> {
   try {
-    const plan = await client.get<PlanView>(`/v1/plans/${encodeURIComponent(id)}`);
-    const { class: className, goal, subject, actor, createdAt, expiresAt, appliedAt, approval, moves } = plan;
-    return [{ id: plan.id, class: className, goal, subject, actor, createdAt, expiresAt, appliedAt, approval, moves }];
+    return [await client.get<T>(`${path}/${encodeURIComponent(id)}`)];
   } catch (error) {
     if (isAbsent(error)) return [];
     throw error;
   }
+}
+
+async function planOf(client: RestClient, name: string): Promise<readonly PlanSummary[]> {
+  const found = await oneOf<PlanView>(client, "/v1/plans", name);
+  return found.map(({ id, class: className, goal, subject, actor, createdAt, expiresAt, appliedAt, approval, moves: steps }) => ({
+    ...{ id, class: className, goal, subject, actor, createdAt, expiresAt, appliedAt, approval, moves: steps },
+  }));
+}
+
+function fleetOf(client: RestClient, { name, output }: GetOptions): ReturnType<typeof showFleet> {
+  if (name === undefined) return showFleet(client, output);
+  throw new InputError("there is one fleet, and it has no name", { code: "cli.option", path: "name", remedy: "Leave it out" });
 }
 
 /** Why instances are not ACTIVE, one per line; the narrow table has no room for it. */

@@ -10,23 +10,21 @@ const away = () => new UnavailableError("no answer from there", { code: "cli.no-
 it("goes on looking while nobody answers, and says so once", async () => {
   let left = 2;
   const told: string[] = [];
-  const client = {
-    get: async <T>() => {
-      left -= 1;
-      if (left >= 0) throw away();
-      return "seen" as T;
-    },
+  const read = async () => {
+    left -= 1;
+    if (left >= 0) throw away();
+    return "seen";
   };
-  const seen = look(client, "/v1/moves/m", { tell: (line) => void told.push(line) });
+  const seen = look(read, { tell: (line) => void told.push(line) });
   await vi.runAllTimersAsync();
   expect(await seen).toBe("seen");
   expect(told).toEqual(["no answer from there; it is asked again"]);
 });
 
 it("gives up after minutes, and at once when it is refused", async () => {
-  const caught = look({ get: () => Promise.reject(away()) }, "/", { tell: () => undefined }).catch((error: unknown) => error);
+  const caught = look(() => Promise.reject(away()), { tell: () => undefined }).catch((error: unknown) => error);
   await vi.runAllTimersAsync();
   expect(await caught).toBeInstanceOf(UnavailableError);
   const refused = new RefusedError("no", { code: "api.forbidden" });
-  await expect(look({ get: () => Promise.reject(refused) }, "/", { tell: () => undefined })).rejects.toBe(refused);
+  await expect(look(() => Promise.reject(refused), { tell: () => undefined })).rejects.toBe(refused);
 });

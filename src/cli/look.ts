@@ -1,5 +1,4 @@
 import { UnavailableError } from "../domain/errors.ts";
-import type { RestClient } from "./rest-client.ts";
 
 const AGAIN_MS = 1_000;
 /** Longer than a control plane takes to be replaced, or a proxy to notice. In ms. */
@@ -9,16 +8,18 @@ export interface LookOptions {
   tell(line: string): void;
   /** Nobody is asked again once it aborts. */
   readonly signal?: AbortSignal;
+  /** How long nobody is waited for, in ms. */
+  readonly patienceMs?: number;
 }
 
 /** Reads what is watched. What is watched goes on without the server that was asked: nobody there is waited for, for a while. */
-export async function look<T>(client: Pick<RestClient, "get">, path: string, { tell, signal }: LookOptions): Promise<T> {
+export async function look<T>(read: () => Promise<T>, { tell, signal, patienceMs = PATIENCE_MS }: LookOptions): Promise<T> {
   const since = Date.now();
   for (let told = ""; ; ) {
     try {
-      return await client.get<T>(path);
+      return await read();
     } catch (error) {
-      const isOver = Date.now() - since > PATIENCE_MS || signal?.aborted === true;
+      const isOver = Date.now() - since > patienceMs || signal?.aborted === true;
       if (!(error instanceof UnavailableError) || isOver) throw error;
       if (told !== error.message) tell(`${error.message}; it is asked again`);
       told = error.message;

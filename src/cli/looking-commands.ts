@@ -1,38 +1,34 @@
 import { type Command, Option } from "commander";
-import type { MoveView } from "../api/routes/moves.ts";
 import { DECISION_KINDS } from "../domain/decision.ts";
 import { OPERATION_STATES } from "../domain/operation.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { describeResource } from "./describe.ts";
 import { runDoctor } from "./doctor.ts";
 import { explain } from "./explain.ts";
-import { getResources } from "./get.ts";
+import { getResources, watchedResources } from "./get.ts";
 import { showHealth } from "./health.ts";
 import { type JournalOptions, readJournal } from "./journal.ts";
-import { renderOne } from "./output.ts";
 import { makePlan, type PlanOptions } from "./plan.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import { RESOURCES, resourceOf } from "./resource.ts";
 import type { Terminal } from "./terminal.ts";
 import { type TopOptions, top } from "./top.ts";
 import { askVersions } from "./version.ts";
+import { watchList } from "./watch.ts";
 
 interface GetCommandOptions extends RemoteOptions {
   readonly namespace?: string;
   readonly opState?: string;
+  readonly watch?: boolean;
 }
 
 /** Commands that change nothing. */
 export function addLookingCommands(program: Command, terminal: Terminal): void {
   addGet(program, terminal);
   remote(program.command("describe <resource> <name>"), ["yaml", "json"])
-    .description("everything known of one instance, workspace, application (namespace/name), operation, plan or move")
+    .description("everything known of one instance, workspace, application (namespace/name), operation, plan, move or rollout")
     .option("-n, --namespace <namespace>", "workspace of the application")
     .action(async (resource: string, name: string, options: RemoteOptions & { readonly namespace?: string }) => {
-      if (["move", "moves"].includes(resource)) {
-        const move = await clientOf(options, terminal).get<MoveView>(`/v1/moves/${encodeURIComponent(name)}`);
-        return terminal.write(renderOne(move, options.output));
-      }
       const kind = resourceOf(resource);
       terminal.write(await describeResource(clientOf(options, terminal), { ...options, resource: kind, name }));
     });
@@ -106,13 +102,17 @@ function addGet(program: Command, terminal: Terminal): void {
     .description(`list ${RESOURCES.join(", ")}; \`get fleet -o yaml\` prints what \`apply -f\` takes`)
     .option("-n, --namespace <namespace>", "only of this workspace")
     .addOption(new Option("--op-state <state>", "only operations in this state").choices(OPERATION_STATES))
-    .action(async (resource: string, name: string | undefined, { output, namespace, opState, ...options }: GetCommandOptions) => {
-      const { text, note } = await getResources(clientOf(options, terminal), {
+    .option("-w, --watch", "then each row again that changes, until it is interrupted; -o json prints each as one line")
+    .action(async (resource: string, name: string | undefined, { output, namespace, opState, watch, ...options }: GetCommandOptions) => {
+      const wanted = {
         ...{ resource: resourceOf(resource), output },
         ...(name === undefined ? {} : { name }),
         ...(namespace === undefined ? {} : { namespace }),
         ...(opState === undefined ? {} : { state: opState }),
-      });
+      };
+      const client = clientOf(options, terminal);
+      if (watch === true) return terminal.setExitCode(await watchList(watchedResources(client, wanted), output, terminal));
+      const { text, note } = await getResources(client, wanted);
       terminal.write(text);
       if (note !== undefined) terminal.note(note);
     });

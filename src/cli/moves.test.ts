@@ -67,7 +67,7 @@ describe("moving a workspace from the command line", () => {
     }
     const ids = (await served.store.moves.list({}, 10, soon())).map(({ id }) => id);
     const { err, code } = await run("abort", ids[0]?.slice(0, 6) ?? "");
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     for (const id of ids) expect(err).toContain(id);
     expect(await served.store.moves.list({ isLive: true }, 10, soon())).toHaveLength(1);
   });

@@ -1,11 +1,11 @@
 import type { MoveDryRunView, MoveView } from "../api/routes/moves.ts";
 import { shortId, timeText } from "./age.ts";
-import { createNews, follow, INTERRUPTED, type Line } from "./follow.ts";
+import { createNews, follow, type Line } from "./follow.ts";
 import { look } from "./look.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 import { type Column, cellText } from "./table.ts";
-import type { Terminal } from "./terminal.ts";
+import { interruptedCode, type Terminal } from "./terminal.ts";
 
 export interface MoveOptions {
   readonly to: string;
@@ -49,7 +49,7 @@ async function watchMove(client: RestClient, asked: MoveView, output: OutputForm
   const tell = (line: string): void => void (output === "table" && terminal.note(line));
   const news = createNews(tell);
   const signal = terminal.interrupted();
-  const read = () => look<MoveView>(client, `/v1/moves/${encodeURIComponent(asked.id)}`, { tell, signal });
+  const read = () => look(() => client.get<MoveView>(`/v1/moves/${encodeURIComponent(asked.id)}`), { tell, signal });
   const { view, isInterrupted } = await follow(asked, read, {
     everyMs: LOOK_EVERY_MS,
     signal,
@@ -61,7 +61,7 @@ async function watchMove(client: RestClient, asked: MoveView, output: OutputForm
   terminal.note(
     `interrupted: the move goes on by itself; \`argosy moves ${id}\` watches it again, \`argosy move abort ${id}\` gives it up`,
   );
-  return { ...movedOf(view, output), exitCode: INTERRUPTED };
+  return { ...movedOf(view, output), exitCode: interruptedCode(signal) };
 }
 
 function progressOf({ phase, message, tookMs, gapMs }: MoveView): Line {
@@ -85,8 +85,8 @@ export const moves: readonly Column<MoveView>[] = [
   { title: "FROM", value: (row) => row.from, fit: "name" },
   { title: "TO", value: (row) => row.to, fit: "name" },
   { title: "PHASE", value: (row) => row.phase },
-  { title: "TOOK", value: (row) => seconds(row.tookMs) },
-  { title: "GAP", value: (row) => seconds(row.gapMs), isWide: true },
+  { title: "TOOK", value: (row) => seconds(row.tookMs), isClock: true },
+  { title: "GAP", value: (row) => seconds(row.gapMs), isWide: true, isClock: true },
   { title: "BY", value: (row) => row.actor, isWide: true },
   { title: "KIND", value: (row) => row.kind, isWide: true },
   { title: "REASON", value: (row) => row.reason, isWide: true },

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { type Column, createTable, LINE_WIDTH } from "./table.ts";
+import { type Column, createTable, LINE_WIDTH, type Table } from "./table.ts";
 
 export type OutputFormat = "table" | "wide" | "json" | "yaml";
 
@@ -16,16 +16,21 @@ export function render<Row>(rows: readonly Row[], columns: readonly Column<Row>[
     case "yaml":
       return stringify(rows).trimEnd();
     case "table":
-      return createTable(
-        rows,
-        columns.filter(({ isWide }) => isWide !== true),
-        LINE_WIDTH,
-      ).text;
     case "wide":
-      return createTable(rows, columns, Infinity).text;
+      return tableOf(rows, columns, format).text;
     default:
       return format satisfies never;
   }
+}
+
+/** The table that people see. */
+export function tableOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[], format: "table" | "wide"): Table<Row> {
+  return createTable(rows, shownOf(columns, format), format === "wide" ? Infinity : LINE_WIDTH);
+}
+
+/** The columns of that table. */
+export function shownOf<Row>(columns: readonly Column<Row>[], format: "table" | "wide"): readonly Column<Row>[] {
+  return format === "wide" ? columns : columns.filter(({ isWide }) => isWide !== true);
 }
 
 /** One thing as `name: value` lines, or as JSON or YAML. */

@@ -94,10 +94,10 @@ describe("plans on the command line", () => {
   });
 
   it.each([
-    [["plan", "drain"], 1, "subject: does not say what to drain. Name an instance"],
+    [["plan", "drain"], 2, "subject: does not say what to drain. Name an instance"],
     [["plan", "drain", "nobody"], 1, "there is no instance nobody; `argosy get instances` lists them"],
     [["plan", "add", "nothing"], 1, "subject: there is no pool nothing with an instance. Use one of standard"],
-    [["plan", "rebalance", "x"], 1, "subject: evens out whole classes. Leave the name out, or name a class"],
+    [["plan", "rebalance", "x"], 2, "subject: evens out whole classes. Leave the name out, or name a class"],
     [["plan", "--class", "us"], 1, "class: there is no class us. Use one of eu/shared/public"],
     [["apply", "nobody"], 1, "there is no plan nobody; `argosy get plans` lists them"],
     [["apply"], 2, "apply: does not say what to apply, or says two things. Name a plan, or give a file with -f."],
@@ -108,6 +108,6 @@ describe("plans on the command line", () => {
 
   it("is for operators, and refuses a goal nobody knows", async () => {
     expect(await runAs("viewer", "plan")).toMatchObject({ code: 1, err: expect.stringContaining("this needs operator") });
-    expect(await run("plan", "party")).toMatchObject({ code: 1, err: expect.stringContaining("goal") });
+    expect(await run("plan", "party")).toMatchObject({ code: 2, err: expect.stringContaining("goal") });
   });
 });

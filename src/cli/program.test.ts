@@ -98,12 +98,18 @@ describe("the command line against a server", () => {
   });
 
   it.each([
-    [["get", "ships"], 2, "resource: there is no kind ships. Use one of instances, workspaces, applications, operations, plans, fleet."],
+    [
+      ["get", "ships"],
+      2,
+      "resource: there is no kind ships. Use one of instances, workspaces, applications, operations, plans, moves, rollouts, fleet.",
+    ],
     [["describe", "app", "shop"], 2, "name: shop does not say of which workspace. Give namespace/name, or the namespace with -n."],
     [["describe", "app", "shop", "-n", "anna"], 1, "there is no application shop; `argosy get applications` lists them all"],
     [["describe", "instance", "x"], 1, "there is no instance x; `argosy get instances` lists them all"],
     [["explain", "nobody"], 1, "there is no workspace nobody; `argosy get workspaces` lists them"],
     [["get", "ws", "--token", "argosy_unknown_0123456789"], 1, "nobody knows the token that was sent; `argosy token create` makes one"],
+    [["journal", "--limit", "5000"], 2, "limit: Too big: expected number to be <=1000. See --help of the command"],
+    [["get", "fleet", "-w"], 2, "--watch: changes only when somebody declares it. `argosy journal --kind fleet` tells each change of it."],
     [["get", "ws", "--url", "nonsense"], 2, "ARGOSY_URL: nonsense is no address of a REST API. Give one like https://argosy.example:8080."],
     [["apply", "-f", "/nope.yaml"], 2, "/nope.yaml: cannot be read. Name a file that exists and that you may read."],
   ])("answers %j with exit code %i and what to do", async (args, code, err) => {

@@ -1,7 +1,7 @@
 import { InputError } from "../domain/errors.ts";
 
 /** Kinds of things an SRE can list. */
-export const RESOURCES = ["instances", "workspaces", "applications", "operations", "plans", "fleet"] as const;
+export const RESOURCES = ["instances", "workspaces", "applications", "operations", "plans", "moves", "rollouts", "fleet"] as const;
 export type Resource = (typeof RESOURCES)[number];
 
 /** Singular and the usual short forms. */
@@ -14,6 +14,8 @@ const ALIASES: Readonly<Record<string, Resource>> = {
   app: "applications",
   apps: "applications",
   plan: "plans",
+  move: "moves",
+  rollout: "rollouts",
   operation: "operations",
   op: "operations",
   ops: "operations",

@@ -79,6 +79,12 @@ describe("rollouts on the command line", () => {
     expect((await run("rollout", "create", "--version", "3.5.7")).err).toContain("is RUNNING: let it end, or abort it");
     expect((await run("rollout", "pause", "--reason", "lunch")).out).toMatch(/is PAUSED: paused by\s+otto: lunch/);
     expect((await run("rollout", "resume")).out.replaceAll(/\s+/g, " ")).toContain("is RUNNING: resumed by otto: no reason given");
+    const short = (await live())?.id.slice(0, -1) ?? "";
+    expect((await run("rollout", "status", short)).out.split("\n")[0]).toContain(`rollout ${short}`);
+    expect(JSON.parse((await run("rollout", "pause", short, "-o", "json")).out)).toMatchObject({ state: "PAUSED" });
+    expect(JSON.parse((await run("rollout", "resume", short, "-o", "json")).out)).toMatchObject({ state: "RUNNING" });
+    expect(JSON.parse((await run("get", "rollouts", short, "-o", "json")).out)).toMatchObject([{ state: "RUNNING", version: "3.5.7" }]);
+    expect(JSON.parse((await run("describe", "rollout", short, "-o", "json")).out)).toMatchObject({ state: "RUNNING" });
     expect((await run("rollout", "approve")).err).toContain("approving a wave: token otto has role operator");
     expect((await runAs("approver", "rollout", "approve")).err).toContain("is RUNNING: approve is for one that is ASKING");
     const rollout = await live();

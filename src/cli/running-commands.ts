@@ -22,7 +22,10 @@ export function addRunningCommands(program: Command, terminal: Terminal): void {
     .allowUnknownOption()
     .allowExcessArguments()
     // The program that is started hands this word on before it comes here: what runs in production knows nothing of the simulation.
-    .action(() => terminal.note("start it as `npx argosy simulate` in the checkout"));
+    .action(() => {
+      terminal.note("nothing was simulated: start it as `npx argosy simulate` in a checkout of Argosy's sources");
+      terminal.setExitCode(1);
+    });
   program
     .command("manifests")
     .description("print the CRDs, namespaces and roles an administrator installs")

@@ -21,15 +21,19 @@ export interface Column<Row> {
   readonly value: (row: Row) => string | number | null;
   /** Shown only with -o wide. */
   readonly isWide?: boolean;
+  /** It changes as time goes by, and tells of no change of its row: an age. */
+  readonly isClock?: boolean;
   /** What a table does with it where a line would be wider than a terminal: shorten a name in its middle, or wrap the sentence of the last column. */
   readonly fit?: "name" | "text";
 }
 
-/** Rows as text, and how further rows of the same table are written below it, as `get -w` does. */
+/** Rows as text, and how further rows of the same table are written below it, as `get --watch` does. */
 export interface Table<Row> {
   readonly text: string;
   /** Lines of one row, in the columns that the table has. */
   line(row: Row): string;
+  /** Whether all of the row can be read in these columns. */
+  fits(row: Row): boolean;
 }
 
 /**
@@ -49,7 +53,16 @@ export function createTable<Row>(rows: readonly Row[], columns: readonly Column<
   const isBelow = text !== undefined && (natural[text] ?? 0) > left && left < LEAST_TEXT;
   const layout: Layout = { fixed, text: text === undefined ? undefined : isBelow ? "below" : left };
   const lines = [layout.text === "below" ? head.slice(0, -1) : head, ...cells].map((line) => lineOf(line, layout, width));
-  return { text: lines.join("\n"), line: (row) => lineOf(cellsOf(row, columns), layout, width) };
+  const fitsIn = (cell: string, index: number): boolean => {
+    if (index === text) return layout.text === "below" || cell.length <= left || left >= LEAST_TEXT;
+    // What was shortened is shortened again; there is no room for more of it.
+    return cell.length <= (fixed[index] ?? 0) || (fixed[index] ?? 0) < (names[index] ?? 0);
+  };
+  return {
+    text: lines.join("\n"),
+    line: (row) => lineOf(cellsOf(row, columns), layout, width),
+    fits: (row) => cellsOf(row, columns).every(fitsIn),
+  };
 }
 
 interface Layout {
@@ -59,7 +72,8 @@ interface Layout {
   readonly text: number | "below" | undefined;
 }
 
-function cellsOf<Row>(row: Row, columns: readonly Column<Row>[]): readonly string[] {
+/** What is shown of a row, by its columns. */
+export function cellsOf<Row>(row: Row, columns: readonly Column<Row>[]): readonly string[] {
   return columns.map((column) => cellText(column.value(row)));
 }
 

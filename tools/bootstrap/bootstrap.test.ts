@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
@@ -13,9 +15,9 @@ interface Run {
 }
 
 /** Runs a piece of plain JavaScript in a Node.js of its own, with the modules of the bootstrap at hand. */
-function run(script: string): Run {
+function run(script: string, cwd = import.meta.dirname): Run {
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
-    cwd: import.meta.dirname,
+    cwd,
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -103,4 +105,16 @@ describe("running a program", () => {
     started.child.kill("SIGTERM");
     expect(await started.ended).toEqual([null, "SIGTERM"]);
   });
+});
+
+it("says of a program that was not installed with the rest where it can be run, and ends with 1", async () => {
+  const root = mkdtempSync(join(tmpdir(), "argosy-installed-"));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const folder = join(root, "tools", "bootstrap");
+  cpSync(import.meta.dirname, folder, { recursive: true });
+  const started = run(`import { start } from "./start.mjs"; await start("simulate", ["--help"])`, folder);
+  expect(await started.ended).toEqual([1, null]);
+  expect(started.output()).toBe(
+    "argosy: simulate is not part of what is installed here: src/simulation/main.ts is missing. Run it in a checkout of Argosy's sources\n",
+  );
 });

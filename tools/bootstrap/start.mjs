@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { execute } from "./execute.mjs";
 import { suitableNode } from "./node.mjs";
 import { environment, installPackages } from "./packages.mjs";
@@ -27,6 +28,10 @@ export async function start(what, args) {
     const chosen = PROGRAMS[what];
     if (chosen === undefined)
       throw new NotReady(`"${what ?? ""}" is nothing that can be run: use one of ${Object.keys(PROGRAMS).join(", ")}`);
+    if (!existsSync(path(chosen.program)))
+      throw new NotReady(
+        `${what} is not part of what is installed here: ${chosen.program} is missing. Run it in a checkout of Argosy's sources`,
+      );
     const node = await suitableNode();
     await installPackages(node);
     await execute(node, [path(chosen.program), ...(chosen.args ?? []), ...args], { ...environment(node), ...chosen.env });

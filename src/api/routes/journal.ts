@@ -5,7 +5,7 @@ import { parseRfc3339 } from "../../domain/clock.ts";
 import { DECISION_KINDS, type Decision } from "../../domain/decision.ts";
 import type { UnitId } from "../../domain/ids.ts";
 import type { DecisionFilter } from "../../store/decision/port.ts";
-import { findInstance, findWorkspace } from "../find.ts";
+import { findByPrefix, findInstance, findWorkspace, pageFromId } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
 import { type JournalEntry, journalEntry } from "../schema.ts";
 import { decisionView, type InstanceNames, namesOf as instanceNames } from "../views.ts";
@@ -16,7 +16,7 @@ const NAMED = 200;
 
 const query = z
   .object({
-    subject: z.string().max(253).optional().describe("id of what was decided about"),
+    subject: z.string().max(253).optional().describe("id of what was decided about, or a unique beginning of it"),
     workspace: z.string().max(253).optional().describe("about this workspace (namespace) and its placement units"),
     instance: z.string().max(253).optional().describe("about this instance"),
     kind: z.enum(DECISION_KINDS).optional(),
@@ -62,7 +62,7 @@ async function listEntries(deps: ApiDeps, asked: Query): Promise<JournalEntry[]>
 }
 
 async function filterOf(deps: ApiDeps, { subject, workspace, instance, kind, verdict, since }: Query): Promise<DecisionFilter> {
-  const about = [...(subject === undefined ? [] : [subject])];
+  const about = [...(subject === undefined ? [] : [await subjectOf(deps, subject)])];
   if (instance !== undefined) about.push((await findInstance(deps, instance, deadline())).id);
   if (workspace !== undefined) {
     const summary = await findWorkspace(deps, workspace, deadline());
@@ -75,6 +75,17 @@ async function filterOf(deps: ApiDeps, { subject, workspace, instance, kind, ver
     ...(verdict === undefined ? {} : { verdict }),
     ...(from === undefined ? {} : { since: from }),
   };
+}
+
+/** Decisions that are looked at for a subject whose id begins like this. */
+const SUBJECTS_READ = 10_000;
+
+/** The id that is meant: what is no beginning of one that was decided about stays as it is, and has no decisions. */
+async function subjectOf({ store }: ApiDeps, text: string): Promise<string> {
+  if (pageFromId(text) === undefined || (await store.decisions.list({ subject: text }, 1, deadline())).length > 0) return text;
+  const recent = await store.decisions.list({}, SUBJECTS_READ, deadline());
+  const ids = [...new Set(recent.map(({ subject }) => subject))].map((id) => ({ id }));
+  return findByPrefix("subject", text, ids)?.id ?? text;
 }
 
 /** What people call instances and units; of other subjects the decision itself says it. */

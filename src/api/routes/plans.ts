@@ -165,7 +165,7 @@ async function makePlans(deps: ApiDeps, { goal, subject, actor, class: only }: W
   }
   if (subject !== "")
     throw new InputError("evens out whole classes", {
-      code: "plan.subject",
+      code: "plan.goal",
       path: "subject",
       remedy: "Leave the name out, or name a class",
     });
@@ -180,7 +180,7 @@ async function makePlans(deps: ApiDeps, { goal, subject, actor, class: only }: W
 async function instanceFor(deps: ApiDeps, goal: PlanGoal, subject: string): Promise<Instance> {
   if (subject === "") {
     const remedy = goal === "add" ? "Name a pool" : "Name an instance";
-    throw new InputError(`does not say what to ${goal}`, { code: "plan.subject", path: "subject", remedy });
+    throw new InputError(`does not say what to ${goal}`, { code: "plan.goal", path: "subject", remedy });
   }
   if (goal !== "add") return findInstance(deps, subject, deadline());
   const instances = await deps.store.fleet.listInstances(deadline());

@@ -3,8 +3,10 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { GoneError } from "../../domain/errors.ts";
 import type { RolloutId } from "../../domain/ids.ts";
-import { ROLLOUT_MODES } from "../../domain/rollout.ts";
+import { ROLLOUT_MODES, type Rollout } from "../../domain/rollout.ts";
+import type { Store } from "../../store/port.ts";
 import { includesRole } from "../auth.ts";
+import { findByPrefix } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
 import { problem, sendProblem } from "../problem.ts";
 import { rolloutDraftView, rolloutView, viewOfDraft, viewOfRollout } from "../rollout-views.ts";
@@ -85,14 +87,7 @@ export function addRolloutViews(server: FastifyInstance, { store }: ApiDeps): vo
   app.get(
     "/v1/rollouts/:rollout",
     { schema: { operationId: "readRollout", summary: "One rollout", security, params: named, response: { 200: rolloutView } } },
-    async ({ params: { rollout: id } }) => {
-      const found = await store.rollouts.read(id as RolloutId, deadline());
-      if (found !== undefined) return viewOfRollout(found);
-      throw new GoneError(`there is no rollout ${id}; \`argosy rollout list\` lists them`, {
-        code: "rollout.unknown",
-        context: { rollout: id },
-      });
-    },
+    async ({ params }) => viewOfRollout(await readRollout(store, params.rollout)),
   );
 }
 
@@ -137,8 +132,8 @@ export function addRolloutRoutes(server: FastifyInstance, deps: ApiDeps): void {
       async ({ params, body, actor, role }, reply) => {
         if (command === "approve" && !includesRole(role, "approver"))
           return sendProblem(reply, needsApprover("approving a wave", { actor, role }));
-        const said = { command, actor, reason: body.reason };
-        return viewOfRollout(await rollouts.command(params.rollout as RolloutId, said, deadline()));
+        const { id } = await readRollout(deps.store, params.rollout);
+        return viewOfRollout(await rollouts.command(id, { command, actor, reason: body.reason }, deadline()));
       },
     );
   app.post(
@@ -158,6 +153,16 @@ export function addRolloutRoutes(server: FastifyInstance, deps: ApiDeps): void {
       return { version };
     },
   );
+}
+
+async function readRollout({ rollouts }: Pick<Store, "rollouts">, id: string): Promise<Rollout> {
+  const exact = await rollouts.read(id as RolloutId, deadline());
+  const rollout = exact ?? findByPrefix("rollout", id, await rollouts.list(ROLLOUTS_READ, deadline()));
+  if (rollout !== undefined) return rollout;
+  throw new GoneError(`there is no rollout ${id}; \`argosy rollout list\` lists them`, {
+    code: "rollout.unknown",
+    context: { rollout: id },
+  });
 }
 
 function needsApprover(what: string, { actor, role }: { readonly actor: string; readonly role: string }) {

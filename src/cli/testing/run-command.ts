@@ -17,7 +17,7 @@ export async function runCommand(
   const seen = { out: "", err: "", code: 0 };
   const program = createProgram({
     ...{ env, version: "0.9.0" },
-    write: (text) => (seen.out += text),
+    write: (text) => (seen.out += `${seen.out === "" ? "" : "\n"}${text}`),
     note: (text) => (seen.err += text),
     setExitCode: (code) => (seen.code = code),
     interrupted: () => interrupted,
