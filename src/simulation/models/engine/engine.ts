@@ -71,7 +71,7 @@ export function startEngine(options: EngineOptions): void {
     application: (name) => applications.get({ namespace, name }),
     project: (name) => projects.get({ namespace, name }),
     knowsServer: (server) => entries.list().some(({ data }) => Buffer.from(data?.server ?? "", "base64").toString() === server),
-    requestRefresh: (name) => refreshes.add(name),
+    requestRefresh: (name, afterMs = 0) => refreshes.add(name, { afterMs }),
     resync(name, afterMs) {
       resyncs.get(name)?.();
       const due = (): void => {

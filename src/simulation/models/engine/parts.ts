@@ -20,7 +20,7 @@ export interface Engine {
   project(name: string): Project | undefined;
   /** Whether the entry of this server is there; applications cannot reach a cluster without it. */
   knowsServer(server: string): boolean;
-  requestRefresh(name: string): void;
+  requestRefresh(name: string, afterMs?: number): void;
   /** Looks at it in a while, unless it is paused then: that is looked at when events are queued. */
   resync(name: string, afterMs: number): void;
   requestOperation(name: string, afterMs?: number): void;

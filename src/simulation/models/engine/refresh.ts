@@ -8,7 +8,7 @@ import type { Engine } from "./parts.ts";
 
 /** An Application nothing happened to is compared again after that long, in ms, and up to half as long again. */
 const RECONCILIATION_MS = 120_000;
-/** After an attempt at the same revision a healing one waits at least that long, in ms. */
+/** After an attempt at the same revision a healing one waits at least that long, in ms; then it is looked at again by itself. */
 const SELF_HEAL_MS = 5_000;
 
 interface Comparison {
@@ -67,7 +67,8 @@ function isThere(live: readonly LiveObject[], name: string, content: string): bo
 }
 
 /** Sets an operation unless one is under way or this revision was just tried. */
-async function syncByItself({ own, party, signal, namespace }: Engine, { metadata, spec }: Application, revision: string): Promise<void> {
+async function syncByItself(engine: Engine, { metadata, spec }: Application, revision: string): Promise<void> {
+  const { own, party, signal, namespace } = engine;
   if (spec.syncPolicy?.automated === undefined || metadata.deletionTimestamp !== undefined) return;
   const at = { namespace, name: metadata.name };
   const fresh = await own.get<Application>(APPLICATIONS, at, signal);
@@ -79,7 +80,7 @@ async function syncByItself({ own, party, signal, namespace }: Engine, { metadat
   // What failed at this revision is not tried again by itself, healing or not: the next commit is.
   if (isSame && operationState?.phase !== "Succeeded") return;
   const sinceMs = party.clock.now() - (parseRfc3339(operationState?.finishedAt ?? "") ?? 0);
-  if (isSame && sinceMs < SELF_HEAL_MS) return;
+  if (isSame && sinceMs < SELF_HEAL_MS) return engine.requestRefresh(metadata.name, SELF_HEAL_MS - sinceMs);
   const { retry = {}, syncOptions = [] } = spec.syncPolicy;
   // Of the Application as it was looked at, which may be behind.
   const operation = { initiatedBy: { automated: true }, retry, sync: { revision, prune: true, source: spec.source, syncOptions } };
