@@ -6,7 +6,16 @@ import { TYPES, type World } from "./world.ts";
 export interface SeenApplication extends KubeObject {
   readonly spec?: { readonly source?: { readonly path?: string }; readonly destination?: { readonly namespace?: string } };
   readonly operation?: unknown;
-  readonly status?: { readonly operationState?: { readonly phase?: string; readonly startedAt?: string } };
+  readonly status?: {
+    readonly sync?: { readonly status?: string };
+    readonly reconciledAt?: string;
+    readonly operationState?: {
+      readonly phase?: string;
+      readonly startedAt?: string;
+      readonly finishedAt?: string;
+      readonly syncResult?: { readonly revision?: string };
+    };
+  };
 }
 
 /** Sees every state of every Application, also those between two polls. */

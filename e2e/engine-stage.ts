@@ -4,7 +4,7 @@ import { loadKubeconfig } from "../src/runtime/kube/auth.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { ANNOTATION_NUDGED, ANNOTATION_REFRESH } from "../src/shard/names.ts";
 import { FIRST_NUDGE_MS } from "../src/shard/nudge.ts";
-import type { Application } from "../src/simulation/models/engine/application.ts";
+import { type Application, TRACKING, trackingId } from "../src/simulation/models/engine/application.ts";
 import type { Making, Stage } from "../src/simulation/models/engine/scripts/stage.ts";
 import { tokenOf } from "./attacks/person.ts";
 import { callHarness } from "./harness-client.ts";
@@ -123,6 +123,11 @@ function createStage(world: World, ground: Ground, name: string, entry: string):
       await canaryLooked(world, namespace);
     },
     read,
+    async plant(planted) {
+      const annotations = { [TRACKING]: trackingId(name, name, planted) };
+      const metadata = { namespace: name, name: planted, annotations };
+      await kube.create(TYPES.configMap, { apiVersion: "v1", kind: "ConfigMap", metadata } as KubeObject, signal);
+    },
     async objects() {
       const { items } = await kube.listPage<KubeObject>(TYPES.configMap, { namespace: name }, signal);
       const own = items.filter(({ metadata }) => metadata.name !== "kube-root-ca.crt");

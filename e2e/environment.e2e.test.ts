@@ -1,7 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { CONNECTED, ENVIRONMENT, lookAtEnvironments, playEnvironments } from "./environments.ts";
+import { inSeconds } from "./in-seconds.ts";
+import { syncFailing, syncStateOf } from "./sync-state.ts";
 import { startTargetCluster, TARGET_TYPES, type TargetCluster } from "./target-cluster.ts";
-import { conditionOf, configMapFile, findApplication, openWorkspace, openWorld, until, type Workspace, type World } from "./world.ts";
+import {
+  conditionOf,
+  configMapFile,
+  findApplication,
+  openWorkspace,
+  openWorld,
+  report,
+  TYPES,
+  until,
+  type Workspace,
+  type World,
+} from "./world.ts";
 
 let world: World;
 let target: TargetCluster;
@@ -212,6 +226,86 @@ describe("credentials of an environment", () => {
     await putEnvironment("env-eve", { apiURL: instanceServer });
     const environment = await saysOfEnvironment("env-eve", "False", "UnableToCreateClient");
     expect(conditionOf(environment, CONNECTED)?.message).toBe("the API URL leads to a cluster that may not be deployed to");
+  });
+});
+
+describe("CreateNamespace=true where the account may not create namespaces", () => {
+  const NAMESPACE = "env-gil";
+  const PODS = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
+  let workspace: Workspace;
+  beforeAll(async () => {
+    workspace = await openWorkspace(world, NAMESPACE);
+    await target.namespace("gil");
+    // It may read nothing of any other namespace: with the option a sync there fails whether the namespace is there or not.
+    const rules = [
+      { apiGroups: [""], resources: ["configmaps", "pods"], verbs: ["*"] },
+      { apiGroups: [""], resources: ["namespaces"], verbs: ["get"], resourceNames: ["gil"] },
+    ];
+    await putSecret(NAMESPACE, { token: await target.accountWith("gil-1", rules) });
+    await putEnvironment(NAMESPACE, { namespaces: ["gil", "gil-late"] });
+    await saysOfEnvironment(NAMESPACE, "True", "Succeeded");
+    // A hook that goes on until somebody says that it has ended: nothing runs Pods there.
+    const hook = { name: "hook", annotations: { "argocd.argoproj.io/hook": "PreSync" } };
+    await world.git.commit(NAMESPACE, {
+      "late/config.yaml": configMapFile("late", {}),
+      "held/hook.yaml": JSON.stringify({
+        ...{ apiVersion: "v1", kind: "Pod", metadata: hook },
+        spec: { restartPolicy: "Never", containers: [{ name: "hook", image: "example.com/hook" }] },
+      }),
+      "held/config.yaml": configMapFile("held", {}),
+    });
+  });
+
+  const deployInto = (name: string, namespace: string, syncOptions: readonly string[]) =>
+    world.kube.apply(
+      TYPES.deployment,
+      {
+        apiVersion: "managed-gitops.redhat.com/v1alpha1",
+        kind: "GitOpsDeployment",
+        metadata: { name, namespace: NAMESPACE },
+        spec: {
+          source: { repoURL: world.git.url(NAMESPACE), path: name, targetRevision: "main" },
+          destination: { environment: "prod", namespace },
+          syncPolicy: { syncOptions },
+          type: "automated",
+        },
+      } as KubeObject,
+      { fieldManager: "user" },
+      world.signal,
+    );
+
+  it("keeps a deployment from being synced until the option is taken off; it is synced then, into the namespace made by hand", async () => {
+    await deployInto("late", "gil-late", ["CreateNamespace=true"]);
+    await syncFailing(world, NAMESPACE, "late");
+    await until(
+      "what the user reads of it",
+      () => workspace.read("late"),
+      (found) => conditionOf(found, "Ready")?.reason === "SyncFailed" && /namespace/i.test(conditionOf(found, "Ready")?.message ?? ""),
+    );
+    await target.namespace("gil-late");
+    const since = performance.now();
+    await deployInto("late", "gil-late", []);
+    await workspace.settled("late");
+    report(`failing sync: Synced ${inSeconds(performance.now() - since)} after CreateNamespace was taken off`);
+    expect(await deployed("late", "gil-late")).toBeDefined();
+  });
+
+  it("is taken off a sync that is under way: that one is ended, and another one begins without it", async () => {
+    await deployInto("held", "gil", ["CreateNamespace=true"]);
+    const hook = () => target.kube.get<KubeObject>(PODS, { namespace: "gil", name: "hook" }, world.signal);
+    const first = await until("the hook", hook, (found) => found !== undefined);
+    expect((await syncStateOf(world, NAMESPACE, "held"))?.operation?.sync?.syncOptions).toContain("CreateNamespace=true");
+    await deployInto("held", "gil", []);
+    await until("another hook", hook, (found) => found !== undefined && found.metadata.uid !== first?.metadata.uid);
+    expect((await syncStateOf(world, NAMESPACE, "held"))?.operation?.sync?.syncOptions).not.toContain("CreateNamespace=true");
+    await target.kube.mergePatch(
+      PODS,
+      { namespace: "gil", name: "hook", subresource: "status" },
+      { status: { phase: "Succeeded" } },
+      world.signal,
+    );
+    await workspace.settled("held");
+    expect(await deployed("held", "gil")).toBeDefined();
   });
 });
 

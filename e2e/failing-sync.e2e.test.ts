@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import type { MoveView } from "../src/api/routes/moves.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
+import { askForMove, holdInRevoke, moveEnded, openMovable } from "./moves-world.ts";
+import { syncFailing, syncStateOf } from "./sync-state.ts";
 import {
   conditionOf,
   configMapFile,
@@ -13,11 +16,6 @@ import {
   type Workspace,
   type World,
 } from "./world.ts";
-
-interface Syncing extends KubeObject {
-  readonly operation?: unknown;
-  readonly status?: { readonly operationState?: { readonly phase?: string; readonly finishedAt?: string; readonly startedAt?: string } };
-}
 
 /** How often a path is mended for the figure that is reported. */
 const MENDS = 12;
@@ -36,6 +34,14 @@ const ENDLESS = JSON.stringify({
   },
 });
 
+const FILES = {
+  "broken/service.yaml": BROKEN,
+  "hanging/hook.yaml": ENDLESS,
+  "hanging/config.yaml": configMapFile("behind", {}),
+  "good/config.yaml": configMapFile("good", {}),
+  "better/config.yaml": configMapFile("better", {}),
+};
+
 let world: World;
 beforeAll(() => {
   world = openWorld();
@@ -43,22 +49,13 @@ beforeAll(() => {
 
 /** A workspace with a repository of its name: what cannot be synced under `broken` and `hanging`, and what can under `good` and `better`. */
 async function open(namespace: string) {
-  await world.git.commit(namespace, {
-    "broken/service.yaml": BROKEN,
-    "hanging/hook.yaml": ENDLESS,
-    "hanging/config.yaml": configMapFile("behind", {}),
-    "good/config.yaml": configMapFile("good", {}),
-    "better/config.yaml": configMapFile("better", {}),
-  });
+  await world.git.commit(namespace, FILES);
   const workspace = await openWorkspace(world, namespace);
-  const state = async () => ((await findApplication(world, namespace, "app")) as Syncing | undefined)?.status?.operationState;
   return {
     ...workspace,
     deploy: (path: string, type: "automated" | "manual" = "automated") => workspace.apply("app", { repository: namespace, path, type }),
-    /** Waits until a sync has failed and is to be tried again. */
-    failing: () =>
-      until("a sync that waits for its next attempt", state, (now) => now?.phase === "Running" && now.finishedAt !== undefined),
-    state,
+    failing: () => syncFailing(world, namespace, "app"),
+    state: () => syncStateOf(world, namespace, "app"),
   };
 }
 
@@ -169,6 +166,41 @@ describe("a deployment whose PreSync hook hangs", () => {
     report(`failing sync: Synced ${seconds(await toSettled(workspace))} after the path was changed under a hook that hangs`);
     expect(await workspace.configMap("good")).toBeDefined();
     expect(await workspace.configMap("behind")).toBeUndefined();
+  });
+});
+
+describe("a workspace that is moved while a sync of it fails", () => {
+  it("is synced on its new instance from the path that is mended after the move, and from the one that is mended during it", async () => {
+    const namespace = "failing-moved";
+    const movable = await openMovable(world, namespace, ["app"]);
+    await world.git.commit(namespace, FILES);
+    const { workspace } = movable;
+    const deploy = (path: string) => workspace.apply("app", { repository: namespace, path });
+    const arrived = async (asked: Pick<MoveView, "id" | "to">): Promise<void> => {
+      const move = await moveEnded(world, asked);
+      expect([move.phase, move.message, await movable.owner()]).toEqual(["DONE", "", asked.to]);
+      expect((await findApplication(world, namespace, "app"))?.metadata.namespace).toBe(`argosy-${asked.to}`);
+    };
+
+    await deploy("broken");
+    await syncFailing(world, namespace, "app");
+    await arrived(await askForMove(world, movable, await movable.other()));
+    // It is tried there too, and fails.
+    await syncFailing(world, namespace, "app");
+    await deploy("good");
+    report(`failing sync: Synced ${seconds(await toSettled(workspace))} after the path was mended on the instance it was moved to`);
+    expect(await workspace.configMap("good")).toBeDefined();
+
+    await deploy("broken");
+    await syncFailing(world, namespace, "app");
+    const bypass = { namespace, name: "bypass" };
+    const held = await holdInRevoke(world, movable, bypass);
+    await deploy("better");
+    await world.kube.delete(TYPES.roleBinding, bypass, {}, world.signal);
+    await arrived(held);
+    report(`failing sync: Synced ${seconds(await toSettled(workspace))} after a move during which the path was mended`);
+    expect(await workspace.configMap("better")).toBeDefined();
+    expect(await workspace.configMap("good")).toBeUndefined();
   });
 });
 

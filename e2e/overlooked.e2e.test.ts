@@ -1,7 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { ANNOTATION_REFRESH } from "../src/shard/names.ts";
 import { type SeenApplication, watchApplications } from "./application-watch.ts";
-import { configMapFile, findApplication, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type World } from "./world.ts";
+import { callHarness } from "./harness-client.ts";
+import { inSeconds } from "./in-seconds.ts";
+import {
+  conditionOf,
+  configMapFile,
+  findApplication,
+  IS_LONG,
+  openWorkspace,
+  openWorld,
+  report,
+  TYPES,
+  until,
+  type World,
+} from "./world.ts";
 
 const NAMESPACES = ["overlooked-1", "overlooked-2", "overlooked-3", "overlooked-4"];
 const REQUESTS = 4_000;
@@ -17,6 +30,58 @@ async function held(world: World, namespace: string): Promise<string> {
   await workspace.settled("held", revision);
   return (await findApplication(world, namespace, "held"))?.metadata.name ?? "";
 }
+
+/** A controller looks by itself two minutes after its last look at the earliest. */
+const BEFORE_ITS_OWN_LOOK_MS = 90_000;
+/** So often a controller may have looked before it was ended. */
+const ROUNDS = 8;
+
+/** Whether a sync of this revision has ended, and nobody has looked since. */
+function isUnseen({ operation, status }: SeenApplication, revision: string): boolean {
+  const { operationState: { phase, finishedAt = "", syncResult } = {}, reconciledAt = "", sync } = status ?? {};
+  if (operation !== undefined || phase !== "Succeeded" || syncResult?.revision !== revision) return false;
+  return sync?.status === "OutOfSync" && reconciledAt <= finishedAt;
+}
+
+describe("a controller that is restarted the moment a sync has ended", () => {
+  it("has forgotten to look at what came of it, and is reminded: the user reads Ready within seconds", async () => {
+    const world = openWorld();
+    const namespace = "overlooked-end";
+    const name = await held(world, namespace);
+    const workspace = await openWorkspace(world, namespace);
+    const find = () => findApplication(world, namespace, "held") as Promise<SeenApplication>;
+    const where = { namespace: (await find()).metadata.namespace ?? "", container: "argocd-application-controller" };
+    let revision = "";
+    const watch = await watchApplications(world);
+    try {
+      for (let round = 1; ; round += 1) {
+        revision = await world.git.commit(namespace, { "dev/config.yaml": configMapFile("held", { round: String(round) }) });
+        const ended = watch.first((each) => each.metadata.name === name && isUnseen(each, revision));
+        await workspace.annotate("held", { "argosy.dev/refreshed-at": String(round) });
+        await ended;
+        await callHarness(world.harness, "killContainer", where);
+        if (isUnseen(await find(), revision)) break;
+        if (round === ROUNDS) throw new Error(`it had looked before it was ended, ${ROUNDS} times`);
+        await workspace.settled("held", revision);
+      }
+    } finally {
+      await watch.close();
+    }
+    const since = performance.now();
+    await until(
+      "the user reads that it is being deployed",
+      () => workspace.read("held"),
+      (found) => conditionOf(found, "Ready")?.message === "Deploying what Git says",
+    );
+    await until(
+      "the user reads Ready",
+      () => workspace.read("held"),
+      (found) => conditionOf(found, "Ready")?.status === "True" && found?.status?.sync?.revision === revision,
+      BEFORE_ITS_OWN_LOOK_MS,
+    );
+    report(`overlooked: Ready ${inSeconds(performance.now() - since)} after the controller was ended between a sync and the look at it`);
+  });
+});
 
 describe.runIf(IS_LONG)("a request to look that Argo CD overlooks", () => {
   // Within milliseconds of the controller's own write is when it overlooks what comes.

@@ -23,6 +23,14 @@ export const TARGET_TYPES = {
   clusterRoleBinding: { ...RBAC, plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false },
 } as const satisfies Readonly<Record<string, ResourceType>>;
 
+/** A rule of a ClusterRole. */
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
 /** Somebody's cluster to deploy to: an API server with its controllers, started for one test file. */
 export interface TargetCluster {
   readonly kubernetes: KubernetesCluster;
@@ -32,6 +40,8 @@ export interface TargetCluster {
   account(name: string): Promise<string>;
   /** The same in one namespace only, which it may also look at. */
   accountOf(name: string, namespace: string): Promise<string>;
+  /** The same of one that may do in all namespaces what these rules say. */
+  accountWith(name: string, rules: readonly Rule[]): Promise<string>;
   /** Ends the account; resolves once the API server refuses its token, which it remembers for seconds. */
   revoke(account: string, token: string): Promise<void>;
   stop(): Promise<void>;
@@ -74,15 +84,14 @@ export async function startTargetCluster(signal: AbortSignal): Promise<TargetClu
     },
     async accountOf(name, namespace) {
       const rules = [{ apiGroups: [""], resources: ["namespaces"], verbs: ["get"], resourceNames: [namespace] }];
-      const role: KubeObject & { readonly rules: unknown } = {
-        apiVersion: "rbac.authorization.k8s.io/v1",
-        kind: "ClusterRole",
-        metadata: { name: `look-at-${namespace}` },
-        rules,
-      };
-      await apply(TARGET_TYPES.clusterRole, role);
+      await apply(TARGET_TYPES.clusterRole, clusterRole(`look-at-${namespace}`, rules));
       await bind(name, `look-at-${namespace}`);
       await bind(name, "admin", namespace);
+      return tokenOf(name);
+    },
+    async accountWith(name, rules) {
+      await apply(TARGET_TYPES.clusterRole, clusterRole(`rights-of-${name}`, rules));
+      await bind(name, `rights-of-${name}`);
       return tokenOf(name);
     },
     async revoke(account, token) {
@@ -110,3 +119,9 @@ export async function startTargetCluster(signal: AbortSignal): Promise<TargetClu
     },
   };
 }
+
+const clusterRole = (name: string, rules: readonly Rule[]): KubeObject & { readonly rules: unknown } => ({
+  ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
+  metadata: { name },
+  rules,
+});

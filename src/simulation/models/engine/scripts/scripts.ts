@@ -1,4 +1,5 @@
 // Longer than other files: it is one table, and what its rows do stands beside them.
+import { parseRfc3339 } from "../../../../domain/clock.ts";
 import type { Application } from "../application.ts";
 import { CASCADE, REFRESH, SKIPPED } from "../application.ts";
 import type { Script, Stage } from "./stage.ts";
@@ -41,6 +42,14 @@ const isSettled = (stage: Stage) => async (): Promise<boolean> => {
   };
   return sync?.status === "Synced" && health?.status === "Healthy" && application?.operation === undefined;
 };
+
+/** How long the last sync came after the one before it, in words; the controller looks by itself after two minutes at the earliest. */
+function apart(before: Application | undefined, now: Application | undefined): string {
+  const endedAt = parseRfc3339(before?.status?.operationState?.finishedAt ?? "") ?? Number.NaN;
+  const startedAt = parseRfc3339(now?.status?.operationState?.startedAt ?? "") ?? Number.NaN;
+  if (!(startedAt >= endedAt)) return "by no sync of its own";
+  return startedAt - endedAt < 60_000 ? "by itself soon after" : "when it looked by itself";
+}
 
 /** An Application that has deployed the folder and rests. */
 async function settle(stage: Stage, files: Readonly<Record<string, string>> = ONE): Promise<void> {
@@ -243,6 +252,16 @@ export const SCRIPTS: readonly Script[] = [
     await stage.patch({ metadata: { annotations: ASKED }, status: { operationState: null } });
     await stage.until("Synced and Healthy", isSettled(stage));
     return [stopped, await say(stage)];
+  }),
+  script("an object too much right after a sync", async (stage) => {
+    await stage.push(ONE);
+    await stage.make({ isAutomated: true });
+    await stage.until("Synced and Healthy", isSettled(stage));
+    const before = await stage.read();
+    await stage.plant("surplus");
+    await stage.until("what is too much gone", async () => !("surplus" in (await stage.objects())));
+    await stage.until("Synced and Healthy", isSettled(stage));
+    return [await say(stage), `pruned ${apart(before, await stage.read())}`];
   }),
   script("asked to look while it is paused, then let loose", async (stage) => {
     await settle(stage);

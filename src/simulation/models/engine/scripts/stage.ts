@@ -25,6 +25,8 @@ export interface Stage {
   /** Ends the controller in the middle of everything, and starts it again. */
   restart(): Promise<void>;
   read(): Promise<Application | undefined>;
+  /** Somebody puts an object there that says it is the Application's, and that the folder does not hold. */
+  plant(name: string): Promise<void>;
   /** Objects in the cluster by name, each with its version. */
   objects(): Promise<Readonly<Record<string, string>>>;
   /** Waits for a level. */

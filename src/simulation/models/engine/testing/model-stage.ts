@@ -8,7 +8,7 @@ const PATIENCE_MS = 30 * 60_000;
 
 /** The model, on a simulated clock, with a right to write. */
 export async function openModelStage(): Promise<Stage> {
-  const { world, git, create, permit, remove, patch, setEntry, restart, application, versions } = aWorld();
+  const { world, git, create, permit, remove, patch, setEntry, restart, application, plant, versions } = aWorld();
   permit();
   await world.run(1_000);
   return {
@@ -20,6 +20,7 @@ export async function openModelStage(): Promise<Stage> {
     setEntry: async (isThere) => void setEntry(isThere),
     restart: async () => restart(),
     read: async () => structuredClone(application()),
+    plant: async (name) => void plant(name),
     objects: async () => versions(),
     async until(what, holds) {
       for (let passedMs = 0; !(await holds()); passedMs += STEP_MS) {

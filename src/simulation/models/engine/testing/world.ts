@@ -11,7 +11,7 @@ import { createGit } from "../../git.ts";
 import { createSimulatedClient } from "../../kubernetes/client.ts";
 import { createKubeServer, NAMESPACE_TYPE } from "../../kubernetes/server.ts";
 import { textAt } from "../../kubernetes/text.ts";
-import { type Application, CASCADE } from "../application.ts";
+import { type Application, CASCADE, TRACKING, trackingId } from "../application.ts";
 import { CONFIG_MAPS } from "../cluster-cache.ts";
 import { startEngine } from "../engine.ts";
 import type { Making } from "../scripts/stage.ts";
@@ -85,6 +85,10 @@ export function aWorld() {
     },
     patch: (patch: object) => engine.objects.mergePatch(APPLICATIONS, AT, { ...WRITE, patch: patch as never }),
     application: () => engine.objects.list(APPLICATIONS, AT.namespace)[0] as unknown as Application | undefined,
+    plant: (name: string) => {
+      const annotations = { [TRACKING]: trackingId(AT.name, "team", name) };
+      return api.objects.create(CONFIG_MAPS, "team", { sent: { metadata: { name, annotations } }, dryRun: false });
+    },
     objects: () => api.objects.list(CONFIG_MAPS, "team").map(nameOf),
     versions: () =>
       Object.fromEntries(
