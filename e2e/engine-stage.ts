@@ -45,6 +45,12 @@ export async function openEngineStages(world: World): Promise<EngineStages> {
   await canary.push({ canary: "1" });
   await canary.make({});
   await canary.idle();
+  // The first look of a controller that has just begun may not reach its repo-server; it looks again by itself after minutes only.
+  await canary.until("compared with Git", async () => {
+    const isCompared = (await canary.read())?.status?.sync?.status === "OutOfSync";
+    if (!isCompared) await canaryLooked(world, namespace);
+    return isCompared;
+  });
   return {
     async open(name, hasOwnEntry) {
       const entry = hasOwnEntry ? `${SHARED}-${name}` : SHARED;
