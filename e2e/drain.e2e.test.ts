@@ -6,6 +6,7 @@ import { runCommand } from "../src/cli/testing/run-command.ts";
 import { createToken } from "../src/cli/token.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
+import { inOneLine } from "./command-line.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
@@ -92,8 +93,8 @@ it(
 
     const explained = await argosy("explain", namespaces[0] ?? "");
     expect([explained.code, explained.err]).toEqual([0, ""]);
-    expect(explained.out).toMatch(new RegExp(`moved from ${POOL}-1 to ${POOL}-2, FORCED: plan .*`));
-    expect(explained.out).toContain("because it may not stay: it is DRAINING");
+    expect(inOneLine(explained.out)).toMatch(new RegExp(`moved from ${POOL}-1 to ${POOL}-2, FORCED: plan .*`));
+    expect(inOneLine(explained.out)).toContain("because it may not stay: it is DRAINING");
 
     // Their new owner works: what is pushed now arrives.
     await world.git.commit("drain", { "dev/config.yaml": configMapFile("drained", { step: "two" }) });

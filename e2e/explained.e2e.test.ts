@@ -28,7 +28,7 @@ describe("what SREs are told of a workspace", () => {
   async function explained(): Promise<string> {
     const { out, err, code } = await argosy(world, "explain", NAMESPACE);
     expect([code, err]).toEqual([0, ""]);
-    return out;
+    return inOneLine(out);
   }
 
   it("names the instance it was placed on, and why", async () => {

@@ -3,6 +3,7 @@ import type { ExplanationView, InstanceExplanationView } from "../api/schema.ts"
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import { planText } from "./plan.ts";
 import type { RestClient } from "./rest-client.ts";
+import { paragraph } from "./table.ts";
 
 /**
  * `argosy explain <thing>`: why a workspace is where it is, or `instance/<name>` as it is, or `plan/<id>` as it is, as sentences or
@@ -22,5 +23,5 @@ export async function explain(client: RestClient, thing: string, output: OutputF
       ? `/v1/instances/${encodeURIComponent(name)}/explanation`
       : `/v1/explain/${encodeURIComponent(kind === undefined ? thing : name)}`;
   const explanation = await client.get<ExplanationView | InstanceExplanationView>(path);
-  return isForPrograms(output) ? renderOne(explanation, output) : explanation.text.join("\n");
+  return isForPrograms(output) ? renderOne(explanation, output) : explanation.text.map(paragraph).join("\n");
 }
