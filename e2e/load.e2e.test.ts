@@ -67,7 +67,7 @@ describe("`argosy explain`", () => {
       expect(last?.rule).toBe(preferred?.[1] === instance ? "PREFERRED" : "SPILL");
       if (preferred?.[1] !== instance) expect(text.map((line) => line.trim())).toContain(`refused: ${preferred?.[1]}, it is CORDONED`);
     }
-    expect((await argosy(world, "explain", "load-many")).out).toContain("workspace load-many lives on load-1");
+    expect(inOneLine((await argosy(world, "explain", "load-many")).out)).toContain("workspace load-many lives on load-1");
   });
 });
 

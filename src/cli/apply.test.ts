@@ -20,6 +20,7 @@ it("names every mistake of the YAML at once", () => {
   const text = "kind: Fleet\nkind: Fleet\npools: []\nversions: {default: 1, default: 2}\n";
   const message = errorText(catchError(() => parseFleetText(text, "fleet.yaml")));
   for (const place of ["line 2, column 1", "line 4, column 24"]) expect(message).toContain(place);
+  expect(message).toMatch(/\n *\^+\nGive one YAML document of kind Fleet\.$/);
 });
 
 describe("telling what an apply changed", () => {

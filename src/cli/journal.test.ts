@@ -60,6 +60,14 @@ describe("looking back on the command line", () => {
     expect(JSON.parse((await run("journal", "--verdict", "MOVED", "--limit", "1", "-o", "json")).out)).toMatchObject([{ holds: null }]);
   });
 
+  it("keeps an explanation to the width of a terminal, whatever reasons it repeats", async () => {
+    const reason = "its disk is odd, and whoever wants to know more asks those who look after the disks of this region";
+    await runAs("approver", "cordon", "standard-2", "--reason", reason);
+    const { out } = await run("explain", "instance/standard-2");
+    expect(out.replace(/\s+/g, " ")).toContain(reason);
+    expect(Math.max(...out.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);
+  });
+
   it("explains an instance and a plan beside a workspace", async () => {
     const instance = await run("explain", "instance/standard-2");
     expect(instance.code).toBe(0);

@@ -50,6 +50,8 @@ describe("a pool", () => {
       ),
     );
     expect(birthOf({ ...anInstance(), ...request[0] }).rule).toBe("MIN");
+    expect(request[0]?.reason).toBe("pool standard asks for 2 instances");
+    expect(plan([], { min: 1 }).request[0]?.reason).toBe("pool standard asks for 1 instance");
   });
 
   it("spreads them over its engine clusters", () => {

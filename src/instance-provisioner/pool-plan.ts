@@ -130,7 +130,7 @@ function requestOf({
       version,
       desiredVersion: version,
       state: "REQUESTED",
-      reason: `pool ${pool.name} asks for ${pool.instances.min} instances`,
+      reason: `pool ${pool.name} asks for ${pool.instances.min} ${pool.instances.min === 1 ? "instance" : "instances"}`,
       attempt: 0,
     },
     ...{ capacity: pool.capacity, weight: weightOf(pool, fleet), appliedHash: "", halt: "none", failsOver: false },
