@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -23,31 +23,6 @@ export function argosyProcess(world: World, ...args: readonly string[]): Promise
       else resolve({ out, err, code: child.exitCode });
     });
   });
-}
-
-export interface Started {
-  /** What it has printed by now. */
-  seen(): Pick<Seen, "out" | "err">;
-  end(signal: "SIGINT" | "SIGTERM"): Promise<Seen>;
-}
-
-/** Starts a command as a process of its own that goes on until it is told to end. */
-export function startArgosy(env: Readonly<Record<string, string>>, ...args: readonly string[]): Started {
-  const child = spawn(process.execPath, [ENTRY, ...args], {
-    env: { PATH: process.env["PATH"] ?? "", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const seen = { out: "", err: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (seen.out += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (seen.err += text));
-  const ended = new Promise<Seen>((resolve) => void child.on("close", (code) => resolve({ ...seen, code: code ?? -1 })));
-  return {
-    seen: () => ({ ...seen }),
-    end(signal) {
-      child.kill(signal);
-      return ended;
-    },
-  };
 }
 
 /** The answer of a command that has to succeed, as programs read it. */
