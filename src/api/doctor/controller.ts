@@ -1,7 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
-import { openFindings } from "../../domain/ownership.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { Store } from "../../store/port.ts";
+import { readOpenFindings } from "../open-findings.ts";
 import type { Check } from "../port.ts";
 import { examineServers, type ServersToExamine } from "./api-servers.ts";
 import { attempt, within } from "./asking.ts";
@@ -30,9 +30,6 @@ const CHECK_MS = 8_000;
 /** A hint arrives in milliseconds; making the connection first takes some more. */
 const HINT_MS = 3_000;
 
-/** Entries about ownership that are looked through, newest first. */
-const FINDINGS_READ = 10_000;
-
 /** Looks at everything Argosy stands on. A check that cannot be made is a failed check, never an exception. */
 export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<readonly Check[]> {
   const { store } = deps;
@@ -58,8 +55,8 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
   );
   const clusters = await Promise.all([api, ...engines].map((cluster) => examineCluster(cluster, within(CHECK_MS, signal))));
   const declared = spec === undefined ? [] : [...judgePools(spec, instances), await examineServers(deps, spec, within(CHECK_MS, signal))];
-  const journal = await attempt(() => store.decisions.list({ kind: "ownership" }, FINDINGS_READ, within(CHECK_MS, signal)));
-  const ownership = journal === undefined ? [] : [judgeOwnership(openFindings(journal))];
+  const open = await attempt(() => readOpenFindings(store, within(CHECK_MS, signal)));
+  const ownership = open === undefined ? [] : [judgeOwnership(open)];
   const verdicts = await attempt(() => store.health.listVerdicts(within(CHECK_MS, signal)));
   const health = verdicts === undefined ? [] : [judgeHealth(verdicts, instances, deps.clock.now())];
   const fleet = database.ok ? [judgeFleet(spec), ...declared, ...health, ...ownership] : [];

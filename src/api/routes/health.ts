@@ -13,9 +13,9 @@ import {
   VERDICT_STATES,
 } from "../../domain/health.ts";
 import type { Instance } from "../../domain/instance.ts";
-import { openFindings } from "../../domain/ownership.ts";
 import { failingSyncs } from "../failing-syncs.ts";
 import { findInstance } from "../find.ts";
+import { readOpenFindings } from "../open-findings.ts";
 import type { ApiDeps } from "../port.ts";
 import { decisionView, failingSyncView } from "../schema.ts";
 import * as views from "../views.ts";
@@ -25,7 +25,6 @@ const deadline = () => AbortSignal.timeout(30_000);
 const SERIES_MS = 15 * 60_000;
 const MOST_POINTS = 60;
 const DECISIONS_SHOWN = 20;
-const FINDINGS_READ = 1_000;
 
 const FAILING = "applications that it cannot sync, as many as a person reads; no verdict rests on them";
 const time = z.iso.datetime();
@@ -105,23 +104,22 @@ const WORST: Readonly<Record<InstanceVerdict["state"], number>> = {
 async function listHealth({ store, clock }: ApiDeps): Promise<HealthVerdictView[]> {
   const known = new Map((await store.health.listVerdicts(deadline())).map((each) => [each.instanceId, each]));
   const instances = (await store.fleet.listInstances(deadline())).filter(({ state }) => !GONE.includes(state));
-  const frozen = await listFrozen(store);
-  return instances
-    .map((instance) => withWatchdog(verdictView(instance, known.get(instance.id), clock.now()), frozen.get(instance.id)))
-    .sort((a, b) => WORST[a.state] - WORST[b.state] || (a.instance < b.instance ? -1 : 1));
+  const views = instances.map((instance) => ({ id: instance.id, view: verdictView(instance, known.get(instance.id), clock.now()) }));
+  return (await withWatchdog(store, views)).sort((a, b) => WORST[a.state] - WORST[b.state] || (a.instance < b.instance ? -1 : 1));
 }
 
-/** What the watchdog has reported of instances that do not look any more, and not cleared, by instance. */
-async function listFrozen(store: ApiDeps["store"]): Promise<ReadonlyMap<string, string>> {
-  const journal = await store.decisions.list({ kind: "ownership" }, FINDINGS_READ, deadline());
-  const frozen = openFindings(journal).filter(({ rule }) => rule === "FROZEN");
-  return new Map(frozen.map(({ subject, text }) => [subject, text]));
-}
-
-/** Where nobody can judge an instance the watchdog's report is all that is known, and one place says it like the other. */
-function withWatchdog(view: HealthVerdictView, frozen: string | undefined): HealthVerdictView {
-  if (frozen === undefined || view.state !== "unknown") return view;
-  return { ...view, text: `${view.text}; the watchdog reports FROZEN: ${frozen}` };
+/** Where nobody can judge an instance, what the watchdog reports of it is added: it is all that is known, and the doctor says it too. */
+async function withWatchdog(
+  store: ApiDeps["store"],
+  views: readonly { readonly id: string; readonly view: HealthVerdictView }[],
+): Promise<HealthVerdictView[]> {
+  const isJudged = ({ state }: HealthVerdictView): boolean => state !== "unknown";
+  const open = views.every(({ view }) => isJudged(view)) ? [] : await readOpenFindings(store, deadline());
+  return views.map(({ id, view }) => {
+    const frozen = open.find(({ rule, subject }) => rule === "FROZEN" && subject === id);
+    if (frozen === undefined || isJudged(view)) return view;
+    return { ...view, text: `${view.text}; the watchdog reports FROZEN: ${frozen.text}` };
+  });
 }
 
 async function readHealth(deps: ApiDeps, name: string): Promise<HealthReportView> {
@@ -135,9 +133,10 @@ async function readHealth(deps: ApiDeps, name: string): Promise<HealthReportView
     ...{ value: numberOrNull(value), series: seriesOf(signal, window.samples) },
   }));
   const names = views.namesOf(await store.fleet.listInstances(deadline()));
+  const own = { id: instance.id, view: verdictView(instance, window.verdict, clock.now()) };
+  const [view = own.view] = await withWatchdog(store, [own]);
   return {
-    ...withWatchdog(verdictView(instance, window.verdict, clock.now()), (await listFrozen(store)).get(instance.id)),
-    evidence,
+    ...{ ...view, evidence },
     failingSyncs: await failingSyncs(store, { owner: instance.id }, names),
     decisions: decisions.map((decision) => views.decisionView(decision, names)),
   };

@@ -56,17 +56,15 @@ function listSteps(tables: Tables, of: StepsOf): readonly CarriedStep[] {
 }
 
 function readFacts(tables: Tables, className: string, movesSince: number): PlanFacts {
-  const instances = [...tables.instances.values()].filter((one) => one.class === className && one.state !== "RETIRED");
+  const own = [...tables.instances.values()].filter((one) => one.class === className && one.state !== "RETIRED");
+  const instances = own.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const units = [...tables.units.values()].filter(({ unit }) => unit.class === className);
   return {
     class: className,
     floor: tables.fleet?.spec.versions.floor,
-    instances: instances.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    instances,
     units: units.toSorted((a, b) => (a.unit.id < b.unit.id ? -1 : 1)).map((row) => unitFacts(tables, row)),
-    instanceLoads: instances
-      .map(({ id }) => id)
-      .sort()
-      .flatMap((id) => tables.instanceLoads.get(id) ?? []),
+    instanceLoads: instances.flatMap(({ id }) => tables.instanceLoads.get(id) ?? []),
     freezes: [...[...tables.freezes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), ...freezeOfRollout(liveOf(tables), instances)],
     state: tables.classLoads.get(className) ?? { aboveSince: {}, overloadedSince: {} },
     moves: tables.unitMoves
@@ -74,13 +72,10 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
       .map(({ unit, from, to, reason, at }) => ({ unit, from, to, reason, at }))
       .toReversed(),
     failures: failuresOf(tables, className, movesSince),
-    verdicts: instances
-      .map(({ id }) => id)
-      .sort()
-      .flatMap((id) => {
-        const verdict = tables.verdicts.get(id);
-        return verdict === undefined ? [] : [{ instanceId: id, state: verdict.state, at: verdict.at }];
-      }),
+    verdicts: instances.flatMap(({ id }) => {
+      const verdict = tables.verdicts.get(id);
+      return verdict === undefined ? [] : [{ instanceId: id, state: verdict.state, at: verdict.at }];
+    }),
   };
 }
 
