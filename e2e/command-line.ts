@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -23,6 +23,39 @@ export function argosyProcess(world: World, ...args: readonly string[]): Promise
       else resolve({ out, err, code: child.exitCode });
     });
   });
+}
+
+/** A command that goes on until it is told to end. */
+export interface Started {
+  /** What it has printed by now, and its exit code once it has ended. */
+  seen(): Omit<Seen, "code"> & { readonly code: number | undefined };
+  /** Also of one that has ended: what it printed, and its exit code. */
+  end(signal: "SIGINT" | "SIGTERM"): Promise<Seen>;
+}
+
+/** Starts a command as a process of its own. */
+export function startArgosy(env: Readonly<Record<string, string>>, ...args: readonly string[]): Started {
+  const child = spawn(process.execPath, [ENTRY, ...args], {
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const seen = { out: "", err: "" };
+  let ending: number | undefined;
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (seen.out += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (seen.err += text));
+  const ended = new Promise<Seen>((resolve) => {
+    child.on("close", (code) => {
+      ending = code ?? -1;
+      resolve({ ...seen, code: ending });
+    });
+  });
+  return {
+    seen: () => ({ ...seen, code: ending }),
+    end(signal) {
+      child.kill(signal);
+      return ended;
+    },
+  };
 }
 
 /** The answer of a command that has to succeed, as programs read it. */

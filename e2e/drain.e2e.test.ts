@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { DrainView } from "../src/api/routes/drains.ts";
 import type { MoveView } from "../src/api/routes/moves.ts";
-import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
-import { runCommand } from "../src/cli/testing/run-command.ts";
+import type { RestClient } from "../src/cli/rest-client.ts";
+import { runCommand, type Seen } from "../src/cli/testing/run-command.ts";
 import { createToken } from "../src/cli/token.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
-import { inOneLine } from "./command-line.ts";
+import { inOneLine, type Started, startArgosy } from "./command-line.ts";
+import { openRest } from "./patient.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
@@ -21,18 +22,35 @@ let world: World;
 let pools: PoolsWorld;
 let approver: string;
 let rest: RestClient;
+const started: Started[] = [];
 beforeAll(async () => {
   world = openWorld();
   pools = openPools(world);
   approver = await createToken({ name: "drain-approver", role: "approver", database: world.harness.databaseUrl });
-  rest = createRestClient({ url: world.harness.argosyUrls[0] ?? "", token: approver });
+  rest = openRest(world.harness, approver);
 });
-afterAll(() => pools.restore());
+afterAll(async () => {
+  for (const command of started) await command.end("SIGTERM");
+  // Whatever became of the story, other stories find the fleet as it was: its instances go once nothing is left on them.
+  for (const namespace of namespaces) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
+  await pools.restore();
+}, DEADLINE_MS);
 
-const argosy = (...args: readonly string[]) => runCommand(args, { ARGOSY_URL: world.harness.argosyUrls[0] ?? "", ARGOSY_TOKEN: approver });
+const environment = () => ({ ARGOSY_URL: world.harness.argosyUrls[0] ?? "", ARGOSY_TOKEN: approver });
+const argosy = (...args: readonly string[]) => runCommand(args, environment());
+/** Starts a command that goes on until the story ends it, or its clean-up does. */
+function start(...args: readonly string[]): Started {
+  const command = startArgosy(environment(), ...args);
+  started.push(command);
+  return command;
+}
+/** Runs a command until it says this: a server that another story has killed meanwhile says nothing. Only for what may be asked twice. */
+const said = (args: readonly string[], isSaid: (seen: Seen) => boolean): Promise<Seen> =>
+  until(`\`argosy ${args.join(" ")}\` to say it`, () => argosy(...args), isSaid, DRAIN_PATIENCE_MS);
+const done = (...args: readonly string[]): Promise<Seen> => said(args, ({ code }) => code === 0);
 const namespaces = Array.from({ length: COUNT }, (_, index) => `drain-${String(index).padStart(2, "0")}`);
 
-/** Two instances of a pool, everything on the first, and room on the second. */
+/** Two instances of a pool, everything on the first; the second is cordoned. */
 async function settle(): Promise<readonly Workspace[]> {
   await pools.declare(pools.withPool({ name: POOL, instances: { min: 2, max: 3 } }));
   for (const name of [`${POOL}-1`, `${POOL}-2`]) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
@@ -42,8 +60,48 @@ async function settle(): Promise<readonly Workspace[]> {
   for (const namespace of namespaces) workspaces.push(await openWorkspace(world, namespace));
   for (const workspace of workspaces) await workspace.apply("app", { repository: "drain", path: "dev" });
   for (const workspace of workspaces) await workspace.settled("app");
-  await pools.cordon(`${POOL}-2`, false);
   return workspaces;
+}
+
+/** What is refused, in words and exit codes, where nothing could leave. */
+async function refuseTheLast(): Promise<void> {
+  const first = `${POOL}-1 is the last instance of class local/${POOL}/public that takes workspaces`;
+  const refused = await said(["drain", `${POOL}-1`], ({ err }) => err.includes(first));
+  expect(refused).toMatchObject({ code: 1, out: "", err: expect.stringContaining("--force") });
+  const dry = await said(["drain", `${POOL}-1`, "--dry-run"], ({ out }) => out !== "");
+  expect(dry.code).toBe(1);
+  expect(inOneLine(dry.out)).toContain(`would be refused: ${first}`);
+  expect(inOneLine(dry.out)).toContain(`${COUNT} workspaces cannot leave now`);
+  expect((await pools.instance(`${POOL}-1`, "as it was", (found) => found !== undefined))?.state).toBe("ACTIVE");
+}
+
+/** Begins the drain as a shell does, and leaves it to itself as soon as it tells how far it is. */
+async function beginAndInterrupt(): Promise<void> {
+  const begin = () => start("drain", `${POOL}-1`, "--reason", "the story");
+  let follower = begin();
+  await until(
+    "a word of the first follower",
+    async () => {
+      // Nobody answered it.
+      if (follower.seen().code !== undefined) follower = begin();
+      return follower.seen().err;
+    },
+    (err) => err.includes("under way"),
+  );
+  const { err, code } = await follower.end("SIGINT");
+  expect(code).toBe(130);
+  const goesOn = `interrupted: the drain of ${POOL}-1 goes on by itself; \`argosy drain ${POOL}-1\` watches it again`;
+  expect(inOneLine(err)).toContain(goesOn);
+}
+
+/** Follows the drain while one workspace is pinned to what is emptied, and again once it is not. */
+async function followTwice(pinned: string): Promise<Seen> {
+  const left = `instance ${POOL}-1 is DRAINING and has 1 left: nothing of it is under way`;
+  const stuck = await said(["drain", `${POOL}-1`], ({ out }) => inOneLine(out).includes(left));
+  expect(stuck.code).toBe(1);
+  expect(inOneLine(stuck.err)).toMatch(new RegExp(`${pinned}.*, left: no instance can take it; .*pinned to ${POOL}-1`));
+  await done("pin", pinned, "--none");
+  return done("drain", `${POOL}-1`);
 }
 
 const uidsOf = (workspaces: readonly Workspace[]) =>
@@ -53,13 +111,12 @@ it(
   "empties an instance while everything goes on: nothing is deleted, and it is retired (I2)",
   async () => {
     const workspaces = await settle();
+    await refuseTheLast();
+    await pools.cordon(`${POOL}-2`, false);
     const uids = await uidsOf(workspaces);
     expect(uids).not.toContain(undefined);
-    const dry = await argosy("drain", `${POOL}-1`, "--dry-run");
-    expect(dry).toMatchObject({
-      code: 0,
-      out: expect.stringContaining(`${namespaces[0]}: ${POOL}-1 → ${POOL}-2, FORCED, takes a live move`),
-    });
+    const dry = await done("drain", `${POOL}-1`, "--dry-run");
+    expect(dry.out).toContain(`${namespaces[0]}: ${POOL}-1 → ${POOL}-2, FORCED, takes a live move`);
 
     const atOnce: number[] = [];
     const watching = [
@@ -69,20 +126,38 @@ it(
         atOnce.push(moves.filter(({ phase }) => phase !== "WAITING").length);
       }),
     ];
-    // It goes on by itself: the first caller does not wait, the second watches to the end.
-    const first = await argosy("drain", `${POOL}-1`, "--no-wait", "--reason", "the story");
+    const [pinned = ""] = namespaces;
+    await done("pin", pinned, "--to", `${POOL}-1`, "--reason", "the story");
+    const rows = start("get", "workspaces", "--watch", "-o", "json");
+    await until(
+      "the first rows",
+      async () => rows.seen().out,
+      (out) => out.includes(pinned),
+    );
+    // It goes on by itself: the first caller is interrupted, the second watches to the end.
+    await beginAndInterrupt();
     // One is enough from now on: what is emptied is wanted by nobody. Said before, the one that was empty would have gone.
     await pools.declare(pools.withPool({ name: POOL, instances: { min: 1, max: 3 } }));
     const began = performance.now();
-    const { out, err, code } = await argosy("drain", `${POOL}-1`);
+    const { out, err, code } = await followTwice(pinned);
     const tookMs = performance.now() - began;
     for (const each of watching) await each.end();
-    expect(first.code).toBe(0);
-    expect(err).toContain(`${COUNT} moved, 0 of at most 8 under way`);
+    expect(inOneLine(err)).toContain(`${COUNT} moved, 0 of at most 8 under way`);
     expect([code, out]).toEqual([0, expect.stringContaining(`instance ${POOL}-1 is empty`)]);
     report(`drain of ${COUNT}: ${Math.round(tookMs)} ms, at most ${Math.max(...atOnce)} at once`);
     expect(Math.max(...atOnce)).toBeGreaterThan(1);
     expect(Math.max(...atOnce)).toBeLessThanOrEqual(8);
+
+    const movedRow = (namespace: string) => new RegExp(`^\\{.*"namespace":"${namespace}".*"instance":"${POOL}-2".*\\}$`, "m");
+    for (const namespace of namespaces)
+      await until(
+        `the row of ${namespace}`,
+        async () => rows.seen().out,
+        (seen) => movedRow(namespace).test(seen),
+      );
+    const watched = await rows.end("SIGTERM");
+    expect(watched.code).toBe(143);
+    for (const line of watched.out.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("namespace");
 
     const view = await rest.get<DrainView>(`/v1/instances/${POOL}-1/drain`);
     expect(view).toMatchObject({ units: 0, moved: COUNT, refused: 0 });
@@ -91,8 +166,7 @@ it(
     const gaps = moves.map(({ gapMs }) => gapMs ?? 0).sort((a, b) => a - b);
     report(`gaps: p50 ${gaps[Math.floor(gaps.length / 2)]} ms, max ${gaps.at(-1)} ms`);
 
-    const explained = await argosy("explain", namespaces[0] ?? "");
-    expect([explained.code, explained.err]).toEqual([0, ""]);
+    const explained = await done("explain", namespaces[0] ?? "");
     expect(inOneLine(explained.out)).toMatch(new RegExp(`moved from ${POOL}-1 to ${POOL}-2, FORCED: plan .*`));
     expect(inOneLine(explained.out)).toContain("because it may not stay: it is DRAINING");
 
@@ -114,8 +188,6 @@ it(
       (found: KubeObject | undefined) => found === undefined,
       DRAIN_PATIENCE_MS,
     );
-    for (const namespace of namespaces) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
-    await pools.instance(`${POOL}-2`, "empty", (found) => found?.units === 0);
   },
   DEADLINE_MS,
 );

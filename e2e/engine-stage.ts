@@ -1,5 +1,4 @@
 import type { InstanceView } from "../src/api/schema.ts";
-import { UnavailableError } from "../src/domain/errors.ts";
 import { loadKubeconfig } from "../src/runtime/kube/auth.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { ANNOTATION_NUDGED, ANNOTATION_REFRESH } from "../src/shard/names.ts";
@@ -142,17 +141,11 @@ function createStage(world: World, ground: Ground, name: string, entry: string):
     until: async (what, holds) =>
       void (await until(
         `${name}: ${what}`,
-        async () => ({ holds: await holds().catch(notYet), last: await read().catch(notYet) }),
+        async () => ({ holds: await holds(), last: await read() }),
         (found) => found.holds,
       )),
     idle: () => idle(world, namespace),
   };
-}
-
-/** An API server that does not answer in time has said nothing. */
-function notYet(error: unknown): false {
-  if (error instanceof UnavailableError) return false;
-  throw error;
 }
 
 function createFiles({ git }: World, repository: string): Pick<Stage, "push" | "head"> {

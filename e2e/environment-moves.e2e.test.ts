@@ -3,13 +3,14 @@ import { createFaultProxy, type FaultProxy } from "../hack/dev-cluster/fault-pro
 import type { DrainView } from "../src/api/routes/drains.ts";
 import type { MoveView } from "../src/api/routes/moves.ts";
 import type { InstanceView } from "../src/api/schema.ts";
-import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
+import type { RestClient } from "../src/cli/rest-client.ts";
 import { createToken } from "../src/cli/token.ts";
 import { ACCOUNTS_NAMESPACE, LABEL_ENVIRONMENT } from "../src/domain/names.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { ENVIRONMENT, lookAtEnvironments, playEnvironments } from "./environments.ts";
 import { mayWrite } from "./moves-world.ts";
+import { openRest } from "./patient.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
 import { startTargetCluster, TARGET_TYPES, type TargetCluster } from "./target-cluster.ts";
 import { configMapFile, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
@@ -36,7 +37,7 @@ beforeAll(async () => {
   target = await startTargetCluster(world.signal);
   proxy = createFaultProxy({ target: { host: "127.0.0.1", port: Number(new URL(target.kubernetes.server).port) } });
   const token = await createToken({ name: "roaming-approver", role: "approver", database: world.harness.databaseUrl });
-  rest = createRestClient({ url: world.harness.argosyUrls[0] ?? "", token });
+  rest = openRest(world.harness, token);
 }, 300_000);
 afterAll(async () => {
   await pools.restore();
@@ -111,17 +112,13 @@ async function mayWriteThere({ name }: Account): Promise<boolean> {
   return (await mayWrite(there, "prod", name)) || mayWrite(there, "stage", name);
 }
 
-/** Whoever is asked too much at once may let a question lapse: it is asked again. */
-const patiently = <T>(ask: () => Promise<T>) => ask().catch(() => undefined);
-
-async function endOf(id: string): Promise<MoveView> {
-  const ended = await until(
+function endOf(id: string): Promise<MoveView> {
+  return until(
     `move ${id} ended`,
-    () => patiently(() => rest.get<MoveView>(`/v1/moves/${id}`)),
-    (move) => move !== undefined && move.endedAt !== null,
+    () => rest.get<MoveView>(`/v1/moves/${id}`),
+    ({ endedAt }) => endedAt !== null,
     PATIENCE_MS,
   );
-  return ended as MoveView;
 }
 
 it(
@@ -179,8 +176,8 @@ it(
     await rest.post(`/v1/instances/${POOL}-2/drain`, { reason: "the story" });
     await until(
       "the unit has left",
-      () => patiently(() => rest.get<DrainView>(`/v1/instances/${POOL}-2/drain`)),
-      (drain) => drain?.units === 0,
+      () => rest.get<DrainView>(`/v1/instances/${POOL}-2/drain`),
+      ({ units }) => units === 0,
       PATIENCE_MS,
     );
     const [drained] = (await rest.all<MoveView>("/v1/moves", { limit: 1 })).filter(({ from }) => from === `${POOL}-2`);

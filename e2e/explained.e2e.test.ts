@@ -2,10 +2,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { MoveView } from "../src/api/routes/moves.ts";
 import type { PlanView } from "../src/api/routes/plans.ts";
 import type { ApplicationView, JournalEntry, OperationView } from "../src/api/schema.ts";
-import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
+import type { RestClient } from "../src/cli/rest-client.ts";
 import { createToken } from "../src/cli/token.ts";
 import { answerOf, argosy, inOneLine } from "./command-line.ts";
 import { askForMove, holdInRevoke, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
+import { openRest } from "./patient.ts";
 import { configMapFile, openWorld, TYPES, until, type World } from "./world.ts";
 
 const NAMESPACE = "explained";
@@ -21,7 +22,7 @@ describe("what SREs are told of a workspace", () => {
     world = openWorld();
     movable = await openMovable(world, NAMESPACE, [APP]);
     const token = await createToken({ name: "explained-approver", role: "approver", database: world.harness.databaseUrl });
-    approver = createRestClient({ url: world.harness.argosyUrls[0] ?? "", token });
+    approver = openRest(world.harness, token);
   }, DEADLINE_MS);
 
   /** What explains it now; whatever has happened to it, the command ends well. */

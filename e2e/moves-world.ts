@@ -21,7 +21,7 @@ export interface Movable {
   readonly accounts: readonly string[];
   /** Name of the instance that holds it. */
   owner(): Promise<string>;
-  /** Name of an instance that does not. */
+  /** Name of an instance of the same class that does not. */
   other(): Promise<string>;
   /** Uids of what its deployments have made, in their order. */
   uids(): Promise<readonly unknown[]>;
@@ -54,7 +54,10 @@ export async function openMovable(world: World, namespace: string, names: readon
     ...{ workspace, unitId, instances, accounts, owner },
     async other() {
       const name = await owner();
-      return instances.find((each) => each.name !== name)?.name ?? "";
+      const from = instances.find((each) => each.name === name);
+      const found = instances.find((each) => each.name !== name && each.state === "ACTIVE" && each.class === from?.class);
+      if (found === undefined) throw new Error(`no other instance of class ${from?.class} was there when ${namespace} was made`);
+      return found.name;
     },
     async uids() {
       const { items } = await kube.listPage<KubeObject>(TYPES.configMap, { namespace }, signal);

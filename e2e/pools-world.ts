@@ -16,6 +16,9 @@ export interface FleetDocument {
   readonly [field: string]: unknown;
 }
 
+/** An instance goes once its workspaces are handed over or their namespaces have ended. */
+const RESTORE_PATIENCE_MS = 10 * 60_000;
+
 /** The fleet as an SRE changes it, and the means to see what became of it. */
 export interface PoolsWorld {
   /** The document of the fleet that all stories share. */
@@ -80,10 +83,11 @@ export function openPools(world: World): PoolsWorld {
     },
     async restore() {
       await declare(document, { prune: true });
-      await until("the instances there were before", instances, (rows) => {
+      const isAsBefore = (rows: readonly InstanceView[]): boolean => {
         const own = rows.filter(({ pool, state }) => pool === document.pools[0]?.["name"] && state === "ACTIVE");
         return rows.length === 2 && own.length === 2;
-      });
+      };
+      await until("the instances there were before", instances, isAsBefore, RESTORE_PATIENCE_MS);
     },
   };
 }

@@ -1,6 +1,5 @@
 import type { RolloutView } from "../src/api/rollout-views.ts";
 import type { InstanceView } from "../src/api/schema.ts";
-import { UnavailableError } from "../src/domain/errors.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { inSeconds } from "./in-seconds.ts";
@@ -17,7 +16,6 @@ export interface RolloutWorld {
   listOf<T>(path: string): Promise<readonly T[]>;
   /** Instances of the pool. */
   ownInstances(): Promise<readonly InstanceView[]>;
-  patiently<T>(ask: () => Promise<T>): Promise<T>;
   read(rollout: Pick<RolloutView, "id">): Promise<RolloutView>;
   ended(rollout: Pick<RolloutView, "id" | "version">): Promise<RolloutView>;
   /** Tags of the images of Argo CD that an instance's pods are to run. */
@@ -27,21 +25,10 @@ export interface RolloutWorld {
 }
 
 export function openRollouts(world: World, pool: string): RolloutWorld {
-  /** A server of a machine that is busy and does not answer in time has said nothing. */
-  const patiently: RolloutWorld["patiently"] = async (ask) => {
-    for (;;) {
-      world.signal.throwIfAborted();
-      const answer = await ask().then(
-        (value) => ({ value }),
-        (error: unknown) => (error instanceof UnavailableError ? undefined : Promise.reject(error)),
-      );
-      if (answer !== undefined) return answer.value;
-    }
-  };
-  const listOf = <T>(path: string) => patiently(() => world.rest.all<T>(path));
-  const read: RolloutWorld["read"] = ({ id }) => patiently(() => world.rest.get<RolloutView>(`/v1/rollouts/${id}`));
+  const listOf = <T>(path: string) => world.rest.all<T>(path);
+  const read: RolloutWorld["read"] = ({ id }) => world.rest.get<RolloutView>(`/v1/rollouts/${id}`);
   return {
-    ...{ patiently, listOf, read },
+    ...{ listOf, read },
     ownInstances: async () => (await listOf<InstanceView>("/v1/instances")).filter((one) => one.pool === pool),
     ended: (rollout) =>
       until(
@@ -62,7 +49,7 @@ export function openRollouts(world: World, pool: string): RolloutWorld {
       let looks = 0;
       const watching = again(50, async () => {
         for (const workspace of workspaces) {
-          const { sync, health } = (await patiently(() => workspace.read("app")))?.status ?? {};
+          const { sync, health } = (await workspace.read("app"))?.status ?? {};
           if (sync?.status !== "Synced" || health?.status !== "Healthy")
             regressions.push(`${workspace.namespace}: ${sync?.status} ${health?.status}`);
         }

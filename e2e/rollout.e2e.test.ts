@@ -140,7 +140,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
       expect(regressions).toEqual([]);
 
       await expect(create(version)).rejects.toThrow(/is frozen: it failed/);
-      const { items } = await rollouts.patiently(() => world.rest.get<{ readonly items: readonly VersionView[] }>("/v1/versions"));
+      const { items } = await world.rest.get<{ readonly items: readonly VersionView[] }>("/v1/versions");
       expect(items.find((one) => one.version === version)).toMatchObject({ state: "frozen", instances: [] });
       const gated = {
         ...pools.document,
@@ -201,7 +201,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
 
   /** How many of the applications do not show this revision deployed. */
   const lagging = async (some: readonly Workspace[], names: readonly string[], revision: string): Promise<number> => {
-    const all = some.flatMap((workspace) => names.map((name) => rollouts.patiently(() => workspace.read(name))));
+    const all = some.flatMap((workspace) => names.map((name) => workspace.read(name)));
     return (await Promise.all(all)).filter((one) => one?.status?.sync?.status !== "Synced" || one.status.sync.revision !== revision).length;
   };
 

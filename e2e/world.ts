@@ -1,10 +1,12 @@
 import process from "node:process";
 import { inject } from "vitest";
 import { openKube } from "../hack/fleet/connect.ts";
-import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
+import type { RestClient } from "../src/cli/rest-client.ts";
+import { UnavailableError } from "../src/domain/errors.ts";
 import type { KubeClient } from "../src/runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { callHarness, type HarnessAddress } from "./harness-client.ts";
+import { openRest, patiently } from "./patient.ts";
 
 /** What a story needs: the cluster as its administrator, Git, the fleet's REST API and the harness that runs it all. */
 export interface World {
@@ -66,7 +68,7 @@ export function openWorld(lifetimeMs: number = LIFETIME_MS): World {
   const facts = inject("harness");
   return {
     kube: openKube(facts.adminKubeconfig),
-    rest: createRestClient({ url: facts.argosyUrls[0] ?? "", token: facts.token }),
+    rest: openRest(facts, facts.token),
     harness: facts,
     signal: AbortSignal.timeout(lifetimeMs),
     git: {
@@ -81,7 +83,10 @@ export function report(text: string): void {
   process.stdout.write(`e2e: ${text}\n`);
 }
 
-/** Reads until the level is reached and returns what was read then. Fails with the last thing read. */
+/**
+ * Reads until the level is reached and returns what was read then. Fails with the last thing read. A server that does not answer has said
+ * nothing: stories that run beside this one stop servers.
+ */
 export async function until<T>(
   what: string,
   read: () => Promise<T>,
@@ -90,11 +95,16 @@ export async function until<T>(
 ): Promise<T> {
   const giveUpAt = performance.now() + patienceMs;
   for (;;) {
-    const value = await read();
-    if (isReached(value)) return value;
-    if (performance.now() > giveUpAt) throw new Error(`never saw ${what}; last: ${show(value)}`);
+    const seen = await read().then((value) => ({ value }), unanswered);
+    if ("value" in seen && isReached(seen.value)) return seen.value;
+    if (performance.now() > giveUpAt) throw new Error(`never saw ${what}; last: ${"value" in seen ? show(seen.value) : seen.why}`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+}
+
+function unanswered(error: unknown): { readonly why: string } {
+  if (error instanceof UnavailableError) return { why: error.message };
+  throw error;
 }
 
 function show(value: unknown): string {
@@ -141,7 +151,7 @@ export async function openWorkspace(world: World, namespace: string): Promise<Wo
     { fieldManager: "user" },
     signal,
   );
-  const read = (name: string) => kube.get<DeploymentResource>(TYPES.deployment, { namespace, name }, signal);
+  const read = (name: string) => patiently(() => kube.get<DeploymentResource>(TYPES.deployment, { namespace, name }, signal));
   return {
     namespace,
     read,
@@ -163,7 +173,7 @@ export async function openWorkspace(world: World, namespace: string): Promise<Wo
       ).catch(async (error: unknown) => {
         throw new Error(`its Application: ${show(await findApplication(world, namespace, name))}; ${String(error)}`, { cause: error });
       }),
-    configMap: (name) => kube.get(TYPES.configMap, { namespace, name }, signal),
+    configMap: (name) => patiently(() => kube.get(TYPES.configMap, { namespace, name }, signal)),
   };
 }
 

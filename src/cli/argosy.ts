@@ -4,13 +4,17 @@ import { argosyVersion } from "../config.ts";
 import { errorText } from "./error-text.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { createProgram } from "./program.ts";
+import { sentences } from "./table.ts";
 import { Interruption } from "./terminal.ts";
+
+/** What a person should know beside what was asked for. */
+const note = (text: string): void => void process.stderr.write(`${sentences(`argosy: ${text}`)}\n`);
 
 const program = createProgram({
   env: process.env,
   version: argosyVersion,
   write: (text) => void process.stdout.write(`${text}\n`),
-  note: (text) => void process.stderr.write(`argosy: ${text}\n`),
+  note,
   setExitCode: (code) => {
     process.exitCode = code;
   },
@@ -28,6 +32,6 @@ try {
   await program.parseAsync(process.argv);
 } catch (error) {
   // Commander has said already what it found wrong.
-  if (!(error instanceof CommanderError)) process.stderr.write(`argosy: ${errorText(error)}\n`);
+  if (!(error instanceof CommanderError)) note(errorText(error));
   process.exitCode = exitCodeOf(error);
 }

@@ -55,7 +55,7 @@ export function watchedResources(client: RestClient, options: GetOptions): Watch
 }
 
 function emptyText({ resource, name, namespace, state }: GetOptions): string {
-  const which = [name, namespace && `of workspace ${namespace}`, state && `in state ${state}`].filter(Boolean);
+  const which = [name && `named ${name}`, namespace && `of workspace ${namespace}`, state && `in state ${state}`].filter(Boolean);
   return ["there are no", resource, ...which].join(" ");
 }
 

@@ -4,7 +4,7 @@ import { createNews, follow, type Line } from "./follow.ts";
 import { look } from "./look.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
-import { type Column, cellText } from "./table.ts";
+import { type Column, cellText, paragraph } from "./table.ts";
 import { interruptedCode, type Terminal } from "./terminal.ts";
 
 export interface MoveOptions {
@@ -115,5 +115,5 @@ function seconds(ms: number | null): string {
 }
 
 function show(view: Readonly<Record<string, unknown>>, output: OutputFormat, sentence: string): string {
-  return isForPrograms(output) ? renderOne(view, output) : cellText(sentence);
+  return isForPrograms(output) ? renderOne(view, output) : paragraph(sentence);
 }

@@ -60,7 +60,7 @@ describe("plans on the command line", () => {
     ]);
     const listed = JSON.parse((await run("get", "plans", "-o", "json")).out);
     expect(JSON.parse((await run("get", "plans", id, "-o", "json")).out)).toEqual(listed);
-    expect((await run("get", "plans", "nothing")).err).toBe("there are no plans nothing");
+    expect((await run("get", "plans", "nothing")).err).toBe("there are no plans named nothing");
     expect((await run("describe", "plan", id)).out).toContain("goal: drain");
     const refused = await run("apply", id);
     expect(refused).toMatchObject({ code: 1, out: "", err: expect.stringContaining("token otto has role operator, this needs approver") });

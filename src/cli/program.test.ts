@@ -86,7 +86,7 @@ describe("the command line against a server", () => {
   it("lists nothing with a head, and says so beside it", async () => {
     expect(await run(["get", "apps", "shop", "-n", "anna"])).toEqual({
       out: "NAMESPACE  NAME  INSTANCE  SYNC  HEALTH  REVISION",
-      err: "there are no applications shop of workspace anna",
+      err: "there are no applications named shop of workspace anna",
       code: 0,
     });
     expect(await run(["get", "operations", "-o", "json"])).toEqual({ out: "[]", err: "", code: 0 });

@@ -82,10 +82,13 @@ async function call(
     });
     return { text: await response.text(), status: response.status };
   } catch (cause) {
-    throw new UnavailableError(`no answer from ${connection.url}: is Argosy running there? \`npm run up\` starts it`, {
-      code: "cli.no-answer",
-      cause,
-    });
+    throw new UnavailableError(
+      `no answer from ${connection.url}: Argosy is not running there, or is starting right now; \`npm run up\` starts it`,
+      {
+        code: "cli.no-answer",
+        cause,
+      },
+    );
   }
 }
 

@@ -15,7 +15,7 @@ import { moves } from "./moves.ts";
 import { render } from "./output.ts";
 import { columns as recovered } from "./recovery-commands.ts";
 import { rollouts, versions } from "./rollouts.ts";
-import { type Column, LINE_WIDTH, paragraph, shortened, wrapped } from "./table.ts";
+import { type Column, LINE_WIDTH, paragraph, sentences, shortened, wrapped } from "./table.ts";
 import * as tops from "./top.ts";
 
 const ID = "0192f3a4-9c1d-7abc-8def-0123456789ab";
@@ -180,6 +180,15 @@ describe("what does not fit", () => {
     expect(paragraph(`  ${"word ".repeat(20).trim()}`).split("\n")).toEqual([
       `  ${"word ".repeat(15).trim()}`,
       `    ${"word ".repeat(5).trim()}`,
+    ]);
+  });
+
+  it("is wrapped in each line of a text, but never above a pointer", () => {
+    const long = "word ".repeat(20).trim();
+    expect(sentences(`${long}\n${long}\n  ^^^^\n${long}`).split("\n")).toEqual([
+      ...["word ".repeat(15).trim(), `  ${"word ".repeat(5).trim()}`],
+      ...[long, "  ^^^^"],
+      ...["word ".repeat(15).trim(), `  ${"word ".repeat(5).trim()}`],
     ]);
   });
 

@@ -141,6 +141,13 @@ export function paragraph(line: string): string {
   return isOne ? indent + cellText(line.trimStart()) : lines.map((each, index) => `${indent}${index === 0 ? "" : "  "}${each}`).join("\n");
 }
 
+/** A text for people, each of its lines as a paragraph. A line with a pointer below it stays as it is, or the pointer would point elsewhere. */
+export function sentences(text: string): string {
+  const lines = text.split("\n");
+  const isPointer = (line: string | undefined): boolean => line !== undefined && /^ *\^+$/.test(line);
+  return lines.map((line, index) => (isPointer(line) || isPointer(lines[index + 1]) ? line : paragraph(line))).join("\n");
+}
+
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }

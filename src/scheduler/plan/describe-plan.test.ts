@@ -106,7 +106,7 @@ describe("a plan as people read it", () => {
       "  mean use 50 % in applications; too full above 60 %, sheds to 55 %",
       "  before: fullest standard-1 at 95 % (1.9 × the mean), 1 too full; after: no instance is ACTIVE",
       "  2 moves (1 FORCED, 1 SHED) of 12 % of the load and 2 of 9 workspaces",
-      "  at least 1 moves of 10 % were needed; to where it sheds to, 11 %",
+      "  at least 1 move of 10 % was needed; to where it sheds to, 11 %",
       "moves",
       "  shop: nowhere → standard-2, FORCED",
       "  bank: standard-1 → standard-2, SHED, takes a live move",

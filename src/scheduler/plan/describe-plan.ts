@@ -79,10 +79,12 @@ function costLines({ moves }: StoredPlan, { moved, lowerBound, workspaces, moves
   if (moves.length === 0) return ["  moves nothing"];
   const reasons = Object.entries(byReason).flatMap(([reason, count]) => (count === 0 ? [] : [`${count} ${reason}`]));
   return [
-    `  ${moves.length} moves (${reasons.join(", ")}) of ${percent(moved)} of the load and ${workspaces.moved} of ${workspaces.of} workspaces`,
-    `  at least ${lowerBound.moves} moves of ${percent(lowerBound.load)} were needed; to where it sheds to, ${percent(lowerBound.toTarget)}`,
+    `  ${movesText(moves.length)} (${reasons.join(", ")}) of ${percent(moved)} of the load and ${workspaces.moved} of ${workspaces.of} workspaces`,
+    `  at least ${movesText(lowerBound.moves)} of ${percent(lowerBound.load)} ${lowerBound.moves === 1 ? "was" : "were"} needed; to where it sheds to, ${percent(lowerBound.toTarget)}`,
   ];
 }
+
+const movesText = (count: number): string => (count === 1 ? "1 move" : `${count} moves`);
 
 function movesOf(
   { moves }: StoredPlan,

@@ -1,0 +1,38 @@
+import { look } from "../src/cli/look.ts";
+import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
+import { UnavailableError } from "../src/domain/errors.ts";
+import type { HarnessAddress } from "./harness-client.ts";
+
+/** Asks until somebody answers, for a while: stories that run beside this one kill servers and stop the database. */
+export const patiently = <T>(call: () => Promise<T>): Promise<T> => look(call, { tell: () => undefined });
+
+/**
+ * The fleet's REST API as stories use it: a call without an answer is made again for a while, and one that must not be made twice only where
+ * nobody took it.
+ */
+export function openRest({ argosyUrls }: Pick<HarnessAddress, "argosyUrls">, token: string): RestClient {
+  const rest = createRestClient({ url: argosyUrls[0] ?? "", token });
+  return {
+    health: rest.health,
+    get: (path, query) => patiently(() => rest.get(path, query)),
+    all: (path, query) => patiently(() => rest.all(path, query)),
+    put: (path, body, query) => patiently(() => rest.put(path, body, query)),
+    delete: (path) => patiently(() => rest.delete(path)),
+    async post<T>(path: string, body: unknown): Promise<T> {
+      const sent = await patiently(() => rest.post<T>(path, body).then((answer) => ({ answer }), untaken));
+      if ("error" in sent) throw sent.error;
+      return sent.answer;
+    },
+  };
+}
+
+/** Throws again what nobody took, and returns what somebody may have taken. */
+function untaken(error: unknown): { readonly error: unknown } {
+  if (error instanceof UnavailableError && isRefusedConnection(error.cause)) throw error;
+  return { error };
+}
+
+function isRefusedConnection(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ("code" in error && error.code === "ECONNREFUSED") || isRefusedConnection(error.cause);
+}
