@@ -66,7 +66,7 @@ describe("what SREs are told of a workspace", () => {
       expect((await moveEnded(world, { id, to })).phase).toBe("ABORTED");
       const text = await explained();
       expect(text).toContain(`lives on ${from}`);
-      expect(text).toMatch(new RegExp(`move to ${to} was given up.*given up by ${ended.actor}`));
+      expect(text).toMatch(new RegExp(`move to ${to} was ended.*given up by ${ended.actor}`));
     },
     DEADLINE_MS,
   );

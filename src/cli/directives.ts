@@ -1,10 +1,11 @@
+import type { MoveView } from "../api/routes/moves.ts";
 import type { DirectiveView, FreezeView } from "../api/schema.ts";
 import { InputError } from "../domain/errors.ts";
-import { timeText } from "./age.ts";
+import { shortId, timeText } from "./age.ts";
 import { durationText, secondsOf } from "./duration.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
-import { type Column, cellText } from "./table.ts";
+import { type Column, cellText, paragraph } from "./table.ts";
 
 const DEFAULT_REASON = "no reason given";
 
@@ -54,7 +55,19 @@ export async function cordonInstance(
     reason,
   });
   const what = cordoned ? "takes no new units; what it holds stays" : "takes units again";
-  return show(view, output, `instance ${view.instance} ${what}${view.changed ? "" : ", as before"}`);
+  const text = `instance ${view.instance} ${what}${view.changed ? "" : ", as before"}`;
+  if (cordoned || isForPrograms(output)) return show(view, output, text);
+  return [text, ...goingOn(await client.all<MoveView>("/v1/moves", { live: true }), view.instance)].map(paragraph).join("\n");
+}
+
+/** The moves of a drain that was called off which have begun: they go on. */
+function goingOn(moves: readonly MoveView[], instance: string): readonly string[] {
+  const begun = moves.filter(({ from, kind, phase }) => from === instance && kind === "drain" && phase !== "WAITING");
+  const [first] = begun;
+  if (first === undefined) return [];
+  const which =
+    begun.length === 1 ? `1 move away from it has begun and goes on` : `${begun.length} moves away from it have begun and go on`;
+  return [`${which}: \`argosy moves --live\` shows how far, \`argosy move abort ${shortId(first.id)}\` gives one up`];
 }
 
 export interface FreezeOptions {

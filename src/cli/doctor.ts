@@ -29,7 +29,7 @@ function renderChecks(checks: readonly CheckView[], failed: readonly CheckView[]
   const remedies = failed.map((check) => paragraph(`  ${check.name}: ${check.remedy}`));
   const head =
     failed.length === 0 ? `all ${checks.length} checks passed` : `${failed.length} of ${checks.length} checks failed; what to do:`;
-  const remarks = checks.flatMap(({ name, remark }) => (remark === undefined ? [] : [`  ${name}: ${remark}`]));
+  const remarks = checks.flatMap(({ name, remark }) => (remark === undefined ? [] : [paragraph(`  ${name}: ${remark}`)]));
   const ordered = remarks.length === 0 ? [] : ["", "ordered by somebody, and no failure:", ...remarks];
   return [render(checks, columns, "table"), "", head, ...remedies, ...ordered].join("\n");
 }

@@ -292,7 +292,7 @@ describe("emptying an instance from the command line", () => {
     await drain("--fail-over", "--no-wait");
     const waiting = await onlyMove();
     const { out } = await runAs("operator", "uncordon", "standard-1", "--reason", "the disk is well");
-    expect(out).toContain("instance standard-1 takes units again");
+    expect(out).toBe("instance standard-1 takes units again");
     expect(await served.store.moves.read(waiting, soon())).toMatchObject({ phase: "ABORTED", message: "given up by otto" });
     const row = await served.store.fleet.readInstance(fleet.full.id, soon());
     expect(row).toMatchObject({ state: "ACTIVE", failsOver: false, reason: "uncordoned by otto: the disk is well" });
@@ -301,7 +301,9 @@ describe("emptying an instance from the command line", () => {
     await drain("--no-wait");
     const begun = await onlyMove();
     await served.store.moves.begin(begun, soon());
-    await runAs("operator", "uncordon", "standard-1");
+    const goesOn = await runAs("operator", "uncordon", "standard-1");
+    expect(goesOn.out).toMatch(/^instance standard-1 takes units again\n1 move away from it has begun and goes on: `argosy moves --live`/);
+    expect(goesOn.out).toContain(`\`argosy move abort ${begun.slice(0, 18)}\``);
     await finish(begun);
     expect(await served.store.moves.read(begun, soon())).toMatchObject({ phase: "DONE" });
     expect(await stateOf()).toBe("ACTIVE");

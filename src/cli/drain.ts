@@ -123,7 +123,7 @@ function refusalsOf({ steps }: DrainView): readonly string[] {
 
 function drainText(view: DrainView): string {
   const { instance, state, units, underWay, waiting } = view;
-  if (units === 0) return `instance ${cellText(instance)} is empty (${state}); it is retired, and replaced where its pool asks for more`;
+  if (units === 0) return paragraph(`instance ${instance} is empty (${state}); it is retired, and replaced where its pool asks for more`);
   const going = underWay + waiting === 0 ? "nothing of it is under way" : "the rest goes on by itself";
   const again = `\`argosy drain ${cellText(instance)}\` watches it, and tries again what was refused`;
   return [`instance ${cellText(instance)} is ${state} and has ${units} left: ${going}; ${again}`, progressLine(view), ...refusalsOf(view)]

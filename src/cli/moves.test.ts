@@ -39,7 +39,7 @@ describe("moving a workspace from the command line", () => {
     await expect.poll(() => served.store.moves.list({ isLive: true }, 1, soon()), { timeout: 10_000 }).toHaveLength(1);
     const [second] = await served.store.moves.list({ isLive: true }, 1, soon());
     await served.store.moves.abort(second?.id ?? move.id, { message: "the target went", decision: aDecision() }, soon());
-    expect(await again).toMatchObject({ code: 1, out: expect.stringContaining("given up, the target went") });
+    expect(await again).toMatchObject({ code: 1, out: expect.stringContaining("not made, the target went") });
   });
 
   const argosy = (...args: readonly string[]) => runCommand(args, { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token("operator") });
@@ -54,7 +54,9 @@ describe("moving a workspace from the command line", () => {
     expect(shown).toMatchObject({ id, workspace: namespace, actor: "otto", phase: "WAITING" });
     const watching = argosy("moves", id.slice(0, 18));
     await served.store.moves.abort(move!.id, { message: "because", decision: aDecision() }, soon());
-    expect(await watching).toMatchObject({ code: 1, out: expect.stringContaining("given up, because") });
+    const seen = await watching;
+    expect(seen).toMatchObject({ code: 1, out: expect.stringContaining("not made, because") });
+    expect(seen.err).toContain("ABORTED: because");
     expect(await argosy("describe", "move", "ffff")).toMatchObject({ code: 1, err: expect.stringContaining("there is no move ffff") });
   });
 

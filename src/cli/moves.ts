@@ -65,7 +65,7 @@ async function watchMove(client: RestClient, asked: MoveView, output: OutputForm
 }
 
 function progressOf({ phase, message, tookMs, gapMs }: MoveView): Line {
-  const key = `${phase}${message === "" ? "" : `: waiting ${message}`}`;
+  const key = `${phase}${message === "" ? "" : `: ${message.startsWith("for ") ? "waiting " : ""}${message}`}`;
   return { key, text: cellText(`${seconds(tookMs)} ${key}${gapMs === null ? "" : ` (gap so far ${seconds(gapMs)})`}`), holds: true };
 }
 
@@ -101,7 +101,7 @@ function sentenceOf(view: MoveView): string {
   const said = view.message === "" ? "" : `; ${view.message}`;
   if (view.phase === "DONE") return `${what}: done in ${seconds(view.tookMs)}, ${seconds(view.gapMs)} without an owner${said}`;
   if (view.phase === "REDIRECTED") return `${what}: ended, ${view.message}`;
-  if (view.phase === "ABORTED") return `${what}: given up, ${view.message}`;
+  if (view.phase === "ABORTED") return `${what}: not made, ${view.message}`;
   return `${what}: ${view.phase}`;
 }
 

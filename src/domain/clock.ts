@@ -10,6 +10,11 @@ export function rfc3339(at: Millis): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
+/** The same with milliseconds. */
+export function rfc3339Millis(at: Millis): string {
+  return new Date(at).toISOString();
+}
+
 /** Reads a time in that form, with or without fractions of a second; `undefined` for anything else. */
 export function parseRfc3339(text: string): Millis | undefined {
   const at = Date.parse(text);

@@ -19,6 +19,12 @@ describe("a decision as a sentence", () => {
     ["placement MOVE_REQUESTED", { to: "i-b", actor: "anna", plan: null, reverses: null }, "COMMAND", "move to two asked for by anna"],
     ["placement MOVE_REQUESTED", { to: "i-b", actor: "anna", plan: "p" }, "FORCED", "move to two asked for by anna, a step of plan p"],
     [
+      "placement MOVE_REQUESTED",
+      { to: "i-b", actor: "anna", reason: "near its data" },
+      "COMMAND",
+      "move to two asked for by anna: near its data",
+    ],
+    [
       ...["placement MOVE_REQUESTED", { to: "i-b", actor: "anna", isFailOver: true, reverses: "m" }, "COMMAND"],
       "fail-over to two asked for by anna, to take back move m",
     ],
@@ -27,8 +33,8 @@ describe("a decision as a sentence", () => {
       ...["placement MOVED", { from: "i-a", to: "i-b", actor: "anna", plan: "p", isFailOver: true }, "FORCED"],
       "moved from one to two by a fail-over, FORCED: plan p, carried out by anna",
     ],
-    ["placement MOVE_ABORTED", { to: "i-b", phase: "REVOKE", why: "late" }, "X", "the move to two was given up in REVOKE: late"],
-    ["placement MOVE_ABORTED", { to: "gone" }, "TIMEOUT", "the move to gone was given up: TIMEOUT"],
+    ["placement MOVE_ABORTED", { to: "i-b", phase: "REVOKE", why: "late" }, "X", "the move to two was ended in REVOKE: late"],
+    ["placement MOVE_ABORTED", { to: "gone" }, "TIMEOUT", "the move to gone was ended: TIMEOUT"],
     [
       ...["placement RECOVERED", { from: "i-a", to: "i-b" }, "MOVED"],
       "after the database was restored: it lives on two, as what stands says; the backup had it on one",

@@ -28,11 +28,11 @@ const TELLINGS: Readonly<Partial<Record<string, Telling>>> = {
   },
   "placement UNPLACEABLE": () => "not placed: no instance has room for it",
   "placement MOVE_REQUESTED": ({ details }, instanceName) =>
-    `${details["isFailOver"] === true ? "fail-over" : "move"}${toward(details, instanceName)} asked for${by(details)}${step(details)}${takingBack(details)}`,
+    `${details["isFailOver"] === true ? "fail-over" : "move"}${toward(details, instanceName)} asked for${by(details)}${step(details)}${takingBack(details)}${because(details)}`,
   "placement MOVED": ({ rule, details }, instanceName) =>
     `moved${away(details, instanceName)}${toward(details, instanceName)}${details["isFailOver"] === true ? " by a fail-over" : ""}, ${orderedHow(rule, details)}`,
   "placement MOVE_ABORTED": ({ rule, details }, instanceName) =>
-    `the move${toward(details, instanceName)} was given up${phase(details)}: ${details.reason ?? rule}`,
+    `the move${toward(details, instanceName)} was ended${phase(details)}: ${details.reason ?? rule}`,
   "placement RECOVERED": ({ rule, details }, instanceName) => recovered(rule, details, instanceName),
   "placement SPLIT": ({ details }) => parts(details, "together it takes more than a quarter of what the smallest instance should carry"),
   "placement MERGED": ({ details }) => parts(details, "fewer have done with 40 % to spare for seven days"),

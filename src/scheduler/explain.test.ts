@@ -242,7 +242,7 @@ describe("explaining a placement", () => {
     it("takes no request and no end of a move for what put it where it is", () => {
       const gaveUp = decided("MOVE_ABORTED", { ...moved, reason: "given up by anna" }, "COMMAND");
       const lines = explainUnit({ ...about, decisions: [gaveUp, placed] });
-      expect(lines[2]).toBe("  2023-11-14T22:13:20Z the move to b was given up in COMMIT: given up by anna");
+      expect(lines[2]).toBe("  2023-11-14T22:13:20Z the move to b was ended in COMMIT: given up by anna");
       expect(lines[3]).toBe("  2023-11-14T22:13:20Z placed on a: the ring prefers it");
     });
 

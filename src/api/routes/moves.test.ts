@@ -28,7 +28,12 @@ describe("moves over REST", () => {
   it("are asked for once, waiting for their turn, and shown with their phases", async () => {
     const { status, body } = await move();
     expect([status, body]).toMatchObject([200, { workspace: "team", from: seated.instanceId, to, phase: "WAITING", actor: "otto" }]);
-    expect(await api.call("GET", `/v1/moves/${body["id"]}`)).toMatchObject({ body: { id: body["id"], gapMs: null, tookMs: null } });
+    expect(await api.call("GET", `/v1/moves/${body["id"]}`)).toMatchObject({
+      body: {
+        ...{ id: body["id"], gapMs: null, tookMs: null },
+        phases: [{ phase: "WAITING", at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) }],
+      },
+    });
     expect((await api.call("GET", "/v1/moves?live=true", { role: "viewer" })).body).toMatchObject({ items: [{ id: body["id"] }] });
     expect(await move()).toMatchObject({
       status: 422,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { rfc3339 } from "../../domain/clock.ts";
+import { rfc3339, rfc3339Millis } from "../../domain/clock.ts";
 import { GoneError, InputError } from "../../domain/errors.ts";
 import type { MoveId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
@@ -39,7 +39,7 @@ const moveView = z
       .nullable()
       .describe("for how long nobody was the owner: from REVOKE until the new owner had looked, or until now"),
     tookMs: z.number().int().nullable().describe("from its turn to its end, or to now; null while it waits for its turn"),
-    phases: z.array(z.object({ phase: z.enum(MOVE_PHASES), at: z.number().int().describe("ms since 1970, UTC") })),
+    phases: z.array(z.object({ phase: z.enum(MOVE_PHASES), at: z.string().describe("RFC 3339 with milliseconds, UTC") })),
   })
   .meta({ id: "Move" });
 const dryRun = z
@@ -183,6 +183,6 @@ async function viewOf({ store, clock }: ApiDeps, move: Move, instances: readonly
     endedAt: move.endedAt === undefined ? null : rfc3339(move.endedAt),
     gapMs: gapMs(move, clock.now()) ?? null,
     tookMs: tookMs(move, clock.now()) ?? null,
-    phases: marks.map((mark) => ({ ...mark })),
+    phases: marks.map(({ phase, at }) => ({ phase, at: rfc3339Millis(at) })),
   };
 }
