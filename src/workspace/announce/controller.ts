@@ -37,13 +37,15 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
   const waiting = new Map<ApplicationId, "now" | "soon">();
 
   async function lookUp(_key: string, signal: AbortSignal): Promise<void> {
-    const asked = [...waiting].slice(0, PAGE);
-    const unknown = asked.map(([id]) => id).filter((id) => rows.keyOf(id) === undefined);
+    const asked = [...waiting.keys()].slice(0, PAGE);
+    const unknown = asked.filter((id) => rows.keyOf(id) === undefined);
     for (const { application, workspace } of unknown.length === 0 ? [] : await intents.readByIds(unknown, signal)) {
       const key = deploymentKey(workspace.apiCluster, { namespace: workspace.namespace, name: application.name });
       rows.recorded(key, { uid: application.uid, applicationId: application.id });
     }
-    for (const [id, when] of asked) {
+    for (const id of asked) {
+      // What was said meanwhile counts too.
+      const when = waiting.get(id) ?? "soon";
       waiting.delete(id);
       const key = rows.keyOf(id);
       if (key !== undefined && parseKey(key).cluster === apiCluster) onRow(key, when);

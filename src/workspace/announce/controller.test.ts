@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import type { ApplicationId } from "../../domain/ids.ts";
+import { createSeededRng } from "../../runtime/rng.ts";
+import { createVirtualClock, settle } from "../../runtime/testing/virtual-clock.ts";
+import type { IntentStore, UserView } from "../../store/intent/port.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import { noMetrics } from "../../telemetry/metrics.ts";
+import { createRowIndex } from "../row-index.ts";
+import { createAnnouncer } from "./controller.ts";
+
+const ID = "app-1" as ApplicationId;
+const VIEW = { application: { id: ID, uid: "uid-1", name: "web" }, workspace: { apiCluster: "main", namespace: "shop" } } as UserView;
+
+it("passes on at once what has to be said at once, also when that is known only while the row is read", async () => {
+  const told: (readonly [string, string])[] = [];
+  let answer: (views: readonly UserView[]) => void = () => undefined;
+  const announcer = createAnnouncer({
+    apiCluster: "main",
+    intents: { readByIds: () => new Promise((resolve) => (answer = resolve)) } as unknown as IntentStore,
+    rows: createRowIndex(),
+    onRow: (key, when) => told.push([key, when]),
+    clock: createVirtualClock(),
+    rng: createSeededRng(1),
+    log: silentLog,
+    metrics: noMetrics,
+  });
+  announcer.start();
+  announcer.add(ID, "soon");
+  await settle();
+  announcer.add(ID, "now");
+  announcer.add(ID, "soon");
+  answer([VIEW]);
+  await settle();
+  expect(told.map(([, when]) => when)).toEqual(["now"]);
+  await announcer.stop();
+});
