@@ -139,7 +139,7 @@ export interface Workspace {
   remove(name: string): Promise<void>;
   read(name: string): Promise<DeploymentResource | undefined>;
   /** Waits until the user sees Synced and Healthy, at `revision` if given. */
-  settled(name: string, revision?: string): Promise<DeploymentResource | undefined>;
+  settled(name: string, revision?: string, patienceMs?: number): Promise<DeploymentResource | undefined>;
   configMap(name: string): Promise<(KubeObject & { readonly data?: Readonly<Record<string, string>> }) | undefined>;
 }
 
@@ -165,11 +165,12 @@ export async function openWorkspace(world: World, namespace: string): Promise<Wo
       await kube.mergePatch(TYPES.deployment, { namespace, name }, { metadata: { annotations } }, signal);
     },
     remove: (name) => kube.delete(TYPES.deployment, { namespace, name }, {}, signal),
-    settled: (name, revision) =>
+    settled: (name, revision, patienceMs) =>
       until(
         `${namespace}/${name} Synced and Healthy`,
         () => read(name),
         (resource) => isSettled(resource, revision),
+        patienceMs,
       ).catch(async (error: unknown) => {
         throw new Error(`its Application: ${show(await findApplication(world, namespace, name))}; ${String(error)}`, { cause: error });
       }),

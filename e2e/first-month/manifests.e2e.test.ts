@@ -1,9 +1,6 @@
 import { describe, expect } from "vitest";
-import { configMapFile, IS_LONG } from "../world.ts";
+import { configMapFile } from "../world.ts";
 import { jobFile, KINDS, manifest, story } from "./story.ts";
-
-const objects = (count: number): Readonly<Record<string, string>> =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`app/${index}.yaml`, configMapFile(`many-${index}`, {})]));
 
 const workload = (name: string, label: string, annotations: Readonly<Record<string, string>> = {}): string =>
   manifest(
@@ -141,17 +138,6 @@ describe("a first month with manifests", () => {
       await user.ready();
     },
   );
-
-  if (IS_LONG)
-    story("two thousand objects are deployed, and the status lists the first 500 and says how many there are", "many", async (user) => {
-      await user.push(objects(2_000));
-      await user.deploy();
-      const { status } = (await user.ready()) as {
-        readonly status?: { readonly resources?: readonly unknown[]; readonly resourceCount?: number };
-      };
-      expect(status?.resourceCount).toBe(2_000);
-      expect(status?.resources).toHaveLength(500);
-    });
 
   story("a quota that is full is named, and what waits goes on once there is room", "quota", async (user) => {
     await user.apply(KINDS.quota, { metadata: { name: "few" }, spec: { hard: { "count/configmaps": "2" } } });
