@@ -44,7 +44,7 @@ function start(...args: readonly string[]): Started {
   started.push(command);
   return command;
 }
-/** Runs a command until it says this: a server that another story has killed meanwhile says nothing. Only for what may be asked twice. */
+/** Runs a command until it says this: a server that does not answer has said nothing. Only for what may be asked twice. */
 const said = (args: readonly string[], isSaid: (seen: Seen) => boolean): Promise<Seen> =>
   until(`\`argosy ${args.join(" ")}\` to say it`, () => argosy(...args), isSaid, DRAIN_PATIENCE_MS);
 const done = (...args: readonly string[]): Promise<Seen> => said(args, ({ code }) => code === 0);

@@ -3,7 +3,7 @@ import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
 import { UnavailableError } from "../src/domain/errors.ts";
 import type { HarnessAddress } from "./harness-client.ts";
 
-/** Asks until somebody answers, for a while: stories that run beside this one kill servers and stop the database. */
+/** Asks until somebody answers, for a while: a server may be starting again, or the machine may be busy. */
 export const patiently = <T>(call: () => Promise<T>): Promise<T> => look(call, { tell: () => undefined });
 
 /**

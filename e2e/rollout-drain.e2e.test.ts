@@ -33,7 +33,7 @@ describe.runIf(IS_LONG)("a rollout that hands over what instances hold to those 
   const create = (version: string) =>
     world.rest.post<RolloutView>("/v1/rollouts", { version, pool: POOL, mode: "drain", bakeSeconds: 0, unattended: true, reason: "e2e" });
   const movesSince = async (at: string) =>
-    (await rollouts.listOf<MoveView>("/v1/moves")).filter(
+    (await world.rest.all<MoveView>("/v1/moves")).filter(
       ({ createdAt, workspace }) => createdAt >= at && workspace?.startsWith(`${POOL}-`) === true,
     );
 

@@ -13,7 +13,6 @@ type Pod = KubeObject & { readonly spec?: { readonly containers?: readonly { rea
 
 /** A rollout in one pool, and what can be seen of it. */
 export interface RolloutWorld {
-  listOf<T>(path: string): Promise<readonly T[]>;
   /** Instances of the pool. */
   ownInstances(): Promise<readonly InstanceView[]>;
   read(rollout: Pick<RolloutView, "id">): Promise<RolloutView>;
@@ -25,11 +24,10 @@ export interface RolloutWorld {
 }
 
 export function openRollouts(world: World, pool: string): RolloutWorld {
-  const listOf = <T>(path: string) => world.rest.all<T>(path);
   const read: RolloutWorld["read"] = ({ id }) => world.rest.get<RolloutView>(`/v1/rollouts/${id}`);
   return {
-    ...{ listOf, read },
-    ownInstances: async () => (await listOf<InstanceView>("/v1/instances")).filter((one) => one.pool === pool),
+    read,
+    ownInstances: async () => (await world.rest.all<InstanceView>("/v1/instances")).filter((one) => one.pool === pool),
     ended: (rollout) =>
       until(
         `the end of the rollout of ${rollout.version}`,

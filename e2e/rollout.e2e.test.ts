@@ -96,7 +96,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
   /** The namespaces of the workspaces on a rollout's canary. */
   const onCanary = async ({ waves }: RolloutView): Promise<readonly Workspace[]> => {
     const canary = waves[0]?.instances[0]?.name;
-    const held = (await rollouts.listOf<WorkspaceView>("/v1/workspaces")).filter(({ units }) =>
+    const held = (await world.rest.all<WorkspaceView>("/v1/workspaces")).filter(({ units }) =>
       units.some(({ instance }) => instance === canary),
     );
     return workspaces.filter(({ namespace }) => held.some((one) => one.namespace === namespace));

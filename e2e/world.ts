@@ -85,7 +85,7 @@ export function report(text: string): void {
 
 /**
  * Reads until the level is reached and returns what was read then. Fails with the last thing read. A server that does not answer has said
- * nothing: stories that run beside this one stop servers.
+ * nothing: it may be starting again, or the machine may be busy.
  */
 export async function until<T>(
   what: string,

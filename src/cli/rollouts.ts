@@ -1,5 +1,6 @@
 import type { RolloutDraftView, RolloutView } from "../api/rollout-views.ts";
 import type { VersionView } from "../api/version-views.ts";
+import { countText } from "../domain/count-text.ts";
 import { InputError } from "../domain/errors.ts";
 import { age, shortId, timeText } from "./age.ts";
 import { durationText, secondsOf } from "./duration.ts";
@@ -29,7 +30,7 @@ export async function createRollout(client: RestClient, options: CreateOptions):
   if (isForPrograms(output)) return renderOne(draft, output);
   const kept = draft.refused.map(({ instance, reason: why }) => `  ${cellText(`${instance} keeps what it has: ${why}`)}`);
   return [
-    `${version} would be rolled out in ${count(draft.waves.length, "wave")}`,
+    `${version} would be rolled out in ${countText(draft.waves.length, "wave")}`,
     ...draft.waves.flatMap(waveText),
     ...kept,
     "nothing was done",
@@ -96,7 +97,7 @@ function showRollout(view: RolloutView, output: OutputFormat): string {
 
 function waveText({ name, state, bakeSeconds, instances, passedAt, passedBy, gates }: RolloutView["waves"][number]): readonly string[] {
   const units = instances.reduce((total, one) => total + one.units, 0);
-  const head = `  ${name} (${state}): ${count(instances.length, "instance")} with ${count(units, "unit")}, bakes ${durationText(bakeSeconds)}`;
+  const head = `  ${name} (${state}): ${countText(instances.length, "instance")} with ${countText(units, "unit")}, bakes ${durationText(bakeSeconds)}`;
   const passed =
     passedAt === null ? [] : [`    passed at ${passedAt} by ${passedBy}`, ...gates.map(({ gate, text }) => `      ${gate}: ${text}`)];
   return [head, ...instances.map((one) => `    ${cellText(instanceText(one))}`), ...passed];
@@ -119,8 +120,4 @@ function instanceText({
         : `told at ${askedAt}`
       : `ready since ${readyAt}, ${failedSyncs} of ${syncs} syncs failed`;
   return `${name}: ${how}`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

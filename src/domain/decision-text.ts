@@ -1,4 +1,5 @@
 import { millis, rfc3339 } from "./clock.ts";
+import { countText } from "./count-text.ts";
 import type { Decision, DecisionDetails } from "./decision.ts";
 
 /** What people call an instance; of one that is not there any more, its id. */
@@ -144,8 +145,7 @@ function goal(details: DecisionDetails): string {
 }
 
 function counted(value: unknown, noun: string): string {
-  const count = typeof value === "number" ? value : 0;
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  return countText(typeof value === "number" ? value : 0, noun);
 }
 
 function outcome(details: DecisionDetails): string {

@@ -1,5 +1,6 @@
 import type { Millis } from "../../domain/clock.ts";
 import { isCordonedByHand } from "../../domain/cordon.ts";
+import { countText } from "../../domain/count-text.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
@@ -128,12 +129,10 @@ export function judgeCluster(name: string, gitVersion: string): Check {
 export function judgeFleet(spec: FleetSpec | undefined): Check {
   const ok = spec !== undefined && spec.pools.length > 0;
   const detail =
-    spec === undefined ? "nothing is declared" : `${count(spec.pools, "pool")}, ${count(spec.engineClusters, "engine cluster")}`;
+    spec === undefined
+      ? "nothing is declared"
+      : `${countText(spec.pools.length, "pool")}, ${countText(spec.engineClusters.length, "engine cluster")}`;
   return { name: "fleet", ok, detail, remedy: "Declare one with: argosy apply -f fleet.yaml" };
-}
-
-function count(things: readonly unknown[], what: string): string {
-  return `${things.length} ${what}${things.length === 1 ? "" : "s"}`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { rfc3339 } from "../../domain/clock.ts";
+import { countText } from "../../domain/count-text.ts";
 import type { StoredPlan } from "../../domain/plan.ts";
 import { amountText } from "../amount-text.ts";
 import { percent } from "../percent.ts";
@@ -79,12 +80,10 @@ function costLines({ moves }: StoredPlan, { moved, lowerBound, workspaces, moves
   if (moves.length === 0) return ["  moves nothing"];
   const reasons = Object.entries(byReason).flatMap(([reason, count]) => (count === 0 ? [] : [`${count} ${reason}`]));
   return [
-    `  ${movesText(moves.length)} (${reasons.join(", ")}) of ${percent(moved)} of the load and ${workspaces.moved} of ${workspaces.of} workspaces`,
-    `  at least ${movesText(lowerBound.moves)} of ${percent(lowerBound.load)} ${lowerBound.moves === 1 ? "was" : "were"} needed; to where it sheds to, ${percent(lowerBound.toTarget)}`,
+    `  ${countText(moves.length, "move")} (${reasons.join(", ")}) of ${percent(moved)} of the load and ${workspaces.moved} of ${workspaces.of} workspaces`,
+    `  at least ${countText(lowerBound.moves, "move")} of ${percent(lowerBound.load)} ${lowerBound.moves === 1 ? "was" : "were"} needed; to where it sheds to, ${percent(lowerBound.toTarget)}`,
   ];
 }
-
-const movesText = (count: number): string => (count === 1 ? "1 move" : `${count} moves`);
 
 function movesOf(
   { moves }: StoredPlan,
