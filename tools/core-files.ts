@@ -1,11 +1,37 @@
 /** Tests, and what only tests use: builders, fakes and fixtures in folders called `testing`. */
 export const TEST = "\\.test\\.ts$|/testing/";
 
+/** Verbs that tell of an effect. A file beside a controller whose name begins with one is a step: it reads, calls core and writes. */
+const EFFECTS = [
+  ...[
+    "apply",
+    "ask",
+    "begin",
+    "clean-up",
+    "delete",
+    "empty",
+    "enter",
+    "fence",
+    "find",
+    "follow",
+    "gather",
+    "grant",
+    "keep",
+    "list",
+    "measure",
+  ],
+  ...["notify", "observe", "pace", "publish", "read", "record", "refresh", "remove", "repair", "report", "request", "restart", "resume"],
+  ...["revoke", "send", "start", "stop", "sweep", "tear-down", "try", "wait", "watch", "write"],
+];
+
+/** A step of a controller, told by the verb its name begins with. `domain/` and `shard/` have none. */
+export const STEP = `^src/(?!(?:domain|shard)/|.*/adapters/).*/(?:${EFFECTS.join("|")})-[^/]+\\.ts$`;
+
 /**
- * Core: every file of a room that is no door (`port.ts`), controller, adapter or test. The floors, the purity check, coverage
- * and mutation testing all go by this one definition. The first group is the room.
+ * Core: every file of a module that is no port, controller, step, adapter or test. The layers, the purity check, coverage
+ * and mutation testing all go by this one definition. The first group is the module.
  */
-export const CORE = `^src/(?!(?:main|config)\\.ts$|(?:main|config|runtime|telemetry|simulation|api|cli)/)(?!.*(?:/adapters/|/(?:controller|port)\\.ts$|\\.d\\.ts$|${TEST}))([^/]+)/.+\\.ts$`;
+export const CORE = `^src/(?!(?:main|config)\\.ts$|(?:main|config|runtime|telemetry|simulation|api|cli)/)(?!.*(?:/adapters/|/(?:controller|port)\\.ts$|\\.d\\.ts$|${TEST}))(?!${STEP.slice(5)})([^/]+)/.+\\.ts$`;
 
 const core = new RegExp(CORE);
 

@@ -5,7 +5,7 @@ import { InputError } from "../../src/domain/errors.ts";
 import type { HealthSample } from "../../src/domain/health.ts";
 import { deriveSignals, keptLooks, type Looked } from "../../src/health/derive-signals.ts";
 import { judge } from "../../src/health/judge.ts";
-import { readPage } from "../../src/health/read-page.ts";
+import { parsePage } from "../../src/health/parse-page.ts";
 import { loadNow, readConditions, renderConditions } from "../conditions.ts";
 import { type Figure, isMet } from "../figures.ts";
 import { writeResult } from "../results.ts";
@@ -65,7 +65,7 @@ function measure(instances: number, applications: number, rounds: number) {
     const atMs = round * PERIOD_MS;
     const lines = pageOf(applications, round);
     for (let index = 0; index < instances; index += 1) {
-      const page = readPage();
+      const page = parsePage();
       for (const line of lines) page.take(line);
       const now: Looked = { atMs, wallS: atMs / 1_000, controller: page.end(), controllerAnswers: true, repoServers: new Map() };
       const known = looks.get(index) ?? [];

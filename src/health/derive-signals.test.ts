@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deriveSignals, keptLooks, known, type Looked } from "./derive-signals.ts";
-import type { Page } from "./read-page.ts";
+import type { Page } from "./parse-page.ts";
 
 const WORKERS = { statusProcessors: 20, operationProcessors: 10 };
 type Counters = Page["counters"];

@@ -1,5 +1,5 @@
 import type { SignalName, Signals } from "../domain/health.ts";
-import type { CounterName, GitCount, Page } from "./read-page.ts";
+import type { CounterName, GitCount, Page } from "./parse-page.ts";
 
 /** What one look at an instance's processes found; times are of a clock that only grows, in ms. */
 export interface Looked {

@@ -2,7 +2,7 @@ import type { Millis } from "../domain/clock.ts";
 import type { Component, Signals } from "../domain/health.ts";
 import type { ProbedPod } from "../domain/probed.ts";
 import { known, type Looked } from "./derive-signals.ts";
-import type { Page } from "./read-page.ts";
+import type { Page } from "./parse-page.ts";
 
 /**
  * How much of the memory they may use an instance's processes use, by what each says of itself and what its pod may have, and when pods were

@@ -1,4 +1,3 @@
-// In one piece: which adapters each role is given, one role after the other.
 import { join } from "node:path";
 import type { Role } from "../config/schema.ts";
 import { ACCOUNTS_NAMESPACE } from "../domain/names.ts";

@@ -1,4 +1,3 @@
-// In one piece: it wires the rooms of the reconciler to each other, and decides nothing.
 import type { Clock } from "../domain/clock.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";

@@ -2,7 +2,6 @@ import process from "node:process";
 import { corePurity } from "./core-purity.ts";
 import { dependencies } from "./dependencies.ts";
 import { errorCodes } from "./error-codes.ts";
-import { fileSizes } from "./file-sizes.ts";
 import { invariants } from "./invariants.ts";
 import { lockfile } from "./lockfile.ts";
 import { oldFaults } from "./old-faults.ts";
@@ -45,7 +44,7 @@ const TOOLS: readonly Check[] = [
   ),
 ];
 
-const OWN: readonly OwnCheck[] = [errorCodes, fileSizes, corePurity, invariants, oldFaults, words, sleeps, dependencies, lockfile];
+const OWN: readonly OwnCheck[] = [errorCodes, corePurity, invariants, oldFaults, words, sleeps, dependencies, lockfile];
 
 /** All checks, the slow ones first. */
 export function allChecks(): readonly Check[] {

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { corePurity } from "./core-purity.ts";
 import { dependencies } from "./dependencies.ts";
 import { errorCodes } from "./error-codes.ts";
-import { fileSizes } from "./file-sizes.ts";
 import { invariants } from "./invariants.ts";
 import { lockfile } from "./lockfile.ts";
 import { oldFaults } from "./old-faults.ts";
@@ -12,7 +11,6 @@ import { sleeps } from "./sleeps.ts";
 import { words } from "./words.ts";
 
 const problems = (check: OwnCheck, files: Readonly<Record<string, string>>): readonly string[] => check.find(projectOf(files)).problems;
-const linesOfCode = (count: number): string => "export {};\n".repeat(count);
 
 describe("old faults", () => {
   const all = [...Array.from({ length: 14 }, (_, index) => `W${index + 1}`), ...Array.from({ length: 8 }, (_, index) => `S${index + 1}`)];
@@ -82,26 +80,6 @@ describe("error codes", () => {
   });
 });
 
-describe("file sizes", () => {
-  it("finds a file, a controller and a test over their limits", () => {
-    const files = {
-      "src/a.ts": linesOfCode(251),
-      "src/a/controller.ts": linesOfCode(121),
-      "src/a.test.ts": linesOfCode(501),
-      "src/b.ts": linesOfCode(250),
-    };
-    expect(problems(fileSizes, files)).toHaveLength(3);
-  });
-
-  it("lists a long file that gives a reason, without failing", () => {
-    const { problems: found, notes } = fileSizes.find(
-      projectOf({ "src/a.ts": `// One table, which reads worse in pieces.\n${linesOfCode(300)}` }),
-    );
-    expect(found).toEqual([]);
-    expect(notes).toEqual(["src/a.ts has 301 lines, 250 are allowed: // One table, which reads worse in pieces."]);
-  });
-});
-
 describe("core purity", () => {
   it.each([
     ["async function f() {}", "is asynchronous"],
@@ -123,6 +101,7 @@ describe("core purity", () => {
     const files = {
       "src/room/a.ts": 'throw new DefectError("x", o); const f = (process: P, b: Date) => [process.pid, b.process, { Date: 1 }];',
       "src/room/controller.ts": "await f();",
+      "src/room/apply-a.ts": "await f();",
       "src/room/adapters/postgres/a.ts": "await f();",
       "src/room/a.test.ts": "await f();",
       "src/runtime/a.ts": "await f();",

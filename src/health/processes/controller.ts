@@ -1,7 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Looked } from "../derive-signals.ts";
+import { type Page, parsePage } from "../parse-page.ts";
 import type { FindProcesses } from "../port.ts";
-import { type Page, readPage } from "../read-page.ts";
 
 /** A controller with thousands of applications answers in a second, in four when it starves (measured); later is no answer. In ms. */
 const ANSWER_MS = 8_000;
@@ -26,7 +26,7 @@ async function read(
   signal: AbortSignal,
 ): Promise<{ readonly page: Page | undefined; readonly isSilent: boolean }> {
   const limit = AbortSignal.timeout(ANSWER_MS);
-  const page = readPage();
+  const page = parsePage();
   try {
     for await (const line of lines(AbortSignal.any([signal, limit]))) if (!page.take(line)) break;
     return { page: page.end(), isSilent: false };

@@ -3,7 +3,7 @@ import { type Millis, millis } from "../../domain/clock.ts";
 import type { HealthSample } from "../../domain/health.ts";
 import { deriveSignals, known, type Looked } from "../derive-signals.ts";
 import { ratioToBaseline } from "../next-baseline.ts";
-import type { GitCount, Page } from "../read-page.ts";
+import type { GitCount, Page } from "../parse-page.ts";
 
 /** States in which one real instance of 700 applications was recorded, a sample each five or ten seconds. */
 export const RECORDED = [

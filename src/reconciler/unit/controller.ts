@@ -1,4 +1,3 @@
-// In one piece: what a unit needs, how each part is brought there and what is recorded of it are one story told in order.
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import { acknowledgementOf } from "../../shard/acknowledge.ts";

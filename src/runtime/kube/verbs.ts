@@ -13,7 +13,7 @@ export function createVerbs(send: Send): Verbs {
       return unlessAbsent(send<T>({ method: "GET", path: resourcePath(type, at) }, signal));
     },
     async listPage<T>(type: ResourceType, options: ListOptions, signal: AbortSignal) {
-      return readPage<T>(await send<unknown>(listRequest(type, options), signal), type);
+      return parsePage<T>(await send<unknown>(listRequest(type, options), signal), type);
     },
     create: (type, object, signal) => send({ method: "POST", path: resourcePath(type, { ...namespaceOf(object) }), body: object }, signal),
     apply(type, object, options, signal) {
@@ -92,7 +92,7 @@ function listRequest(type: ResourceType, options: ListOptions): KubeRequest {
   };
 }
 
-function readPage<T>(answer: unknown, type: ResourceType): ListPage<T> {
+function parsePage<T>(answer: unknown, type: ResourceType): ListPage<T> {
   const list = answer as {
     readonly items?: readonly T[] | null;
     readonly metadata?: { readonly resourceVersion?: unknown; readonly continue?: unknown };

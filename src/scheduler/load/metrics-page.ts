@@ -60,7 +60,7 @@ const NAMES: ReadonlySet<string> = new Set([CPU, STARTED, REQUESTS, RECONCILE_TI
  *
  * Source of the names: Argo CD 3.5 controller/metrics.
  */
-export function readPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
+export function parsePage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
   const requests = sumsBy("project", { longest: limits.label, most: limits.projects, rule: "TOO_MANY_PROJECTS" });
   const byServer = { longest: limits.address, most: limits.servers, rule: "TOO_MANY_SERVERS" } as const;
   const [reconcileTime, reconciled] = [sumsBy("dest_server", byServer), sumsBy("dest_server", byServer)];

@@ -10,10 +10,10 @@ import type { Metrics } from "../../../telemetry/metrics.ts";
 import type { DoorPolicy } from "../../door-policy.ts";
 import { parseKey } from "../../keys.ts";
 import type { ResourceAt, UserKindResources, UserResources, UserSecrets } from "../../port.ts";
+import { recordOf } from "../credential-record.ts";
 import { statusToWrite } from "../credential-status.ts";
 import type { Looks } from "../looks/controller.ts";
 import { planReview, type RecordedCredential, type ReviewPlan, secretNameOf } from "../plan-review.ts";
-import { recordOf } from "../record-of.ts";
 
 export interface ReviewDeps {
   readonly store: RepositoryCredentialStore;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PAGE_LIMITS, type Page, readPage } from "./read-page.ts";
+import { PAGE_LIMITS, type Page, parsePage } from "./parse-page.ts";
 
 const queue = 'controller="app_reconciliation_queue",name="app_reconciliation_queue"';
 const operations = 'controller="app_operation_processing_queue",name="app_operation_processing_queue"';
@@ -38,7 +38,7 @@ const GIT = [
 ];
 
 function read(lines: readonly string[], limits = PAGE_LIMITS): Page | undefined {
-  const page = readPage(limits);
+  const page = parsePage(limits);
   for (const line of lines) page.take(line);
   return page.end();
 }
@@ -66,6 +66,6 @@ describe("a page of metrics", () => {
     expect(read(GIT, { ...PAGE_LIMITS, characters: 200 })).toBeUndefined();
     const more = [...GIT, 'argocd_git_request_duration_seconds_count{repo="https://g/b.git",request_type="fetch"} 1'];
     expect(read(more, { ...PAGE_LIMITS, repositories: 1 })).toBeUndefined();
-    expect(readPage({ ...PAGE_LIMITS, characters: 5 }).take("process_start_time_seconds 5")).toBe(false);
+    expect(parsePage({ ...PAGE_LIMITS, characters: 5 }).take("process_start_time_seconds 5")).toBe(false);
   });
 });

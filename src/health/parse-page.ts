@@ -75,7 +75,7 @@ const GIT_SECONDS = "argocd_git_request_duration_seconds_sum";
 const NAMES: ReadonlySet<string> = new Set([...Object.keys(COUNTED), GIT_COUNT, GIT_SECONDS]);
 
 /** Sums up a page while it comes, in memory that depends on the number of repositories alone. What is not wanted is passed over. */
-export function readPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
+export function parsePage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
   const counters: Partial<Record<CounterName, number>> = {};
   const git = new Map<string, GitCount>();
   let characters = 0;
