@@ -15,6 +15,7 @@ const PROGRAMS = {
   format: { program: "node_modules/@biomejs/biome/bin/biome", args: ["check", "--write"] },
   coverage: { program: "tools/coverage.ts" },
   mutation: { program: "tools/mutation.ts" },
+  measure: { program: "tools/measure.ts" },
   bench: { program: "bench/main.ts" },
   simulate: { program: "src/simulation/main.ts" },
 };
