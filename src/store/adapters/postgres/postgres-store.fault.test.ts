@@ -203,6 +203,26 @@ describe("statements that collide", () => {
     );
     expect(row?.deadlocks).toBe("0");
   });
+
+  it("lock a workspace before its unit, as a split and a deletion of the workspace do", async () => {
+    const [store, database] = [await openStore(), openDatabase()];
+    const known = anIntent();
+    await store.intents.recordDeployments([known], soon());
+    const added = anIntent({ namespace: known.workspace.namespace });
+    const waiting = "select from pg_stat_activity where datname like 'test_%' and wait_event_type = 'Lock'";
+    let recorded: Promise<unknown> = Promise.resolve();
+    await database.transaction(
+      "hold",
+      async (run) => {
+        await run(statement("select id from workspace for update"), []);
+        recorded = store.intents.recordDeployments([added], soon());
+        await eventually(async () => expect(await server.query(waiting)).toHaveLength(1));
+        expect(await run(statement("select id from placement_unit for update nowait"), [])).toHaveLength(1);
+      },
+      soon(),
+    );
+    expect(await recorded).toMatchObject([{ kind: "created" }]);
+  });
 });
 
 describe("what a statement costs", () => {

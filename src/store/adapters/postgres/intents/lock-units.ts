@@ -6,14 +6,28 @@ import type { Run, Statement } from "../database.ts";
 import { instant, texts } from "../sql-values.ts";
 
 /**
- * Everybody who changes a unit's applications holds the lock on its row first, and only then looks at what is there: what
- * follows from the whole set (its repositories, its load) would otherwise rest on a picture in which the other change is missing.
+ * Everybody who changes a unit's applications locks its row first, and only then reads what is there. What follows from the
+ * whole set (its repositories, its load) would otherwise rest on rows in which the other change is missing.
  *
- * An application's unit is the one it has. A new one's is the part of its bucket, where its workspace is split.
+ * Workspaces are locked before units, as a split and a deletion of a workspace do: an application's foreign key would lock its
+ * workspace later, and the two could wait for each other.
+ *
+ * An application keeps the unit it has. A new one goes to the part of its bucket, where its workspace is split.
  */
 const LOCK_UNITS: Statement = {
   name: "lock_units_of_workspaces",
   text: `
+with workspaces as materialized (
+  select k.id
+    from (
+      select distinct w.id
+        from unnest($2::text[], $3::text[], $4::text[]) as i (plane, api_cluster, namespace_uid)
+       cross join lateral (
+         select id from workspace where plane = i.plane and api_cluster = i.api_cluster and namespace_uid = i.namespace_uid offset 0) as w
+       order by 1
+    ) as n
+   cross join lateral (select id from workspace where id = n.id for key share) as k
+)
 select n.uid, n.workspace, u.id as unit
   from (
     select i.uid, w.id as workspace, coalesce(a.unit, b.id) as unit
@@ -29,6 +43,7 @@ select n.uid, n.workspace, u.id as unit
                                 (select part from bucket_part where workspace = w.id and key = i.cluster),
                                 (select open_part from workspace_split where workspace = w.id), 0) offset 0) as b
       left join lateral (select unit from application where uid = i.uid and workspace = w.id offset 0) as a on true
+     where (select count(*) from workspaces) >= 0
      order by 3
   ) as n
  cross join lateral (select id from placement_unit where id = n.unit for no key update) as u`,
