@@ -110,6 +110,29 @@ const eventually = (what: string, holds: () => Promise<boolean>) =>
   vi.waitFor(async () => expect(await holds(), what).toBe(true), { timeout: 20_000, interval: 2 });
 
 describe("a unit without owner", () => {
+  /** More than one sweep tries. */
+  const MANY = 1_001;
+
+  it("is found behind any number of others that are not ours", async () => {
+    await addInstance("a", 100);
+    for (let index = 0; index < MANY; index += 1) await addUnit(`theirs ${index}`);
+    const unit = await addUnit("anna");
+    start(store.placements, { ...EVERYTHING, isMine: (id) => id === unit });
+    await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
+  });
+
+  it("has its turn behind any number of others that nothing takes", async () => {
+    await addInstance("a", 1);
+    const units: UnitId[] = [];
+    for (let index = 0; index < MANY; index += 1) units.push(await addUnit(`anna ${index}`));
+    const last = units.at(-1) as UnitId;
+    const isTried = async (id: UnitId) => (await verdictsOf(id)).includes("UNPLACEABLE");
+    start();
+    await eventually("the others were tried", async () => isTried(units[MANY - 2] as UnitId));
+    await addInstance("b", 1, "CORDONED");
+    await eventually("the next sweep goes on behind them", async () => isTried(last));
+  });
+
   it("is placed as soon as it is recorded, with its decision in the journal", async () => {
     await addInstance("a", 100);
     start();

@@ -27,8 +27,9 @@ export interface Scheduler {
   idle(): Promise<void>;
 }
 
-/** A lost hint costs no more than this. */
+/** How often units without owner are looked for, in ms: a lost notification costs no more than this. */
 const SWEEP_MS = 15_000;
+/** How many units of ours one sweep tries. The next one goes on behind them, so those that nothing takes keep no other one waiting for ever. */
 const SWEEP_LIMIT = 1_000;
 const AT_ONCE = 8;
 
@@ -51,8 +52,17 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     rng: rng.fork("placement-sweep"),
     work: (_key, signal) => sweepUnplaced(signal),
   });
+  /** The last unit that a sweep has read; empty: the next sweep begins with the oldest. */
+  let after = "";
   const sweepUnplaced = async (signal: AbortSignal): Promise<void> => {
-    for (const id of await store.placements.listUnplaced(SWEEP_LIMIT, signal)) if (partition.isMine(id)) queue.add(id);
+    let tried = 0;
+    do {
+      const page = await store.placements.listUnplaced({ limit: SWEEP_LIMIT, after }, signal);
+      const mine = page.filter((id) => partition.isMine(id));
+      mine.forEach((id) => queue.add(id));
+      tried += mine.length;
+      after = page.length < SWEEP_LIMIT ? "" : (page.at(-1) ?? "");
+    } while (after !== "" && tried < SWEEP_LIMIT);
   };
   const sweepSoon = (): void => sweep.add("unplaced");
   const stop = async (): Promise<void> => {

@@ -5,6 +5,7 @@ import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { PlacementUnit, Workspace } from "../../domain/workspace.ts";
+import type { Page } from "../operation/port.ts";
 
 /** An instance with the sum of the planning loads of the units it holds. */
 export interface InstanceWithLoad {
@@ -61,8 +62,8 @@ export interface PlacementStore {
   readUnit(id: UnitId, signal: AbortSignal): Promise<UnitWithWorkspace | undefined>;
   readUnitsOf(workspaceId: WorkspaceId, signal: AbortSignal): Promise<readonly PlacementUnit[]>;
   readFleet(className: string, signal: AbortSignal): Promise<FleetSnapshot>;
-  /** Units without owner, oldest first. */
-  listUnplaced(limit: number, signal: AbortSignal): Promise<readonly UnitId[]>;
+  /** Units without owner, oldest first. Empty behind a unit that is gone. */
+  listUnplaced(page: Page, signal: AbortSignal): Promise<readonly UnitId[]>;
   /**
    * Locks the instance's row, re-checks state, fit against the loads as they are now and that no other part of the workspace is
    * there, and on success gives the unit its

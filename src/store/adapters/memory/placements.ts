@@ -4,6 +4,7 @@ import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../../domain/load.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import { WAITING_FOR_INSTANCE, WAITING_FOR_ROOM } from "../../operation/messages.ts";
+import type { Page } from "../../operation/port.ts";
 import type {
   FirstPlacement,
   FleetSnapshot,
@@ -15,7 +16,7 @@ import type {
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
 import { arrivingAt } from "./live-moves.ts";
 import { amendOpen } from "./operations-log.ts";
-import type { Tables, Transact, Transaction } from "./tables.ts";
+import type { Tables, Transact, Transaction, UnitRow } from "./tables.ts";
 
 export function createPlacementStore(transact: Transact): PlacementStore {
   return {
@@ -29,7 +30,7 @@ export function createPlacementStore(transact: Transact): PlacementStore {
     readUnitsOf: (workspaceId, signal) =>
       transact(signal, ({ tables }) => tables.units.where("workspace", workspaceId).map(({ unit }) => unit)),
     readFleet: (className, signal) => transact(signal, ({ tables }) => readFleet(tables, className)),
-    listUnplaced: (limit, signal) => transact(signal, ({ tables }) => listUnplaced(tables).slice(0, limit)),
+    listUnplaced: (page, signal) => transact(signal, ({ tables }) => listUnplaced(tables, page)),
     commitFirstPlacement: (placement, signal) => transact(signal, (transaction) => commit(transaction, placement)),
     recordUnplaceable: (unitId, refusal, signal) => transact(signal, (transaction) => recordUnplaceable(transaction, unitId, refusal)),
   };
@@ -114,6 +115,12 @@ export function changeViews(
   }
 }
 
-function listUnplaced(tables: Tables): readonly UnitId[] {
-  return [...tables.units.where("owner", "")].toSorted((a, b) => a.createdAt - b.createdAt).map(({ unit }) => unit.id);
+function listUnplaced(tables: Tables, { limit, after }: Page): readonly UnitId[] {
+  const last = after === "" ? undefined : tables.units.get(after as UnitId);
+  if (after !== "" && last === undefined) return [];
+  const isBehind = ({ createdAt, unit }: UnitRow): boolean =>
+    last === undefined || createdAt > last.createdAt || (createdAt === last.createdAt && unit.id > last.unit.id);
+  const byAge = (a: UnitRow, b: UnitRow): number => a.createdAt - b.createdAt || (a.unit.id < b.unit.id ? -1 : 1);
+  const found = [...tables.units.where("owner", "")].filter(isBehind).toSorted(byAge);
+  return found.slice(0, limit).map(({ unit }) => unit.id);
 }

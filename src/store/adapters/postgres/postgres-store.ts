@@ -178,7 +178,7 @@ function placementsOn(database: Database, ids: Ids): PlacementStore {
     readUnit: (id, signal) => readUnitWithWorkspace(database, id, signal),
     readUnitsOf: (workspaceId, signal) => readUnitsOf(database, workspaceId, signal),
     readFleet: (className, signal) => readFleetOfClass(database, className, signal),
-    listUnplaced: (limit, signal) => listUnplaced(database, limit, signal),
+    listUnplaced: (page, signal) => listUnplaced(database, page, signal),
     commitFirstPlacement: (placement, signal) => commitFirstPlacement(database, ids, placement, signal),
     recordUnplaceable: (unitId, refusal, signal) => recordUnplaceable(database, ids, { unitId, refusal }, signal),
   };

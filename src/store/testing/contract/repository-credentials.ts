@@ -73,7 +73,7 @@ export function describeRepositoryCredentials(world: () => World): void {
     it("make a workspace and its unit where there was none, which a deployment then finds", async () => {
       const intent = aCredential();
       expect(await world().hintsOf(() => store().record(intent, soon()))).toEqual([`unit:${intent.newIds.unitId}`]);
-      expect(await world().store.placements.listUnplaced(10, soon())).toEqual([intent.newIds.unitId]);
+      expect(await world().store.placements.listUnplaced({ limit: 10, after: "" }, soon())).toEqual([intent.newIds.unitId]);
       expect(await isDelivered()).toEqual(["unplaced"]);
       const { applicationId } = await world().record();
       expect((await world().unit(applicationId)).id).toBe(intent.newIds.unitId);

@@ -1,5 +1,6 @@
 import type { InstanceId, UnitId, WorkspaceId } from "../../../../domain/ids.ts";
 import type { PlacementUnit } from "../../../../domain/workspace.ts";
+import type { Page } from "../../../operation/port.ts";
 import type { UnitWithWorkspace } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { type DirectiveRow, directiveOf } from "../directives/directives.ts";
@@ -19,7 +20,9 @@ const OF_WORKSPACE: Statement = {
 
 const UNPLACED: Statement = {
   name: "list_unplaced",
-  text: "select id from placement_unit where owner is null order by created_at, id limit $1",
+  text: `select id from placement_unit
+ where owner is null and ($2 = '' or (created_at, id) > (select created_at, id from placement_unit where id = $2))
+ order by created_at, id limit $1`,
 };
 
 type Row = UnitRow & WorkspaceRow & DirectiveRow & { readonly siblings: readonly InstanceId[] };
@@ -34,6 +37,6 @@ export async function readUnitsOf(database: Database, workspaceId: WorkspaceId, 
   return (await database.run<UnitRow>(OF_WORKSPACE, [workspaceId], signal)).map(unitOf);
 }
 
-export async function listUnplaced(database: Database, limit: number, signal: AbortSignal): Promise<readonly UnitId[]> {
-  return (await database.run<{ readonly id: UnitId }>(UNPLACED, [limit], signal)).map((row) => row.id);
+export async function listUnplaced(database: Database, { limit, after }: Page, signal: AbortSignal): Promise<readonly UnitId[]> {
+  return (await database.run<{ readonly id: UnitId }>(UNPLACED, [limit, after], signal)).map((row) => row.id);
 }
