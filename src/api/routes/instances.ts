@@ -3,6 +3,7 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { RefusedError } from "../../domain/errors.ts";
 import type { Instance } from "../../domain/instance.ts";
+import type { InstanceChange } from "../../store/fleet/port.ts";
 import { findInstance } from "../find.ts";
 import { type InstanceOrder, planCreation, planDeletion } from "../instance-orders.ts";
 import type { ApiDeps } from "../port.ts";
@@ -86,23 +87,21 @@ async function retire(deps: ApiDeps, named: string, { actor, reason, dryRun }: O
   const [fleet, instances] = [await store.fleet.readFleet(deadline()), await store.fleet.listInstances(deadline())];
   const order = planDeletion(instance, units, { ...(fleet === undefined ? {} : { spec: fleet.spec }), instances });
   if (order.kind === "carry-out" && !dryRun) {
-    // First the one that is named: a pool that asks for fewer would choose one by itself.
-    await sendAway(deps, instance, { actor, reason });
-    if (order.spec !== undefined) await store.fleet.applyFleet(order.spec, actor, deadline());
+    const declared = order.spec && fleet && { spec: order.spec, actor, revision: fleet.revision };
+    await store.fleet.retireInstance(retirement(deps, instance, { actor, reason }), declared, deadline());
   }
   return viewOf(instance.name, order, { change: "retired", dryRun });
 }
 
-async function sendAway(
-  { store, clock }: ApiDeps,
+function retirement(
+  { clock }: Pick<ApiDeps, "clock">,
   { id, name, pool, revision, attempt }: Instance,
   { actor, reason }: Pick<Order, "actor" | "reason">,
-): Promise<void> {
+): InstanceChange {
   const text = `deleted by ${actor}: ${reason}`;
   const details = { name, pool, reason: text, actor };
   const decision = { at: clock.now(), subject: id, kind: "instance", verdict: "DRAINING", rule: "COMMAND", details } as const;
-  const change = { id, revision, state: "DRAINING", reason: text, attempt, onlyIfEmpty: true, decision } as const;
-  await store.fleet.changeInstance(change, deadline());
+  return { id, revision, state: "DRAINING", reason: text, attempt, decision };
 }
 
 function viewOf(

@@ -34,6 +34,14 @@ export interface InstanceChange {
   readonly decision: Decision | undefined;
 }
 
+/** A fleet to be declared, and the declaration that it was made from. */
+export interface FleetChange {
+  readonly spec: FleetSpec;
+  readonly actor: string;
+  /** Revision of the declared fleet that was read. */
+  readonly revision: number;
+}
+
 /** What is declared, and which instances exist. Written by the provisioner and by SREs' commands. */
 export interface FleetStore {
   readFleet(signal: AbortSignal): Promise<StoredFleet | undefined>;
@@ -54,6 +62,12 @@ export interface FleetStore {
    * other instance of its class is ACTIVE: of several that leave at once, one stays. Notifies `instance`. Returns the new row.
    */
   changeInstance(change: InstanceChange, signal: AbortSignal): Promise<Instance>;
+  /**
+   * Lets an empty instance go and, where a fleet is given, declares it in the same transaction: the pool that asks for one instance
+   * fewer then never chooses another one to let go. Refuses like `changeInstance` with `onlyIfEmpty`, and throws `StaleError` when
+   * the fleet was declared anew since it was read.
+   */
+  retireInstance(change: InstanceChange, fleet: FleetChange | undefined, signal: AbortSignal): Promise<Instance>;
   /** Number of units of which each instance has something: that it holds, or that live moves bring or take away. Instances without are left out. */
   countUnits(signal: AbortSignal): Promise<ReadonlyMap<InstanceId, number>>;
 }

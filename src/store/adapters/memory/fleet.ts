@@ -4,6 +4,7 @@ import type { FleetSpec } from "../../../domain/fleet.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { Instance } from "../../../domain/instance.ts";
 import { changedPools, stillUndeclared } from "../../fleet/changed-pools.ts";
+import { declaredAnew } from "../../fleet/declared-anew.ts";
 import { changesOf, FLEET, fleetDecision } from "../../fleet/fleet-decision.ts";
 import type { FleetStore, InstanceChange } from "../../fleet/port.ts";
 import { unitsAt } from "./live-moves.ts";
@@ -18,6 +19,13 @@ export function createFleetStore(transact: Transact): FleetStore {
     readInstance: (id, signal) => transact(signal, ({ tables }) => tables.instances.get(id)),
     insertInstance: (instance, decision, signal) => transact(signal, (transaction) => insertInstance(transaction, instance, decision)),
     changeInstance: (change, signal) => transact(signal, (transaction) => changeInstance(transaction, change)),
+    retireInstance: (change, fleet, signal) =>
+      transact(signal, (transaction) => {
+        if (fleet !== undefined && transaction.tables.fleet?.revision !== fleet.revision) throw declaredAnew(fleet);
+        const instance = changeInstance(transaction, { ...change, onlyIfEmpty: true });
+        if (fleet !== undefined) applyFleet(transaction, fleet.spec, fleet.actor);
+        return instance;
+      }),
     countUnits: (signal) =>
       transact(signal, ({ tables }) => {
         const counts = [...tables.instances.keys()].sort().map((id) => [id, unitsAt(tables, id)] as const);

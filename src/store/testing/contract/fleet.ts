@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import { GoneError, StaleError } from "../../../domain/errors.ts";
 import type { InstanceId } from "../../../domain/ids.ts";
+import type { Instance } from "../../../domain/instance.ts";
 import { AT, aDecision, aFleet, anInstance, aPool } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
@@ -157,6 +158,37 @@ export function describeFleet(world: () => World): void {
       const alone = await addInstance({ class: "alone", state: "CORDONED" });
       expect(await leave(alone.id)).toBe("store.instance-last");
       await expect(leave("nobody" as InstanceId)).resolves.toBe("store.instance-gone");
+    });
+
+    it("are let go together with the fleet that asks for one fewer, or not at all", async () => {
+      const { store, addInstance, record, unit, place } = world();
+      const [empty, held] = [await addInstance(), await addInstance()];
+      await place((await unit((await record()).applicationId)).id, held.id);
+      const revision = await store.fleet.applyFleet(aFleet({ pools: [aPool("a")] }), "ada", soon());
+      const leave = ({ id }: Instance) =>
+        ({ id, revision: 1, state: "DRAINING", reason: "", attempt: 0, decision: aDecision({ subject: id }) }) as const;
+      const fewer = { spec: aFleet({ pools: [aPool("b")] }), actor: "bob", revision };
+      const stands = async () => ({
+        pool: (await store.fleet.readFleet(soon()))?.spec.pools[0]?.name,
+        states: [await store.fleet.readInstance(empty.id, soon()), await store.fleet.readInstance(held.id, soon())].map(
+          (one) => one?.state,
+        ),
+      });
+      await expect(store.fleet.retireInstance(leave(held), fewer, soon())).rejects.toMatchObject({ code: "store.instance-held" });
+      const older = { ...fewer, revision: revision - 1 };
+      await expect(store.fleet.retireInstance(leave(empty), older, soon())).rejects.toMatchObject({ code: "store.fleet-stale" });
+      expect(await stands()).toEqual({ pool: "a", states: ["ACTIVE", "ACTIVE"] });
+      expect(await store.decisions.list({ subject: empty.id }, 10, soon())).toHaveLength(1);
+      expect(await store.fleet.retireInstance(leave(empty), fewer, soon())).toMatchObject({ state: "DRAINING", revision: 2 });
+      expect(await stands()).toEqual({ pool: "b", states: ["DRAINING", "ACTIVE"] });
+    });
+
+    it("are let go without a fleet where their pool asks for none of them", async () => {
+      const { store, addInstance } = world();
+      const { id } = await addInstance();
+      const change = { id, revision: 1, state: "DRAINING", reason: "", attempt: 0, decision: undefined } as const;
+      expect(await store.fleet.retireInstance(change, undefined, soon())).toMatchObject({ state: "DRAINING" });
+      expect(await store.fleet.readFleet(soon())).toBeUndefined();
     });
 
     it("keep the time of their state, and what a change does not name, while the state stays", async () => {

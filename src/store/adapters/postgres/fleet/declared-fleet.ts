@@ -2,9 +2,10 @@ import type { Clock } from "../../../../domain/clock.ts";
 import type { FleetSpec } from "../../../../domain/fleet.ts";
 import { canonicalJson } from "../../../../domain/hash.ts";
 import { changedPools, stillUndeclared } from "../../../fleet/changed-pools.ts";
+import { declaredAnew } from "../../../fleet/declared-anew.ts";
 import { changesOf, FLEET, fleetDecision } from "../../../fleet/fleet-decision.ts";
-import type { FleetStore, StoredFleet } from "../../../fleet/port.ts";
-import type { Database, Statement } from "../database.ts";
+import type { FleetChange, FleetStore, StoredFleet } from "../../../fleet/port.ts";
+import type { Database, Run, Statement } from "../database.ts";
 import { instant, texts } from "../sql-values.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
 
@@ -63,24 +64,7 @@ export function createDeclaredFleet(
       return row === undefined ? undefined : storedFleet(row);
     },
     applyFleet: (spec, actor, signal) =>
-      database.transaction(
-        "apply_fleet",
-        async (run) => {
-          await run(ENSURE, [instant(clock.now())]);
-          const [row] = await run<Row>(LOCK, []);
-          const before = row === undefined ? undefined : storedFleet(row);
-          if (before !== undefined && canonicalJson(before.spec) === canonicalJson(spec)) return before.revision;
-          const revision = (before?.revision ?? 0) + 1;
-          const pools = changedPools(before?.spec, spec);
-          const decision = fleetDecision({ at: clock.now(), actor, revision, pools, changes: changesOf(before?.spec, spec) });
-          const hints = texts([`fleet:${FLEET}`, ...pools.map((pool) => `pool:${pool}`)]);
-          const pruned = stillUndeclared(before?.pruned ?? [], spec);
-          const values = [canonicalJson(spec), revision, instant(clock.now()), hints, ...decisionValues(ids, decision), texts(pruned)];
-          await run(REPLACE, values);
-          return revision;
-        },
-        signal,
-      ),
+      database.transaction("apply_fleet", (run) => declareFleet(run, { clock, ids }, { spec, actor }), signal),
     prunePools: (actor, signal) =>
       database.transaction(
         "prune_pools",
@@ -102,6 +86,30 @@ export function createDeclaredFleet(
         signal,
       ),
   };
+}
+
+/**
+ * Replaces the declared fleet if it differs, inside the caller's transaction; returns the revision in force. With a `revision`
+ * it throws `StaleError` when another one is declared.
+ */
+export async function declareFleet(
+  run: Run,
+  { clock, ids }: { readonly clock: Clock; readonly ids: DecisionIds },
+  change: Omit<FleetChange, "revision"> & Partial<FleetChange>,
+): Promise<number> {
+  const { spec, actor } = change;
+  await run(ENSURE, [instant(clock.now())]);
+  const [row] = await run<Row>(LOCK, []);
+  const before = row === undefined ? undefined : storedFleet(row);
+  if (change.revision !== undefined && before?.revision !== change.revision) throw declaredAnew({ ...change, revision: change.revision });
+  if (before !== undefined && canonicalJson(before.spec) === canonicalJson(spec)) return before.revision;
+  const revision = (before?.revision ?? 0) + 1;
+  const pools = changedPools(before?.spec, spec);
+  const decision = fleetDecision({ at: clock.now(), actor, revision, pools, changes: changesOf(before?.spec, spec) });
+  const hints = texts([`fleet:${FLEET}`, ...pools.map((pool) => `pool:${pool}`)]);
+  const pruned = stillUndeclared(before?.pruned ?? [], spec);
+  await run(REPLACE, [canonicalJson(spec), revision, instant(clock.now()), hints, ...decisionValues(ids, decision), texts(pruned)]);
+  return revision;
 }
 
 /** JSON has no `undefined`: a pool without a version of its own lacks the field there. */

@@ -4,10 +4,11 @@ import { GoneError, RefusedError, StaleError } from "../../../../domain/errors.t
 import type { InstanceId } from "../../../../domain/ids.ts";
 import type { Instance } from "../../../../domain/instance.ts";
 import type { FleetStore, InstanceChange } from "../../../fleet/port.ts";
-import type { Database, Statement } from "../database.ts";
+import type { Database, Run, Statement } from "../database.ts";
 import { loadValues } from "../rows.ts";
 import { instant, numbers, text } from "../sql-values.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
+import { declareFleet } from "./declared-fleet.ts";
 import { INSTANCE, type InstanceRow, instanceOf } from "./instance-row.ts";
 
 const LIST: Statement = { name: "list_instances", text: `select ${INSTANCE} from instance i order by i.id` };
@@ -82,7 +83,7 @@ select owner, count(*) as units
 
 const NO_DECISION: readonly null[] = [null, null, null, null, null, null, null];
 
-type Instances = Pick<FleetStore, "listInstances" | "readInstance" | "insertInstance" | "changeInstance" | "countUnits">;
+type Instances = Pick<FleetStore, "listInstances" | "readInstance" | "insertInstance" | "changeInstance" | "retireInstance" | "countUnits">;
 
 export function createInstances(database: Database, clock: Clock, ids: DecisionIds): Instances {
   return {
@@ -96,7 +97,15 @@ export function createInstances(database: Database, clock: Clock, ids: DecisionI
     changeInstance: (change, signal) => {
       const values = changeValues(change, clock, ids);
       if (change.onlyIfNotLast === true) return changeNotLast(database, values, signal);
-      return change.onlyIfEmpty === true ? changeEmpty(database, values, signal) : changeInstance(database, values, signal);
+      return change.onlyIfEmpty === true
+        ? changeEmpty(database, values, { signal, also: nothing })
+        : changeInstance(database, values, signal);
+    },
+    retireInstance: (change, fleet, signal) => {
+      const also = async (run: Run): Promise<void> => {
+        if (fleet !== undefined) await declareFleet(run, { clock, ids }, fleet);
+      };
+      return changeEmpty(database, changeValues(change, clock, ids), { signal, also });
     },
     async countUnits(signal) {
       const rows = await database.run<{ readonly owner: InstanceId; readonly units: number }>(COUNT_UNITS, [], signal);
@@ -166,15 +175,26 @@ async function changeInstance(database: Database, values: readonly unknown[], si
   return row === undefined ? whyUnchanged(database, values, signal) : instanceOf(row);
 }
 
+interface EmptyChange {
+  readonly signal: AbortSignal;
+  /** What happens in the same transaction once the instance is changed. */
+  readonly also: (run: Run) => Promise<void>;
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
 /** The check stands between lock and change: asked in the change itself it would be answered by what was there before the lock. */
-async function changeEmpty(database: Database, values: readonly unknown[], signal: AbortSignal): Promise<Instance> {
+async function changeEmpty(database: Database, values: readonly unknown[], { signal, also }: EmptyChange): Promise<Instance> {
   const [id, revision] = values as readonly [InstanceId, number];
   const outcome = await database.transaction<InstanceRow | "held" | undefined>(
     "change_empty_instance",
     async (run) => {
       await run(LOCK, [id]);
       const [unit] = await run<{ readonly holds: boolean }>(HOLDS, [id]);
-      return unit?.holds === true ? "held" : (await run<InstanceRow>(CHANGE, values))[0];
+      if (unit?.holds === true) return "held";
+      const [changed] = await run<InstanceRow>(CHANGE, values);
+      if (changed !== undefined) await also(run);
+      return changed;
     },
     signal,
   );
