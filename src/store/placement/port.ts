@@ -53,7 +53,7 @@ export interface UnitWithWorkspace {
   readonly workspace: Workspace;
   /** What people have ordered about the workspace. */
   readonly directive: Directive;
-  /** Instances that hold other parts of the workspace, sorted. */
+  /** Instances that hold other parts of the workspace, or that live moves bring some to; sorted. */
   readonly siblings: readonly InstanceId[];
 }
 

@@ -7,7 +7,7 @@ import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, MoveWish } from "
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
 import { clustersOf, environmentNamed, environmentsOf } from "./environments.ts";
 import { enter, liveMoveOf } from "./live-moves.ts";
-import { loadOf } from "./placements.ts";
+import { loadOf, siblingsOf } from "./placements.ts";
 import { seat } from "./seat-unit.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
@@ -104,7 +104,7 @@ function request(transaction: Transaction, wish: MoveWish): MoveRequest {
   if (unit.owner === undefined || isStale) return { kind: "stale" };
   const load = addLoad(loadOf(tables, wish.to), unit.load);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= wish.ceiling[dimension]);
-  if (target.state !== "ACTIVE" || !fits) return { kind: "full" };
+  if (target.state !== "ACTIVE" || !fits || siblingsOf(tables, unit).includes(wish.to)) return { kind: "full" };
   if (live !== undefined) enterAndFree(transaction, live, { to: "REDIRECTED", message: TAKEN_ON });
   const { id, unitId, to, epoch: fromEpoch, kind, reason, plan, reverses, isFailOver, actor, decision } = wish;
   const { at } = decision;

@@ -14,7 +14,7 @@ import type {
   PlacementStore,
 } from "../../placement/port.ts";
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
-import { arrivingAt } from "./live-moves.ts";
+import { arrivingAt, liveMoveOf } from "./live-moves.ts";
 import { amendOpen } from "./operations-log.ts";
 import type { Tables, Transact, Transaction, UnitRow } from "./tables.ts";
 
@@ -36,10 +36,11 @@ export function createPlacementStore(transact: Transact): PlacementStore {
   };
 }
 
-/** Instances that hold other parts of the unit's workspace. */
-function siblingsOf(tables: Tables, { id, workspaceId }: PlacementUnit): readonly InstanceId[] {
+/** Instances that hold other parts of the unit's workspace, or that live moves bring some to. */
+export function siblingsOf(tables: Tables, { id, workspaceId }: PlacementUnit): readonly InstanceId[] {
   const others = tables.units.where("workspace", workspaceId).filter(({ unit }) => unit.id !== id);
-  return others.flatMap(({ unit }) => unit.owner ?? []).sort();
+  const instances = others.flatMap(({ unit }) => [unit.owner ?? [], liveMoveOf(tables, unit.id)?.to ?? []].flat());
+  return [...new Set(instances)].sort();
 }
 
 export function loadOf(tables: Tables, instanceId: InstanceId): LoadVector {

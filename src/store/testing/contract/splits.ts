@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { UnitId, WorkspaceId } from "../../../domain/ids.ts";
+import type { MoveId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import { loadVector, ZERO_LOAD } from "../../../domain/load.ts";
+import type { MoveWish } from "../../move/port.ts";
 import type { SplitChange, SplitRow } from "../../split/port.ts";
 import { AT, aDecision, anEngineStatus, aSpec, aStatus, CLASS, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
@@ -125,6 +126,31 @@ export function describeSplits(world: () => World): void {
       const loser = outcomes[0]?.kind === "placed" ? second : first;
       expect((await store.placements.readUnit(loser.id, soon()))?.siblings).toEqual([here]);
       await place(loser.id, there);
+    });
+
+    it("never meet on one instance by moves either, begun or not", async () => {
+      const { store, record, unit, addInstance, place } = world();
+      const [a, b] = [await record(to("a")), await record(to("b"))];
+      const [row] = await list(NOTHING);
+      await store.splits.commit(changeOf(row as SplitRow), soon());
+      const [first, second] = [await unit(a.applicationId), await unit(b.applicationId)];
+      const [here, there, third] = [(await addInstance()).id, (await addInstance()).id, (await addInstance()).id];
+      const epochs = { [first.id]: await place(first.id, here), [second.id]: await place(second.id, there) };
+      const move = ({ id }: typeof first, target: typeof third): MoveWish => ({
+        ...{ id: `move-of-${id}` as MoveId, unitId: id, to: target, epoch: epochs[id] ?? 0, kind: "voluntary", reason: "FORCED" },
+        ...{ plan: undefined, reverses: undefined, isFailOver: false, actor: "otto", ceiling: WIDE },
+        decision: aDecision({ subject: id }),
+      });
+      expect(await store.moves.request(move(second, here), soon())).toEqual({ kind: "full" });
+      expect(await store.moves.request(move(first, third), soon())).toEqual({ kind: "requested" });
+      expect((await store.placements.readUnit(second.id, soon()))?.siblings).toEqual([here, third].sort());
+      expect(await store.moves.request(move(second, third), soon())).toEqual({ kind: "full" });
+      await store.moves.begin(move(first, third).id, soon());
+      expect(await store.moves.request(move(second, third), soon())).toEqual({ kind: "full" });
+      const given = { message: "enough", decision: aDecision({ subject: first.id }) };
+      expect(await store.moves.abort(move(first, third).id, given, soon())).toBe(true);
+      expect(await store.moves.advance(move(first, third).id, { from: "ABORT", to: "ABORTED", message: "" }, soon())).toBe(true);
+      expect(await store.moves.request(move(second, third), soon())).toEqual({ kind: "requested" });
     });
 
     it("are one unit again when the parts that were never placed are given up", async () => {

@@ -9,7 +9,9 @@ import { UNIT, type UnitRow, unitOf, WORKSPACE, type WorkspaceRow, workspaceOf }
 const READ: Statement = {
   name: "read_unit_with_workspace",
   text: `select ${UNIT}, ${WORKSPACE}, d.pin as d_pin, d.hold as d_hold,
-       array(select s.owner from placement_unit s where s.workspace = u.workspace and s.id <> u.id and s.owner is not null order by s.owner)::text[] as siblings
+       array(select s.owner from placement_unit s where s.workspace = u.workspace and s.id <> u.id and s.owner is not null
+              union select m.to_instance from move m join placement_unit s on s.id = m.unit where s.workspace = u.workspace and s.id <> u.id and m.ended_at is null
+              order by 1)::text[] as siblings
   from placement_unit u join workspace w on w.id = u.workspace left join directive d on d.workspace = u.workspace where u.id = $1`,
 };
 

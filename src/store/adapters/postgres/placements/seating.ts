@@ -45,11 +45,14 @@ export const HELD = `held as materialized (
     from (select ${SUMS} from ${BURDENS} where b.instance = $1) as s
 )`;
 
-/** Whether a unit `u` may go there, beside what is `held` as `h`: there is room, and no other part of its workspace. */
+/** Whether a unit `u` may go there, beside what is `held` as `h`: there is room, and no other part of its workspace lives there or is on its way. */
 export const FITS = `$4 = 'ACTIVE'
      and h.l1 + u.load[1] <= ($5::bigint[])[1] and h.l2 + u.load[2] <= ($5::bigint[])[2] and h.l3 + u.load[3] <= ($5::bigint[])[3]
      and h.l4 + u.load[4] <= ($5::bigint[])[4] and h.l5 + u.load[5] <= ($5::bigint[])[5]
-     and not exists (select from placement_unit s where s.workspace = u.workspace and s.owner = $1)`;
+     and not exists (
+       select from placement_unit s
+        where s.workspace = u.workspace and s.id <> u.id
+          and (s.owner = $1 or exists (select from move m where m.unit = s.id and m.to_instance = $1 and m.ended_at is null)))`;
 
 /**
  * What follows for the units in `placed` (id, owner, epoch, desired_revision): their objects and applications are wanted on the
