@@ -1,6 +1,6 @@
 import type { InstanceId, UnitId } from "../../src/domain/ids.ts";
 import type { Instance, InstanceState } from "../../src/domain/instance.ts";
-import { createMoveDesk } from "../../src/mover/desk/controller.ts";
+import { createMoveDesk } from "../../src/mover/request-moves.ts";
 import { disagreements } from "../../src/simulation/checkers/settled.ts";
 import { type Fleet, startFleet } from "../../src/simulation/fleet/fleet.ts";
 import { photograph } from "../../src/simulation/fleet/photograph.ts";

@@ -1,7 +1,7 @@
 import { RefusedError } from "../domain/errors.ts";
 import type { EmptyInstance, PlaceElsewhere } from "../health/port.ts";
 import { HEALTH } from "../health/quarantine/entries.ts";
-import { createMoveDesk, type MoveDesk } from "../mover/desk/controller.ts";
+import { createMoveDesk, type MoveDesk } from "../mover/request-moves.ts";
 import { createDrainingDesk, type DrainingDesk } from "../scheduler/draining/controller.ts";
 import { elsewhere } from "../scheduler/first-placement/controller.ts";
 import type { ApprovalLimits } from "../scheduler/plan/planner-policy.ts";

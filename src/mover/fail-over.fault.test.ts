@@ -12,7 +12,7 @@ import { systemClock } from "../runtime/clock.ts";
 import { createCountingIds } from "../runtime/ids.ts";
 import { accountName } from "../shard/names.ts";
 import { WIDE } from "../store/testing/builders.ts";
-import { createRequests } from "./requests/controller.ts";
+import { requestMove } from "./request-moves.ts";
 import { type Elsewhere, type HandOver, startHandOver } from "./testing/hand-over.ts";
 
 const CALLS = new Set([
@@ -194,11 +194,12 @@ const HOW = {
   actor: "otto",
   ceiling: WIDE,
 } as const;
-/** A wish for a fail-over of the unit as it is now, and whoever takes wishes. */
+/** A fail-over of the unit as it is now, and what records requests. */
 async function failOverTo({ id: to }: Instance) {
-  const requests = createRequests({ store: world.rows.memory, clock: systemClock, ids: createCountingIds() });
+  const deps = { store: world.rows.memory, clock: systemClock, ids: createCountingIds() };
+  const request = (wish: Parameters<typeof requestMove>[1], target: Instance) => requestMove(deps, wish, target, world.signal);
   const epoch = (await world.rows.unit(over.unitId))?.epoch ?? 0;
-  return { requests, wish: { ...HOW, unitId: over.unitId, to, epoch } };
+  return { request, wish: { ...HOW, unitId: over.unitId, to, epoch } };
 }
 
 describe("a move that loses an instance after COMMIT", () => {
@@ -297,10 +298,10 @@ describe("a move that loses an instance after COMMIT", () => {
       expect((await endOf(id))?.phase).toBe(phase);
 
       const { memory } = world.rows;
-      const { requests, wish } = await failOverTo(from);
-      const ask = (isFailOver: boolean) => requests.request({ ...wish, isFailOver }, from, world.signal);
+      const { request, wish } = await failOverTo(from);
+      const ask = (isFailOver: boolean) => request({ ...wish, isFailOver }, from);
       expect(await ask(false)).toMatchObject({ by: { id }, why: expect.stringContaining("argosy move --fail-over") });
-      expect(await requests.request({ ...wish, epoch: wish.epoch - 1 }, from, world.signal)).toMatchObject({ by: { id } });
+      expect(await request({ ...wish, epoch: wish.epoch - 1 }, from)).toMatchObject({ by: { id } });
       const asked = await ask(true);
       expect(await endOf(id)).toMatchObject({ phase: "REDIRECTED", message: TAKEN_ON, endedAt: expect.any(Number) });
       const next = asked.id as Move["id"];
@@ -321,8 +322,8 @@ describe("a move that loses an instance after COMMIT", () => {
 
   it("is not ended by a fail-over before COMMIT: there it can be given up", async () => {
     const { id, from, to } = await over.begin();
-    const { requests, wish } = await failOverTo(to);
-    const asked = await requests.request(wish, to, world.signal);
+    const { request, wish } = await failOverTo(to);
+    const asked = await request(wish, to);
     expect(asked).toMatchObject({ by: { id }, why: expect.not.stringContaining("--fail-over") });
     expect((await endOf(id))?.phase).toBe("PREPARE");
     const worker = over.worker();

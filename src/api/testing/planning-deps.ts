@@ -1,4 +1,4 @@
-import { createMoveDesk } from "../../mover/desk/controller.ts";
+import { createMoveDesk } from "../../mover/request-moves.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createUuidIds } from "../../runtime/ids.ts";
 import { createDrainingDesk } from "../../scheduler/draining/controller.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Instance } from "../../domain/instance.ts";
-import { createMoveDesk } from "../../mover/desk/controller.ts";
+import { createMoveDesk } from "../../mover/request-moves.ts";
 import { createFaultPoints, FAULT_MODES, type FaultPoints } from "../../reconciler/testing/faults.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";

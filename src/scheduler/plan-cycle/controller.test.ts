@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { PlanId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
-import { createMoveDesk } from "../../mover/desk/controller.ts";
+import { createMoveDesk } from "../../mover/request-moves.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";

@@ -3,7 +3,7 @@ import { millis } from "../../domain/clock.ts";
 import type { InstanceId, MoveId, PlanId, UnitId } from "../../domain/ids.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
-import { createMoveDesk } from "../../mover/desk/controller.ts";
+import { createMoveDesk } from "../../mover/request-moves.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";

@@ -3,7 +3,7 @@ import type { MoveId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { MoveKind } from "../../domain/move.ts";
 import type { Rng } from "../../domain/rng.ts";
-import { createMoveDesk } from "../../mover/desk/controller.ts";
+import { createMoveDesk } from "../../mover/request-moves.ts";
 import { createDrawnIds } from "../world/party.ts";
 import { FAR_CLUSTER } from "./declared.ts";
 import { createFarOwners } from "./far-owner.ts";

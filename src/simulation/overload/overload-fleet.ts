@@ -4,7 +4,7 @@ import type { Instance } from "../../domain/instance.ts";
 import { loadVector } from "../../domain/load.ts";
 import type { Partition } from "../../domain/partition.ts";
 import { createHealth } from "../../health/controller.ts";
-import { createMoveDesk } from "../../mover/desk/controller.ts";
+import { createMoveDesk } from "../../mover/request-moves.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, settle, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
