@@ -20,7 +20,22 @@ const EFFECTS = [
     "list",
     "measure",
   ],
-  ...["notify", "observe", "pace", "publish", "read", "record", "refresh", "remove", "repair", "report", "request", "restart", "resume"],
+  ...[
+    "notify",
+    "observe",
+    "pace",
+    "publish",
+    "read",
+    "record",
+    "recover",
+    "refresh",
+    "remove",
+    "repair",
+    "report",
+    "request",
+    "restart",
+    "resume",
+  ],
   ...["revoke", "send", "start", "stop", "sweep", "tear-down", "try", "wait", "watch", "write"],
 ];
 

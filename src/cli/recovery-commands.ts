@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { withRecovery } from "../main/recovery.ts";
-import { planRecovery, type Recovery, recover } from "../mover/recovery/controller.ts";
+import { planRecovery, type Recovery, recover } from "../mover/recovery/recover-epochs.ts";
 import { findDatabase } from "./connection.ts";
 import { readText } from "./input-file.ts";
 import { isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";

@@ -7,7 +7,7 @@ import { stringify } from "yaml";
 import type { InstanceId, MemberId, UnitId } from "../domain/ids.ts";
 import { ACCOUNTS_NAMESPACE, ANNOTATION_EPOCH, LABEL_MANAGED_BY, MANAGED_BY } from "../domain/names.ts";
 import { refuseOldDatabase } from "../main/recovery.ts";
-import { processesOf } from "../mover/recovery/unfinished.ts";
+import { processesOf } from "../mover/recovery/recover-epochs.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { loadKubeconfig } from "../runtime/kube/auth.ts";
 import type { KubeClient } from "../runtime/kube/client.ts";

@@ -72,3 +72,13 @@ export interface LiveMoves {
   /** Whether all that speaks against moving it there is that the right to write cannot be taken from the instance it is on. */
   isHeldBySource(unitId: UnitId, to: InstanceId, signal: AbortSignal): Promise<boolean>;
 }
+
+/** What is read on the API cluster to recover a restored database: who may write, and under which epochs that was written. */
+export interface Standing {
+  /** The newest epoch on any account of ours: users cannot write there. 0 where there is none. */
+  newestEpoch(signal: AbortSignal): Promise<number>;
+  /** Every owner binding, of whatever unit. */
+  listRegisters(signal: AbortSignal): Promise<readonly RegisterSight[]>;
+  /** Takes the right to write from whomever it names, if the binding is still as it was read. */
+  revoke(register: RegisterSight, signal: AbortSignal): Promise<void>;
+}

@@ -14,27 +14,29 @@ export interface RestoredUnit {
   readonly epoch: number;
 }
 
-/** Who owns a unit after its database was restored, and why that is believed. */
-export interface Verdict {
+/** Who owns a unit after its database was restored, and why. */
+export interface OwnerJudgement {
   readonly owner: InstanceId;
   /**
-   * KEPT: the register names the owner that the row has, or nobody. MOVED: it names another instance's account, which is the owner. STRANGER:
-   * it names somebody that no instance of this database acts as; the row's owner stays, and whoever it is has to lose the right first.
+   * KEPT: the owner binding names the owner that the row has, or nobody. MOVED: it names the account of another instance, which is the owner.
+   * STRANGER: it names an account that no instance of this database acts as. The row's owner stays, and the stranger has to lose the right
+   * before anything is written.
    */
   readonly rule: "KEPT" | "MOVED" | "STRANGER";
-  /** The register that stands, if one does. */
+  /** The owner binding, if there is one. */
   readonly register: RegisterSight | undefined;
 }
 
 /**
- * Decides from the register, which is what API servers go by: a row may be older than the last moves. Nothing else of a register is believed,
- * for it stands where users may write: one who edits it chooses among the instances that have served this unit, or loses the right.
+ * Decides who owns a unit by its owner binding: API servers go by it, and a row may be older than the last moves. Only its subject is
+ * believed, because users may write where it is. A user who edits it can choose among the instances that have served this unit, or loses
+ * the right to write.
  */
 export function judgeOwner(
   unit: RestoredUnit,
   registers: ReadonlyMap<string, RegisterSight>,
   instances: readonly Pick<Instance, "id" | "state">[],
-): Verdict {
+): OwnerJudgement {
   const register = registers.get(registerKey({ namespace: unit.namespace, name: registerName(unit.bucket) }));
   const [subject, ...more] = register?.subjects ?? [];
   if (subject === undefined) return { owner: unit.owner, rule: "KEPT", register };
@@ -43,26 +45,26 @@ export function judgeOwner(
   return { owner: named.id, rule: named.id === unit.owner ? "KEPT" : "MOVED", register };
 }
 
-/** What a register is found by. */
+/** What an owner binding is found by. */
 export function registerKey({ namespace, name }: RegisterSight["at"]): string {
   return `${namespace}/${name}`;
 }
 
-/** Beside what stands there was what no account was left of; epochs are plenty. */
+/** Newer epochs may have been given than any that was found, to units whose accounts are gone by now. There are plenty of epochs. */
 const LEAP = 1_000_000;
 
-/** The epoch that every one from now on has to be newer than: beyond whatever stands, also what was not found. */
+/** The epoch that every later one has to be newer than: above all that were given, also those that were not found. */
 export function epochsAbove(last: number, newestSeen: number): number {
   return Math.max(last, newestSeen) + LEAP;
 }
 
-/** Whether the database is older than what was written from it. */
+/** Whether the database is older than what was written from it. `last`: its newest epoch; `newestSeen`: the newest in the cluster. */
 export function isOlder(last: number, newestSeen: number): boolean {
   return newestSeen > last;
 }
 
-/** The journal's entry of a unit that was brought up to what stands. */
-export function recoveryDecision(unit: RestoredUnit, { owner, rule, register }: Verdict, at: Millis): Decision {
+/** The journal's entry of a unit that was recovered. */
+export function recoveryDecision(unit: RestoredUnit, { owner, rule, register }: OwnerJudgement, at: Millis): Decision {
   const details = { from: unit.owner, to: owner, restoredEpoch: unit.epoch, seenEpoch: register?.epoch ?? null };
   return { at, subject: unit.id, kind: "placement", verdict: "RECOVERED", rule, details };
 }

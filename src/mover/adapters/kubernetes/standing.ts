@@ -4,7 +4,7 @@ import { listInPages } from "../../../runtime/kube/list.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
 import { parseObject } from "../../../shard/parse-object.ts";
 import { parseRegister, type RegisterSight } from "../../../shard/parse-sight.ts";
-import type { Standing } from "../../recovery/port.ts";
+import type { Standing } from "../../port.ts";
 import { conditionalWrites } from "./conditional-writes.ts";
 import { REGISTERS } from "./managed-cluster.ts";
 

@@ -7,8 +7,8 @@ import { accountName, registerName } from "../../shard/names.ts";
 import type { RegisterSight } from "../../shard/parse-sight.ts";
 import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { createWorld, soon } from "../../store/testing/world.ts";
-import { planRecovery, recover } from "./controller.ts";
 import { epochsAbove, isOlder, judgeOwner, type RestoredUnit, recoveryDecision, registerKey } from "./judge-owner.ts";
+import { planRecovery, recover } from "./recover-epochs.ts";
 
 const UNIT: RestoredUnit = { id: "unit-1" as UnitId, namespace: "team", bucket: 0, owner: "a" as InstanceId, epoch: 5 };
 
