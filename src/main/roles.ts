@@ -8,8 +8,7 @@ import { createSecretMaker } from "../instance-provisioner/adapters/certificates
 import { createFileCrdSource } from "../instance-provisioner/adapters/kubernetes/crd-source.ts";
 import { createEngineClusters } from "../instance-provisioner/adapters/kubernetes/engine-clusters.ts";
 import { createProvisioner } from "../instance-provisioner/controller.ts";
-import { createManagedCluster } from "../mover/adapters/kubernetes/managed-cluster.ts";
-import { createSights } from "../mover/adapters/kubernetes/sights.ts";
+import { createManagedCluster, createSights } from "../mover/adapters/kubernetes/clusters.ts";
 import { createMover } from "../mover/controller.ts";
 import { budgetsOf } from "../mover/next-starts.ts";
 import { createApiCluster, createEngines } from "../reconciler/adapters/kubernetes/clusters.ts";

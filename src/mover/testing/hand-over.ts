@@ -20,8 +20,7 @@ import { clusterAccountName } from "../../workspace/environment/account-objects.
 import type { ClusterAccounts } from "../../workspace/environment/port.ts";
 import { createEnvironmentRegisters } from "../../workspace/environment/registers/controller.ts";
 import { createTargetClusters, type TargetClusters } from "../../workspace/environment/testing/target-clusters.ts";
-import { createManagedCluster } from "../adapters/kubernetes/managed-cluster.ts";
-import { createSights } from "../adapters/kubernetes/sights.ts";
+import { createManagedCluster, createSights } from "../adapters/kubernetes/clusters.ts";
 import { createLook } from "../look/controller.ts";
 import { createNews } from "../news/controller.ts";
 import { nextStep } from "../next-step.ts";

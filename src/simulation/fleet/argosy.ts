@@ -1,7 +1,6 @@
 import type { MemberId } from "../../domain/ids.ts";
 import { ACCOUNTS_NAMESPACE } from "../../domain/names.ts";
-import { createManagedCluster } from "../../mover/adapters/kubernetes/managed-cluster.ts";
-import { createSights } from "../../mover/adapters/kubernetes/sights.ts";
+import { createManagedCluster, createSights } from "../../mover/adapters/kubernetes/clusters.ts";
 import { createMover } from "../../mover/controller.ts";
 import { nextStep } from "../../mover/next-step.ts";
 import type { ManagedCluster, SightSource } from "../../mover/port.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DEPLOYER_ROLE } from "../../domain/names.ts";
-import { createManagedCluster } from "../../mover/adapters/kubernetes/managed-cluster.ts";
+import { createManagedCluster } from "../../mover/adapters/kubernetes/clusters.ts";
 import { judgeAnswer } from "../../mover/proof.ts";
 import { ROLE_BINDINGS } from "../../reconciler/adapters/kubernetes/types.ts";
 import { createHistory } from "../history.ts";

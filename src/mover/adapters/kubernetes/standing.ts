@@ -5,8 +5,7 @@ import type { ResourceType } from "../../../runtime/kube/resource.ts";
 import { parseObject } from "../../../shard/parse-object.ts";
 import { parseRegister, type RegisterSight } from "../../../shard/parse-sight.ts";
 import type { Standing } from "../../port.ts";
-import { conditionalWrites } from "./conditional-writes.ts";
-import { REGISTERS } from "./managed-cluster.ts";
+import { conditionalWrites, REGISTERS } from "./clusters.ts";
 
 const ACCOUNTS: ResourceType = { group: "", version: "v1", plural: "serviceaccounts", kind: "ServiceAccount", namespaced: true };
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
