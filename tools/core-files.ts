@@ -7,6 +7,7 @@ const EFFECTS = [
     "apply",
     "ask",
     "begin",
+    "carry-out",
     "clean-up",
     "delete",
     "empty",

@@ -2,16 +2,16 @@ import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { Move } from "../domain/move.ts";
 import { LEFT_BEHIND, WORSE } from "../domain/move-messages.ts";
-import type { Refusal } from "./verdict.ts";
+import type { AbortReason } from "./phases/object-step.ts";
 
 /** The journal's entry of a move that is asked for. */
 export function requestDecision(
-  wish: Pick<Move, "id" | "unitId" | "to" | "kind" | "reason" | "plan" | "actor" | "reverses" | "isFailOver"> & {
+  request: Pick<Move, "id" | "unitId" | "to" | "kind" | "reason" | "plan" | "actor" | "reverses" | "isFailOver"> & {
     readonly words?: string | undefined;
   },
   at: Millis,
 ): Decision {
-  const { id, unitId, to, kind, reason, plan, actor, reverses, isFailOver, words } = wish;
+  const { id, unitId, to, kind, reason, plan, actor, reverses, isFailOver, words } = request;
   return {
     at,
     subject: unitId,
@@ -34,16 +34,16 @@ export function commitDecision(move: Move, at: Millis): Decision {
 }
 
 /** The journal's entry of a move that is given up; its rule says why. */
-export function abortDecision(move: Move, at: Millis, why: Pick<Refusal, "text"> & { readonly code: string }): Decision {
+export function abortDecision(move: Move, at: Millis, why: Pick<AbortReason, "text"> & { readonly code: string }): Decision {
   return decisionOf(move, at, { verdict: "MOVE_ABORTED", rule: why.code, text: why.text });
 }
 
 /** What a move is given up with: the message on its row and the journal's entry. */
-export function givingUp(move: Move, why: Refusal, at: Millis): { readonly message: string; readonly decision: Decision } {
+export function givingUp(move: Move, why: AbortReason, at: Millis): { readonly message: string; readonly decision: Decision } {
   return { message: why.text, decision: abortDecision(move, at, why) };
 }
 
-/** Whether a move's message says already how it ends, which what it waits for until then is not to take the place of. */
+/** Whether a move's message already says how it ends. What it waits for until then does not replace such a message. */
 export function isSaid({ phase, message }: Pick<Move, "phase" | "message">): boolean {
   return phase === "ABORT" || (phase === "CLEANUP" && message.startsWith(WORSE));
 }
@@ -56,7 +56,7 @@ export function lastWords(move: Pick<Move, "phase" | "message">, isSourceAway: b
 
 const LONGEST_REASON = 300;
 
-/** What a move waits for whose write an API server refuses, in that server's words. */
+/** What a move waits for while an API server refuses a write of it, in that server's words. */
 export function refusalText({ message, cause }: Pick<Error, "message" | "cause">): string {
   return `for a write that is refused: ${(cause instanceof Error ? cause.message : message).slice(0, LONGEST_REASON)}`;
 }

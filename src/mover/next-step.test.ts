@@ -6,9 +6,9 @@ import { MOVE_PHASES, type Move, type MovePhase } from "../domain/move.ts";
 import { PHASES } from "../domain/move-phases.ts";
 import { anApplication, deleted } from "../shard/testing/builders.ts";
 import { type MoveWorld, nextStep, type Step } from "./next-step.ts";
+import type { Visited } from "./phases/remote-clusters.ts";
 import type { Answer } from "./proof.ts";
 import { aMove, createModel, EPOCH, holderOf, inPhase, MOVE_EPOCH, type Model, sightOf } from "./testing/model.ts";
-import type { Visited } from "./visits.ts";
 
 const named = (name: string) => anApplication({ id: `id-${name}` as ApplicationId, argoName: name, name });
 const WEB = named("web");

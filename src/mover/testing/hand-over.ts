@@ -21,14 +21,10 @@ import type { ClusterAccounts } from "../../workspace/environment/port.ts";
 import { createEnvironmentRegisters } from "../../workspace/environment/registers/controller.ts";
 import { createTargetClusters, type TargetClusters } from "../../workspace/environment/testing/target-clusters.ts";
 import { createManagedCluster, createSights } from "../adapters/kubernetes/clusters.ts";
-import { createLook } from "../look/controller.ts";
-import { createNews } from "../news/controller.ts";
+import { createMoveWorker, type MoveWorker } from "../carry-out-move.ts";
 import { nextStep } from "../next-step.ts";
-import { createOutside } from "../outside/controller.ts";
 import type { ManagedCluster } from "../port.ts";
-import { createProbe } from "../probe/controller.ts";
-import { createSteps, type Steps } from "../steps/controller.ts";
-import { createWaits } from "../waits/controller.ts";
+import { createUnseenChanges } from "../unseen-changes.ts";
 
 /** A unit of two applications that stands on one of two instances, in a world with a running reconciler. */
 export interface HandOver {
@@ -41,7 +37,7 @@ export interface HandOver {
   /** Asks for a move to the other instance, and begins it. */
   begin(how?: { readonly isFailOver: boolean }): Promise<{ readonly id: MoveId; readonly to: Instance; readonly from: Instance }>;
   /** A worker with a memory of its own, whose every call goes through `wrap`. */
-  worker(wrap?: <T extends object>(port: T) => T): Steps;
+  worker(wrap?: <T extends object>(port: T) => T): MoveWorker;
   /** From now on each phase began this much longer ago, in ms. */
   late(ms: number): void;
   /** Works, and lets both Argo CDs look, until the move has ended; what a run throws is met again by the next. */
@@ -177,23 +173,18 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
     },
     worker(wrap = (port) => port) {
       const store = { moves: wrap(memory.moves), shards: wrap(memory.shards), intents: memory.intents };
-      const own = { clock: time.clock, destination: DESTINATION, namespaces: NAMESPACES, log: silentLog, managed: wrap(managed) };
       const sights = wrap(createSights(hands.engine));
       const clusters = elsewhere?.clusters ?? createTargetClusters();
-      const registers = createEnvironmentRegisters({ store: memory, accounts: wrap<ClusterAccounts>(clusters) });
-      const outside = createOutside(registers);
-      return createSteps({
-        ...{
-          ...own,
-          store,
-          meter: { entered() {} },
-          grounds: wrap<Grounds>(reconciler.grounds),
-          probe: createProbe({ ...own, outside, fenceMs: 2_000 }),
-          outside,
-          waits: createWaits({ store, news: createNews({ wake() {} }), watch: { isHeard: () => false } }),
-          decide: (move, seen) => nextStep(move, { ...seen, now: millis(seen.now + lateMs) }),
-        },
-        look: createLook({ ...own, store, registers, sights: { of: async () => sights } }),
+      return createMoveWorker({
+        ...{ store, clock: time.clock, destination: DESTINATION, namespaces: NAMESPACES, log: silentLog, fenceMs: 2_000 },
+        sights: { of: async () => sights },
+        managed: wrap(managed),
+        grounds: wrap<Grounds>(reconciler.grounds),
+        registers: createEnvironmentRegisters({ store: memory, accounts: wrap<ClusterAccounts>(clusters) }),
+        watch: { isHeard: () => false },
+        unseen: createUnseenChanges(),
+        meter: { entered() {} },
+        decide: (move, seen) => nextStep(move, { ...seen, now: millis(seen.now + lateMs) }),
       });
     },
     late(ms) {

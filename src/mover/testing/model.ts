@@ -10,8 +10,8 @@ import { renderUnit } from "../../shard/render-unit.ts";
 import type { Seat } from "../../shard/seat.ts";
 import { aSeat, DESTINATION, NAMESPACES, type Stored, stored, TARGET } from "../../shard/testing/builders.ts";
 import type { MoveWorld } from "../next-step.ts";
-import type { Pair } from "../pair.ts";
-import type { Side, SidedWrite } from "../verdict.ts";
+import type { Side, SidedWrite } from "../phases/object-step.ts";
+import type { Pair } from "../phases/pair.ts";
 
 export const EPOCH = 7;
 export const MOVE_EPOCH = 9;

@@ -1,7 +1,7 @@
 import type { MoveWorld, Step } from "../../mover/next-step.ts";
-import type { Pair } from "../../mover/pair.ts";
+import type { SidedWrite } from "../../mover/phases/object-step.ts";
+import type { Pair } from "../../mover/phases/pair.ts";
 import type { Sights } from "../../mover/port.ts";
-import type { SidedWrite } from "../../mover/verdict.ts";
 import { escapePointer } from "../../shard/diff-object.ts";
 import { ANNOTATION_PAUSE } from "../../shard/names.ts";
 import type { Sight } from "../../shard/parse-sight.ts";

@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import type { UnitId } from "../domain/ids.ts";
+import type { MovePhase } from "../domain/move.ts";
+import { parseRegister } from "../shard/parse-sight.ts";
+import { renderUnit } from "../shard/render-unit.ts";
+import { aSeat, DESTINATION, NAMESPACES, stored } from "../shard/testing/builders.ts";
+import type { Store } from "../store/port.ts";
+import { believedRegister, observeOwnNamespace } from "./observe-move.ts";
+import { aMove, createModel, MOVE_EPOCH } from "./testing/model.ts";
+
+const SEAT = aSeat();
+const { workspace } = SEAT;
+const registerOf = (seat: typeof SEAT) =>
+  parseRegister(stored(renderUnit(seat, { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] }).register));
+const OURS = registerOf(SEAT);
+const OTHERS = registerOf(aSeat({ id: "unit-of-another" as UnitId }));
+const HERE = { uid: workspace.namespaceUid, isDeleting: false };
+
+it.each([
+  ["its register, without asking for the namespace", OURS, "never asked", { register: OURS, isGone: false }],
+  ["no register in a namespace that stands", undefined, HERE, { register: undefined, isGone: false }],
+  [
+    "a register that says it is another unit's, in a namespace that is its own: whoever may write there may say so",
+    OTHERS,
+    HERE,
+    { register: OTHERS, isGone: false },
+  ],
+  [
+    "no register in a namespace that ends, where none can be made",
+    undefined,
+    { ...HERE, isDeleting: true },
+    { register: undefined, isGone: true },
+  ],
+  ["a register in a namespace that ends", OTHERS, { ...HERE, isDeleting: true }, { register: OTHERS, isGone: false }],
+  ["no namespace", undefined, undefined, { register: undefined, isGone: true }],
+  [
+    "the register of whoever has a namespace of that name now",
+    OTHERS,
+    { uid: "another", isDeleting: false },
+    { register: undefined, isGone: true },
+  ],
+] as const)("a unit finds %s", async (_what, found, namespace, home) => {
+  const managed = {
+    read: async () => found,
+    readNamespace: async () => {
+      if (namespace === "never asked") throw new Error("asked for the namespace");
+      return namespace;
+    },
+  };
+  const where = { unitId: SEAT.unit.id, workspace, register: { namespace: workspace.namespace, name: "register" } };
+  expect(await observeOwnNamespace(where, managed, new AbortController().signal)).toEqual(home);
+});
+
+/** What is believed of the register as it stands with these subjects, under the move's epoch, by a worker that read the row in REVOKE. */
+function believe(subjects: readonly string[], now: MovePhase, epoch = MOVE_EPOCH) {
+  const move = aMove({ phase: "REVOKE" });
+  const { register, granted } = createModel([]).look(move);
+  if (register === undefined) throw new Error("it stands");
+  const store = { moves: { read: async () => ({ ...move, phase: now }) }, shards: {} } as unknown as Pick<Store, "moves" | "shards">;
+  return believedRegister(store, { move, granted, seen: { ...register, epoch, subjects } }, new AbortController().signal);
+}
+
+it("takes no right that was granted since the row was read", async () => {
+  await expect(believe(["u-target"], "GRANT")).rejects.toMatchObject({ code: "mover.fenced" });
+  await expect(believe(["u-target"], "DONE")).rejects.toMatchObject({ code: "mover.fenced" });
+});
+
+it("takes one that was given by hand while the move is where it was, and looks no further where nobody has one", async () => {
+  expect(await believe(["u-somebody"], "REVOKE")).toMatchObject({ subjects: ["u-somebody"] });
+  expect(await believe([], "COMMIT")).toMatchObject({ subjects: [] });
+  expect(await believe(["u-source"], "COMMIT", MOVE_EPOCH - 1)).toMatchObject({ subjects: ["u-source"] });
+});

@@ -1,0 +1,78 @@
+import type { Environment } from "../../domain/environment.ts";
+import type { ApplicationId, EnvironmentId } from "../../domain/ids.ts";
+import type { EngineStatus } from "../../domain/status.ts";
+import type { Application } from "../../domain/workspace.ts";
+import type { DesiredObject } from "../../shard/managed-object.ts";
+import type { Sight } from "../../shard/parse-sight.ts";
+import { renderApplication, targetOf } from "../../shard/render-application.ts";
+import type { Destination, Seat } from "../../shard/seat.ts";
+
+/** One application of a unit that is moved, on both instances. */
+export interface Pair {
+  readonly name: string;
+  /** What it is to be on the target under the move's epoch, as its row says now; absent where it cannot be deployed to anywhere. */
+  readonly desired: DesiredObject | undefined;
+  /** It deploys to a remote cluster, which may be unreachable. */
+  readonly isAbroad: boolean;
+  /** Its user deletes it. The deletion waits for the end of the move. */
+  readonly isLeaving: boolean;
+  readonly source: Sight | undefined;
+  /** Nobody observes the source: whether it is there is not known, and what was last recorded of it is all there is. */
+  readonly isSourceUnknown: boolean;
+  /** Its status before the move: as it is, or as it was last recorded. */
+  readonly before: EngineStatus | undefined;
+  readonly target: Sight | undefined;
+}
+
+interface Row {
+  readonly application: Application;
+  readonly environment: Environment | undefined;
+}
+
+interface Sides {
+  readonly rows: readonly Row[];
+  readonly onSource: readonly Sight[];
+  /** Nobody reaches the source. */
+  readonly isSourceAway: boolean;
+  readonly onTarget: readonly Sight[];
+  /** Environments that the target does without: what deploys there is on neither instance for now. */
+  readonly unknown: readonly EnvironmentId[];
+  readonly own: Destination;
+  /** The last recorded statuses, where nobody observes the source; absent: the source is observed. */
+  readonly recorded: ReadonlyMap<ApplicationId, EngineStatus> | undefined;
+}
+
+/** Each application of the unit with what is on either side, in the order of the rows. `placement`: the unit on the target. */
+export function pairUp(placement: Seat, { rows, onSource, isSourceAway, onTarget, unknown, own, recorded }: Sides): readonly Pair[] {
+  const named = (sights: readonly Sight[]) => new Map(sights.map((sight) => [sight.at.name, sight]));
+  const [source, target] = [named(onSource), named(onTarget)];
+  return rows.map(({ application, environment }) => {
+    const isUnknown = environment !== undefined && unknown.includes(environment.id);
+    const to = isUnknown ? undefined : targetOf(placement, application, { own, environment });
+    return {
+      name: application.argoName,
+      desired: to === undefined ? undefined : renderApplication(placement, application, to),
+      isAbroad: environment !== undefined,
+      isLeaving: application.deletedAt !== undefined,
+      source: source.get(application.argoName),
+      isSourceUnknown: isSourceAway,
+      before: recorded === undefined ? source.get(application.argoName)?.report?.status : recorded.get(application.id),
+      target: target.get(application.argoName),
+    };
+  });
+}
+
+/** Whether a sync of it is requested or under way. */
+export function isUnderWay({ sync: { operation, state } }: Sight): boolean {
+  return operation !== undefined || state?.phase === "Running" || state?.phase === "Terminating";
+}
+
+/** Whether what is on the target cannot become what is desired there: it is being deleted, or is of an earlier time. */
+export function isUnfit(target: Sight, epoch: number): boolean {
+  return target.isDeleting || (target.epoch ?? 0) < epoch;
+}
+
+/** Whether something newer than the move was written to it. */
+export function isNewer(sight: Sight, epoch: number): boolean {
+  return (sight.epoch ?? 0) > epoch;
+}
