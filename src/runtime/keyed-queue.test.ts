@@ -4,7 +4,7 @@ import { DefectError, GoneError, InputError, RefusedError, StaleError, Unavailab
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { createPromMetrics } from "../telemetry/prom-metrics.ts";
-import { createKeyedQueue, type KeyedQueue, type KeyedQueueOptions, type WorkResult } from "./keyed-queue.ts";
+import { createGatheringQueue, createKeyedQueue, type KeyedQueue, type KeyedQueueOptions, type WorkResult } from "./keyed-queue.ts";
 import { createSeededRng } from "./rng.ts";
 import { createVirtualClock, settle, type VirtualClock } from "./testing/virtual-clock.ts";
 
@@ -66,6 +66,21 @@ describe("keyed queue", () => {
     bench.queue.start();
     await settle();
     expect(keysOf(bench)).toEqual(["a"]);
+  });
+
+  it("gathers keys for work that is made after the queue, of what adds to it", async () => {
+    const { clock } = aQueue();
+    const log = silentLog;
+    const queue = createGatheringQueue({ name: "test", concurrency: 1, clock, rng: createSeededRng(1), log, metrics: noMetrics });
+    queue.add("a");
+    const worked: string[] = [];
+    queue.start(async (key) => {
+      worked.push(key);
+      if (key === "a") queue.add("b");
+    });
+    await queue.idle();
+    expect(worked).toEqual(["a", "b"]);
+    await queue.stop();
   });
 
   it("does not add a waiting key twice", async () => {

@@ -29,6 +29,14 @@ export interface KeyedQueue {
 /** What a run that went well may ask for. */
 export type WorkResult = { readonly requeueAfterMs?: number };
 
+/** One run for one key. The signal aborts when the queue stops and the run does not end by itself. */
+export type KeyedWork = (key: string, signal: AbortSignal) => Promise<WorkResult | void>;
+
+/** A keyed queue that is given its work when it starts: so that work may be made of what adds keys to this very queue. */
+export interface GatheringQueue extends Omit<KeyedQueue, "start"> {
+  start(work: KeyedWork): void;
+}
+
 export interface KeyedQueueOptions {
   /** Label of the metrics and the log. */
   readonly name: string;
@@ -38,7 +46,7 @@ export interface KeyedQueueOptions {
   readonly atOncePerGroup?: number;
   /** How many of them may be of one group while another one is being served; absent: as many as ever. */
   readonly besideOthers?: number;
-  readonly work: (key: string, signal: AbortSignal) => Promise<WorkResult | void>;
+  readonly work: KeyedWork;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -56,32 +64,36 @@ const DEFAULT_GRACE_MS = 10_000;
  * group with many keys delays another by no more than one run per turn. What becomes of a key whose work throws is decided
  * by the error's class (see `retry-policy.ts`).
  */
-export function createKeyedQueue(options: KeyedQueueOptions): KeyedQueue {
+export function createKeyedQueue({ work, ...options }: KeyedQueueOptions): KeyedQueue {
+  const queue = createGatheringQueue(options);
+  return { ...queue, start: () => queue.start(work) };
+}
+
+/** Creates a queue like `createKeyedQueue`, whose keys gather until it is started with the work for them. */
+export function createGatheringQueue(options: Omit<KeyedQueueOptions, "work">): GatheringQueue {
   const { name, concurrency, clock, graceMs = DEFAULT_GRACE_MS, atOncePerGroup = concurrency } = options;
   const share = { alone: atOncePerGroup, besideOthers: options.besideOthers ?? atOncePerGroup };
   const keys = createWaitingKeys({ clock, onReady: () => fill(), share });
   const pool = new PQueue({ concurrency });
   const abort = new AbortController();
-  const runOnce = createRunner(options, {
-    meter: createQueueMeter({ metrics: options.metrics, queue: name, ...keys }),
-    signal: abort.signal,
-  });
+  const meter = createQueueMeter({ metrics: options.metrics, queue: name, ...keys });
   const idleWaiters: (() => void)[] = [];
-  let phase: "new" | "started" | "stopped" = "new";
+  let phase: { readonly kind: "new" | "stopped" } | { readonly kind: "started"; readonly runOnce: Runner } = { kind: "new" };
   let running = 0;
 
   /** Hands the pool as many keys as it has room for, so that whose turn it is stays open until there is room. */
   const fill = (): void => {
-    while (phase === "started" && running < concurrency) {
+    while (phase.kind === "started" && running < concurrency) {
       const entry = keys.take();
       if (entry === undefined) break;
       running += 1;
-      void pool.add(() => run(entry));
+      const { runOnce } = phase;
+      void pool.add(() => run(entry, runOnce));
     }
-    if (running === 0 && (keys.depth() === 0 || phase === "stopped")) for (const resolve of idleWaiters.splice(0)) resolve();
+    if (running === 0 && (keys.depth() === 0 || phase.kind === "stopped")) for (const resolve of idleWaiters.splice(0)) resolve();
   };
 
-  const run = async (entry: KeyEntry): Promise<void> => {
+  const run = async (entry: KeyEntry, runOnce: Runner): Promise<void> => {
     const againAfterMs = await runOnce(entry);
     running -= 1;
     keys.release(entry, againAfterMs);
@@ -96,17 +108,17 @@ export function createKeyedQueue(options: KeyedQueueOptions): KeyedQueue {
 
   return {
     add(key, { group, afterMs = 0 } = {}) {
-      if (phase !== "stopped") keys.add(key, { group, afterMs });
+      if (phase.kind !== "stopped") keys.add(key, { group, afterMs });
     },
     depth: keys.depth,
     oldestAgeMs: keys.oldestAgeMs,
     idle,
-    start() {
-      if (phase === "new") phase = "started";
+    start(work) {
+      if (phase.kind === "new") phase = { kind: "started", runOnce: createRunner(options, { work, meter, signal: abort.signal }) };
       fill();
     },
     async stop() {
-      phase = "stopped";
+      phase = { kind: "stopped" };
       keys.stop();
       const cancel = clock.after(graceMs, () => abort.abort(new Error(`the queue ${name} stops`)));
       await idle();
@@ -116,12 +128,18 @@ export function createKeyedQueue(options: KeyedQueueOptions): KeyedQueue {
 }
 
 interface RunnerDeps {
+  readonly work: KeyedWork;
   readonly meter: QueueMeter;
   readonly signal: AbortSignal;
 }
 
 /** One run for one key: never rejects, and returns after how many ms the key is to run again, `undefined` for not. */
-function createRunner({ name, work, clock, log, rng, backoff = DEFAULT_BACKOFF }: KeyedQueueOptions, { meter, signal }: RunnerDeps) {
+type Runner = (entry: KeyEntry) => Promise<number | undefined>;
+
+function createRunner(
+  { name, clock, log, rng, backoff = DEFAULT_BACKOFF }: Omit<KeyedQueueOptions, "work">,
+  { work, meter, signal }: RunnerDeps,
+): Runner {
   const onFailure = (entry: KeyEntry, error: unknown): number | undefined => {
     // What was cut short by our own stopping has not failed.
     if (signal.aborted) return undefined;
