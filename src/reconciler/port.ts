@@ -54,7 +54,7 @@ export interface ApiCluster {
   readonly tokens: ManagedObjects<ObservedToken>;
   /** Who may impersonate whom. */
   readonly roles: ManagedObjects<ObservedRole>;
-  /** Registers in users' namespaces, and the bindings of `roles`. */
+  /** Owner bindings in users' namespaces, and the bindings of `roles`. */
   readonly bindings: ManagedObjects<ObservedBinding>;
   readonly readers: ManagedObjects<ObservedObject>;
   readonly deployer: DeployerRole;
@@ -65,7 +65,7 @@ export interface ApiCluster {
   synced(signal: AbortSignal): Promise<void>;
 }
 
-/** Looks for what holds a deletion. */
+/** Finds what holds a deletion. */
 export interface HeldObjects {
   /**
    * Those of these objects that are being deleted and have somebody's finalizer, as far as they can be seen with the rights the
@@ -77,7 +77,7 @@ export interface HeldObjects {
   ): Promise<readonly HeldObject[]>;
 }
 
-/** The role that registers bind, and what it is made from. */
+/** The role that owner bindings bind, and what it is made from. */
 export interface DeployerRole {
   read(
     signal: AbortSignal,
@@ -92,18 +92,21 @@ export interface Engines {
   get(cluster: string): Promise<EngineShard | undefined>;
 }
 
-/** A unit on an instance that it comes to or has left, under an epoch. */
+/** A unit on an instance that it moves to or has left, under an epoch. */
 export interface Ground {
   readonly unitId: UnitId;
   readonly instance: Instance;
   readonly epoch: number;
   /** Environments whose entries it does without while their credentials are not there. */
   readonly withoutEnvironments?: readonly EnvironmentId[];
-  /** Nobody gets to its engine cluster: what stands there goes with the sweep once somebody does. */
+  /** Its engine cluster cannot be reached: what stands there goes with the sweep once it can. */
   readonly isAway?: boolean;
 }
 
-/** What Applications of a unit need on an instance before they stand: account, project, repository Secrets, the right to impersonate. */
+/**
+ * Prerequisites of a unit's Applications on an instance that a move names: account, project, repository Secrets, cluster entries, the right
+ * to impersonate.
+ */
 export interface Grounds {
   /** Makes them those of the unit's row. Returns what they wait for, for people; empty: they stand. */
   raise(ground: Ground, signal: AbortSignal): Promise<readonly string[]>;
@@ -112,9 +115,9 @@ export interface Grounds {
    * `undefined`: none.
    */
   enteredFreely(ground: Ground, signal: AbortSignal): Promise<string | undefined>;
-  /** Takes them away, but for what a newer epoch wrote. The right to impersonate goes with the next look at the instance. */
+  /** Removes them, but for what a newer epoch wrote. The right to impersonate goes with the next sweep of the instance. */
   clear(ground: Ground, signal: AbortSignal): Promise<void>;
-  /** Counts a register that somebody changed while it was handed over and that was put back, and tells of it. */
+  /** Counts an owner binding that somebody changed while it was handed over and that was put back, and reports it. */
   tellRepair(
     whose: { readonly unit: Pick<PlacementUnit, "id">; readonly workspace: Pick<Workspace, "namespace"> },
     tampering: Tampering,

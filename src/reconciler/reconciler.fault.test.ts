@@ -4,38 +4,51 @@ import type { Instance } from "../domain/instance.ts";
 import type { Application, PlacementUnit } from "../domain/workspace.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
-import { createSeededRng } from "../runtime/rng.ts";
 import { projectName } from "../shard/names.ts";
 import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
+import type { DesiredApplication } from "../store/shard/port.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { APPLICATIONS, PROJECTS, ROLE_BINDINGS, SECRETS } from "./adapters/kubernetes/types.ts";
-import { createApplicationController } from "./application/controller.ts";
-import { createBlockageWatch } from "./blockage/controller.ts";
-import { createEnvironmentEntries } from "./environments/controller.ts";
-import { createImpersonationController } from "./impersonation/controller.ts";
-import { createInstanceController } from "./instance/controller.ts";
-import { createCarrier } from "./object/controller.ts";
-import { createPacing } from "./pacing/controller.ts";
+import { createApplicationRows } from "./application-rows.ts";
+import { createApplyApplication } from "./apply-application.ts";
+import { createApplyInstance } from "./apply-instance.ts";
+import { createObjectWriter } from "./apply-object.ts";
+import { createApplyUnit } from "./apply-unit.ts";
+import { createHosts } from "./find-hosts.ts";
+import type { Requests } from "./keys.ts";
+import { createPacing } from "./pace-applications.ts";
 import type { ApiCluster, EngineShard } from "./port.ts";
-import { createProgress } from "./progress/controller.ts";
-import { createRegisterKeeper } from "./register/controller.ts";
-import { createRepositoriesController } from "./repositories/controller.ts";
-import { createRows } from "./rows/controller.ts";
-import { createHosts } from "./seats/controller.ts";
+import { createClusterEntries } from "./prerequisites/apply-cluster-entries.ts";
+import { createApplyOwnerBinding } from "./prerequisites/apply-owner-binding.ts";
+import { createPrerequisites } from "./prerequisites/apply-prerequisites.ts";
+import { createRepositorySecrets } from "./prerequisites/apply-repository-secrets.ts";
+import { createImpersonation } from "./prerequisites/grant-impersonation.ts";
+import { createRepairReports } from "./prerequisites/report-repairs.ts";
+import { createRows } from "./read-and-record-rows.ts";
+import { createProgress } from "./report-progress.ts";
 import { addEnvironment } from "./testing/environments.ts";
 import type { FaultMode } from "./testing/faults.ts";
 import { createFaultPoints, FAULT_MODES } from "./testing/faults.ts";
 import { eventually } from "./testing/until.ts";
 import type { World } from "./testing/world.ts";
 import { DESTINATION, EVERYTHING_IS_MINE, NAMESPACES, startWorld } from "./testing/world.ts";
-import { createUnitController } from "./unit/controller.ts";
 
 const common = { log: silentLog, metrics: noMetrics, clock: systemClock, destination: DESTINATION, namespaces: NAMESPACES };
 let world: World;
 let instance: Instance;
 let work: ReturnType<typeof build>;
 const faults = createFaultPoints();
+const NO_REQUESTS: Requests = {
+  requestApplication: () => undefined,
+  requestUnit: () => undefined,
+  reviewUnit: () => undefined,
+  requestSync: () => undefined,
+  requestInstance: () => undefined,
+  requestStatus: () => undefined,
+  requestFleet: () => undefined,
+  requestRepairReport: () => undefined,
+};
 let count = 0;
 
 beforeAll(async () => {
@@ -44,13 +57,13 @@ beforeAll(async () => {
   work = build(apiCluster, engine);
   instance = await world.rows.addInstance("one");
   await eventually("the instance is ready", async () => {
-    await work.instances.reconcile(instance.id, world.signal);
+    await work.applyInstance(instance.id, world.signal);
     return engine.entries.list(instance.namespace).length === 1;
   });
 });
 afterAll(() => world.close());
 
-/** The controllers, over ports of which any call may break. */
+/** The steps, over ports of which any call may break. What they ask for is not done. */
 function build(plainApi: ApiCluster, plainEngine: EngineShard) {
   const { wrap } = faults;
   const { accounts, bindings, roles } = plainApi;
@@ -65,47 +78,27 @@ function build(plainApi: ApiCluster, plainEngine: EngineShard) {
   };
   const { store } = world.rows;
   const shards = wrap(store.shards);
+  const requests = NO_REQUESTS;
   const rows = createRows({ ...store, shards });
+  const applicationRows = createApplicationRows<DesiredApplication>(systemClock);
   const hosts = createHosts({ fleet: wrap(store.fleet), engines: { get: async () => engine }, partition: EVERYTHING_IS_MINE });
-  const carrier = createCarrier(common);
-  const impersonation = createImpersonationController({ ...common, shards, apiCluster });
-  const progress = createProgress({ ...common, rows, blockages: createBlockageWatch({ ...common, held: plainApi.held }) });
-  const entries = createEnvironmentEntries({ ...common, credentials: wrap(store.credentials), shards, rows, carrier });
-  const sweep = { sweep: async () => undefined, distrust: () => undefined, revisit: () => undefined };
-  const register = createRegisterKeeper({ ...common, shards, carrier, apiCluster, decisions: store.decisions, rng: createSeededRng("r") });
+  const writer = createObjectWriter(common);
+  const pacing = createPacing({ ...common, requests, unfinishedPerUnit: 1 });
+  const credentials = wrap(store.credentials);
+  const base = { ...common, apiCluster, shards, credentials, requests, rows, applicationRows, hosts, writer, pacing };
+  const progress = createProgress({ ...base, held: plainApi.held });
+  const impersonation = createImpersonation(base);
+  const clusterEntries = createClusterEntries(base);
+  const repositorySecrets = createRepositorySecrets(base);
+  const repairs = createRepairReports({ ...base, decisions: store.decisions });
+  const applyOwnerBinding = createApplyOwnerBinding({ ...base, repairs });
+  const parts = { ...base, progress, impersonation, clusterEntries, repositorySecrets, repairs, applyOwnerBinding };
   return {
     engine,
     bindings: plainApi.bindings,
-    instances: createInstanceController({ ...common, hosts, carrier, apiCluster, impersonation, sweep }),
-    applications: createApplicationController({
-      ...common,
-      rows,
-      hosts,
-      carrier,
-      progress,
-      pacing: createPacing({
-        ...common,
-        requests: { requestApplication: () => undefined, requestSync: () => undefined },
-        unfinishedPerUnit: 1,
-      }),
-      requestUnit: () => undefined,
-      onApplied: () => undefined,
-    }),
-    units: createUnitController({
-      ...common,
-      shards,
-      rows,
-      hosts,
-      carrier,
-      apiCluster,
-      impersonation,
-      entries,
-      register,
-      repositories: createRepositoriesController({ ...common, carrier, credentials: wrap(store.credentials) }),
-      progress,
-      requestInstance: () => undefined,
-      onStanding: () => undefined,
-    }),
+    applyInstance: createApplyInstance({ ...parts, sweep: { sweep: async () => undefined } }),
+    applyApplication: createApplyApplication(parts),
+    applyUnit: createApplyUnit({ ...parts, prerequisites: createPrerequisites(parts) }),
   };
 }
 
@@ -130,7 +123,7 @@ async function seat(isUnitStanding: boolean): Promise<Seated> {
   count += 1;
   const application = await world.rows.addApplication(`team-${count}`, "web");
   const unit = await world.rows.place(application, instance.id);
-  if (isUnitStanding) await insist(() => work.units.reconcile(unit.id, world.signal));
+  if (isUnitStanding) await insist(() => work.applyUnit(unit.id, world.signal));
   return { unit, application };
 }
 
@@ -160,7 +153,7 @@ async function breakEach(mode: FaultMode, scenario: () => Promise<{ run: () => P
 }
 
 describe.each(FAULT_MODES)("an application converges when any one call %s", (mode) => {
-  const reconcile = ({ application }: Seated) => work.applications.reconcile(application.id, world.signal);
+  const reconcile = ({ application }: Seated) => work.applyApplication(application.id, world.signal);
   const isSettled = async (seated: Seated, revision: number) => {
     const raw = await readApplication(seated);
     const { application } = seated;
@@ -243,7 +236,7 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
   test("while its objects are made", async () => {
     const broken = await breakEach(mode, async () => {
       const seated = await seat(false);
-      return { run: () => work.units.reconcile(seated.unit.id, world.signal), check: () => isStanding(seated) };
+      return { run: () => work.applyUnit(seated.unit.id, world.signal), check: () => isStanding(seated) };
     });
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "create", "listActing", "patch", "acknowledge"]));
   });
@@ -264,7 +257,7 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
         world.rows.addCredential(seated.application, name, { url: `https://git.example/${name}`, secret: { kind: "bearer", token } });
       await add("changed", "before");
       const gone = await add("gone", "gone");
-      await insist(() => work.units.reconcile(seated.unit.id, world.signal));
+      await insist(() => work.applyUnit(seated.unit.id, world.signal));
       await eventually("both are seen", () => work.engine.repositories.list(instance.namespace).length >= 2);
       await add("changed", "after");
       await add("new", "new");
@@ -274,7 +267,7 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
         const desired = (await world.rows.unit(seated.unit.id))?.desiredRevision;
         expect(await world.rows.acknowledged("project", seated.unit.id)).toMatchObject({ appliedRevision: desired });
       };
-      return { run: () => work.units.reconcile(seated.unit.id, world.signal), check };
+      return { run: () => work.applyUnit(seated.unit.id, world.signal), check };
     });
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "read", "create", "patch", "delete", "acknowledge"]));
   });
@@ -289,7 +282,7 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
         roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
       };
       await world.hands.api.create(ROLE_BINDINGS, foreign, world.signal);
-      return { run: () => work.units.reconcile(seated.unit.id, world.signal), check: () => isStanding(seated) };
+      return { run: () => work.applyUnit(seated.unit.id, world.signal), check: () => isStanding(seated) };
     });
     expect(broken).toContain("delete");
   });
@@ -308,7 +301,7 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
           subjects: [{ kind: "ServiceAccount" }],
         });
       };
-      return { run: () => work.units.reconcile(seated.unit.id, world.signal), check };
+      return { run: () => work.applyUnit(seated.unit.id, world.signal), check };
     });
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "patch"]));
   });
@@ -317,14 +310,14 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
     const broken = await breakEach(mode, async () => {
       const seated = await seat(true);
       await world.rows.deleteApplication(seated.application, "cascade");
-      await insist(() => work.applications.reconcile(seated.application.id, world.signal));
+      await insist(() => work.applyApplication(seated.application.id, world.signal));
       await world.rows.endWorkspace(seated.application);
       const check = async () => {
         expect((await readRegister(seated)).raw).toBeUndefined();
         expect(await readProject(seated)).toBeUndefined();
         expect(await world.rows.unit(seated.unit.id)).toBeUndefined();
       };
-      return { run: () => work.units.reconcile(seated.unit.id, world.signal), check };
+      return { run: () => work.applyUnit(seated.unit.id, world.signal), check };
     });
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "delete", "read", "forgetWorkspace"]));
   });
@@ -350,7 +343,7 @@ describe.each(FAULT_MODES)("the entry of an environment converges when any one c
         expect(await environment.entry(instance.namespace)).toMatchObject({ server: environment.server });
         expect(await isRecorded(unit)).toBe(true);
       };
-      return { run: () => work.units.reconcile(unit.id, world.signal), check };
+      return { run: () => work.applyUnit(unit.id, world.signal), check };
     });
     expect(new Set(broken)).toEqual(new Set(["readUnit", "listActing", "read", "create", "patch", "acknowledge"]));
   });
@@ -358,13 +351,13 @@ describe.each(FAULT_MODES)("the entry of an environment converges when any one c
   test("while it is taken away", async () => {
     const broken = await breakEach(mode, async () => {
       const { unit, environment } = await seatElsewhere();
-      await insist(() => work.units.reconcile(unit.id, world.signal));
+      await insist(() => work.applyUnit(unit.id, world.signal));
       await environment.withdraw();
       const check = async () => {
         expect(await environment.entry(instance.namespace)).toBeUndefined();
         expect(await isRecorded(unit)).toBe(false);
       };
-      return { run: () => work.units.reconcile(unit.id, world.signal), check };
+      return { run: () => work.applyUnit(unit.id, world.signal), check };
     });
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "delete", "forgetObjects"]));
   });
@@ -375,10 +368,10 @@ describe.each(FAULT_MODES)("the entry of an environment converges when any one c
     const seen = new Set<string | undefined>();
     for (let index = 0; !seen.has(undefined); index += 1) {
       const { unit, environment } = await seatElsewhere();
-      await insist(() => work.units.reconcile(unit.id, world.signal));
+      await insist(() => work.applyUnit(unit.id, world.signal));
       await environment.withdraw();
       faults.arm(index, mode);
-      await work.units.reconcile(unit.id, world.signal).catch(() => undefined);
+      await work.applyUnit(unit.id, world.signal).catch(() => undefined);
       seen.add(faults.broke());
       faults.arm(-1, mode);
       const isLeft = (await environment.entry(instance.namespace)) !== undefined || (await isRecorded(unit)) === true;

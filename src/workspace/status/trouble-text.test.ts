@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { waits } from "../../reconciler/progress/reasons.ts";
+import { waits } from "../../reconciler/trouble.ts";
 import { troubleText } from "./trouble-text.ts";
 
 const lack = { kind: "repository", url: "https://git.example/x" } as Parameters<typeof waits.credential>[0];

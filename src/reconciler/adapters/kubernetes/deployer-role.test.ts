@@ -11,7 +11,7 @@ import { createSeededRng } from "../../../runtime/rng.ts";
 import type { StoredFleet } from "../../../store/fleet/port.ts";
 import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
-import { createDeployerController } from "../../deployer/controller.ts";
+import { keepDeployerRole } from "../../keep-deployer-role.ts";
 import { createDeployerRole } from "./deployer-role.ts";
 import { CLUSTER_ROLES } from "./types.ts";
 
@@ -47,18 +47,18 @@ describe("the role in the cluster", () => {
     const fleet = {
       readFleet: async () => ({ spec: declared === undefined ? {} : { deployments: { refusedGroups: declared } } }) as StoredFleet,
     };
-    const controller = createDeployerController({ deployer: { ...createDeployerRole(client), discover }, fleet, log: silentLog });
+    const deps = { deployer: { ...createDeployerRole(client), discover }, fleet, log: silentLog };
     const groups = async () => (await createDeployerRole(client).read(never))?.rules.flatMap(({ apiGroups }) => apiGroups);
-    expect(await controller.reconcile(never)).toHaveProperty("requeueAfterMs");
+    expect(await keepDeployerRole(deps, never)).toHaveProperty("requeueAfterMs");
     const first = await client.get<KubeObject & { readonly rules?: unknown }>(CLUSTER_ROLES, AT, never);
     expect(await groups()).toEqual(["apps", "example.org"]);
-    await controller.reconcile(never);
+    await keepDeployerRole(deps, never);
     expect((await client.get(CLUSTER_ROLES, AT, never))?.metadata.resourceVersion).toBe(first?.metadata.resourceVersion);
     declared = ["example.org"];
-    await controller.reconcile(never);
+    await keepDeployerRole(deps, never);
     expect(await groups()).toEqual(["apps", "kyverno.io"]);
     await client.delete(CLUSTER_ROLES, AT, {}, never);
-    expect(await controller.reconcile(never)).toHaveProperty("requeueAfterMs");
+    expect(await keepDeployerRole(deps, never)).toHaveProperty("requeueAfterMs");
     await server.close();
   });
 });

@@ -1,0 +1,97 @@
+import type { Clock } from "../domain/clock.ts";
+import type { Environment } from "../domain/environment.ts";
+import type { ApplicationId, UnitId } from "../domain/ids.ts";
+import type { Application } from "../domain/workspace.ts";
+import { type Lack, lackOf } from "../shard/lack.ts";
+
+interface Row {
+  readonly application: { readonly id: ApplicationId };
+  readonly unit: { readonly id: UnitId };
+}
+
+interface FullRow extends Row {
+  readonly application: Pick<Application, "id" | "spec">;
+  readonly environment: Pick<Environment, "id"> | undefined;
+  readonly unitAppliedRevision: number;
+}
+
+/** Rows of applications at hand: those that were just read, and those that wait until their unit's prerequisites stand. */
+export interface ApplicationRows<T extends FullRow> {
+  /** Keeps a row that was just read for the next run of its key, so that this run need not read it again. */
+  keep(row: T): void;
+  /** The row that was kept for this run, if any. */
+  get(id: ApplicationId): T | undefined;
+  /** This run has its row: none is kept, and none waits, any more. */
+  remove(id: ApplicationId): void;
+  /** The application waits for its unit's prerequisites. */
+  wait(row: T): void;
+  /**
+   * The prerequisites stand at this revision, but for what lacks. Returns the applications that may go on. Their rows are kept for them, unless
+   * these are old.
+   */
+  release(unitId: UnitId, revision: number, lacks: readonly Lack[]): readonly ApplicationId[];
+}
+
+export function createApplicationRows<T extends FullRow>(clock: Pick<Clock, "monotonicMs">): ApplicationRows<T> {
+  const kept = new Map<ApplicationId, T>();
+  const waiting = createWaitingRows<T>(clock);
+  return {
+    keep: (row) => void kept.set(row.application.id, row),
+    get: (id) => kept.get(id),
+    remove(id) {
+      kept.delete(id);
+      waiting.remove(id);
+    },
+    wait: waiting.add,
+    release(unitId, revision, lacks) {
+      const released = waiting.release(unitId, (row) => lackOf(row, lacks) === undefined);
+      for (const { row, isOld } of released) {
+        if (!isOld && !kept.has(row.application.id)) kept.set(row.application.id, { ...row, unitAppliedRevision: revision });
+      }
+      return released.map(({ row }) => row.application.id);
+    },
+  };
+}
+
+/** Rows whose applications wait until their unit's prerequisites stand. */
+export interface WaitingRows<T extends Row> {
+  add(row: T): void;
+  /** What is read now replaces what waited: an application that was deleted meanwhile must not come back with its unit. */
+  remove(id: ApplicationId): void;
+  /** Takes out what waits for the unit and may go on. */
+  release(unitId: UnitId, mayGoOn: (row: T) => boolean): readonly Released<T>[];
+}
+
+interface Released<T> {
+  readonly row: T;
+  /** It waited for so long that another process may have let it go meanwhile: it is to be read again. */
+  readonly isOld: boolean;
+}
+
+/** A burst waits for less, and reading a row again costs little. In ms. */
+export const OLD_MS = 3_000;
+
+export function createWaitingRows<T extends Row>(clock: Pick<Clock, "monotonicMs">): WaitingRows<T> {
+  const byUnit = new Map<UnitId, Map<ApplicationId, { readonly row: T; readonly since: number }>>();
+  const unitOf = new Map<ApplicationId, UnitId>();
+  const remove = (id: ApplicationId): void => {
+    const unitId = unitOf.get(id);
+    if (unitId === undefined) return;
+    unitOf.delete(id);
+    const others = byUnit.get(unitId);
+    others?.delete(id);
+    if (others?.size === 0) byUnit.delete(unitId);
+  };
+  return {
+    add(row) {
+      byUnit.set(row.unit.id, (byUnit.get(row.unit.id) ?? new Map()).set(row.application.id, { row, since: clock.monotonicMs() }));
+      unitOf.set(row.application.id, row.unit.id);
+    },
+    remove,
+    release(unitId, mayGoOn) {
+      const released = [...(byUnit.get(unitId)?.values() ?? [])].filter(({ row }) => mayGoOn(row));
+      for (const { row } of released) remove(row.application.id);
+      return released.map(({ row, since }) => ({ row, isOld: clock.monotonicMs() - since > OLD_MS }));
+    },
+  };
+}

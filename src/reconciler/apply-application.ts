@@ -1,0 +1,149 @@
+import type { Clock } from "../domain/clock.ts";
+import type { ApplicationId } from "../domain/ids.ts";
+import type { WorkResult } from "../runtime/keyed-queue.ts";
+import { acknowledgementOf, type Standing } from "../shard/acknowledge.ts";
+import { mayWait } from "../shard/may-wait.ts";
+import type { ObservedApplication } from "../shard/parse-application.ts";
+import { type ApplicationAction, deletionOf, planAbsence, planApplication } from "../shard/plan-application.ts";
+import { renderApplication, type Target, targetOf } from "../shard/render-application.ts";
+import { applicationFence, type Destination, type Seat } from "../shard/seat.ts";
+import type { DesiredApplication } from "../store/shard/port.ts";
+import { type ObjectWriter, type Settlement, UNSURE_AGAIN_MS } from "./apply-object.ts";
+import { createDeletionTimeouts } from "./deletion-timeouts.ts";
+import { type Host, type Hosts, UNLISTED_AGAIN_MS } from "./find-hosts.ts";
+import type { Requests } from "./keys.ts";
+import type { Pacing } from "./pace-applications.ts";
+import type { KnownApplications, Rows } from "./read-and-record-rows.ts";
+import type { Progress } from "./report-progress.ts";
+import { waits } from "./trouble.ts";
+
+export interface ApplyApplicationDeps {
+  readonly rows: Pick<Rows, "readApplication" | "acknowledge" | "forget">;
+  readonly applicationRows: Pick<KnownApplications, "get" | "remove" | "wait">;
+  readonly hosts: Pick<Hosts, "find" | "whyNot">;
+  readonly writer: ObjectWriter;
+  readonly progress: Progress;
+  readonly destination: Destination;
+  readonly clock: Clock;
+  readonly pacing: Pick<Pacing, "admits">;
+  readonly requests: Pick<Requests, "requestUnit" | "requestSync">;
+}
+
+/** A row, and the host that its unit's owner is. */
+interface Placed {
+  readonly row: DesiredApplication;
+  readonly host: Host;
+}
+
+type Plan = (observed: ObservedApplication | undefined) => ApplicationAction;
+
+/** How soon to try again while a sync is being stopped, in ms: what Argo CD reports asks for no run of this key. */
+const REST_AGAIN_MS = 250;
+
+/** Returns what makes one Argo CD Application equal to its row. */
+export function createApplyApplication(deps: ApplyApplicationDeps) {
+  const { rows, applicationRows, hosts, progress } = deps;
+  const timeouts = createDeletionTimeouts(deps.clock);
+
+  const applyRow = async (row: DesiredApplication, signal: AbortSignal): Promise<WorkResult | void> => {
+    const { application, unit } = row;
+    const isWanted = deletionOf(application) === "none";
+    // Never placed: nothing of it can stand anywhere.
+    if (unit.owner === undefined) return isWanted ? undefined : rows.forget(application.id, signal);
+    const host = await hosts.find(unit.owner, signal);
+    if (host === undefined) return waitForHost(row, signal);
+    if (!host.engine.isSynced())
+      return progress.waits(application, waits.unlisted(host.engine.cluster), signal).then(() => ({ requeueAfterMs: UNLISTED_AGAIN_MS }));
+    const target = targetOf(row, application, { own: deps.destination, environment: row.environment });
+    if (target === undefined) return removeWithoutTarget({ row, host }, signal);
+    if (isWanted && row.unitAppliedRevision < unit.desiredRevision) return waitForPrerequisites(row, signal);
+    return apply({ row, host }, target, signal);
+  };
+
+  /** The instance that owns it cannot be filled, or is not ours to fill. */
+  const waitForHost = async ({ application, unit }: DesiredApplication, signal: AbortSignal): Promise<WorkResult | void> => {
+    const what = unit.owner === undefined ? undefined : hosts.whyNot(unit.owner);
+    return what === undefined ? progress.done(application.id) : progress.waits(application, what, signal);
+  };
+
+  /** The run of the unit's key releases it. */
+  const waitForPrerequisites = (row: DesiredApplication, signal: AbortSignal): Promise<WorkResult> => {
+    applicationRows.wait(row);
+    deps.requests.requestUnit(row.unit.id);
+    return progress.waits(row.application, progress.unitWait(row), signal);
+  };
+
+  const apply = async ({ row, host }: Placed, target: Target, signal: AbortSignal): Promise<WorkResult | void> => {
+    const { application, unit, workspace } = row;
+    const seat = { unit, workspace, instance: host.instance };
+    const desired = renderApplication(seat, application, target);
+    const wish = timeouts.of(application);
+    const plan: Plan = (observed) => planApplication(desired, wish, observed);
+    if (wish.deletion === "none" && !mayBegin({ row, host }, plan)) return progress.waits(application, waits.turn, signal);
+    const end = await deps.writer.apply({ objects: host.engine.applications, at: desired.at, plan, name: "application" }, signal);
+    if (end.kind === "await-rest") return { ...(await progress.waits(application, waits.rest, signal)), requeueAfterMs: REST_AGAIN_MS };
+    if (end.kind === "unsure") return waitUnsure(row, signal);
+    timeouts.forget(application.id);
+    if (end.kind === "await-end") return progress.ends(row, end.observed, signal);
+    progress.done(application.id);
+    if (end.kind === "gone") await rows.forget(application.id, signal);
+    if (end.kind === "settled") return acknowledge(row, { seat, desired, observed: end.observed }, signal);
+  };
+
+  /** Whether the next step of a wanted application may be taken now. If not, it is in line. */
+  const mayBegin = ({ row: { application, unit }, host }: Placed, plan: Plan): boolean => {
+    const at = { namespace: host.instance.namespace, name: application.argoName };
+    const seen = host.engine.applications.get(at);
+    return !mayWait(plan(seen), seen) || deps.pacing.admits({ kind: "application", id: application.id, unit: unit.id, at }, host);
+  };
+
+  /** Records that it stands as its row wants it, unless that is recorded. Syncs of a manual one that waited for that may begin. */
+  const acknowledge = async (
+    { application, unit, acknowledged }: DesiredApplication,
+    { seat, ...standing }: Pick<Standing, "desired" | "observed"> & { readonly seat: Seat },
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const what = { kind: "application", subject: application.id, ...standing } as const;
+    const news = acknowledgementOf(seat, what, acknowledged === undefined ? [] : [acknowledged]);
+    if (news === undefined) return;
+    await rows.acknowledge(news, signal);
+    if (application.spec.type === "manual") deps.requests.requestSync(application.id, unit.id);
+  };
+
+  /** There is nowhere it could deploy to: its Application goes, and what it deployed stays. */
+  const removeWithoutTarget = async ({ row, host }: Placed, signal: AbortSignal): Promise<WorkResult | void> => {
+    const { application, unit } = row;
+    const at = { namespace: host.instance.namespace, name: application.argoName };
+    const fence = applicationFence(unit, application);
+    const deletion = deletionOf(application);
+    const plan: Plan = (observed) => planAbsence(fence, deletion, observed);
+    const end: Settlement<ObservedApplication> = await deps.writer.apply(
+      { objects: host.engine.applications, at, plan, name: "application" },
+      signal,
+    );
+    if (end.kind === "await-end") return progress.ends(row, end.observed, signal);
+    if (end.kind === "unsure") return waitUnsure(row, signal);
+    const environment = application.spec.destination.environment ?? "";
+    if (deletion === "none") return progress.waits(application, waits.environment(environment), signal);
+    progress.done(application.id);
+    if (end.kind === "gone") await rows.forget(application.id, signal);
+  };
+
+  const waitUnsure = async ({ application }: DesiredApplication, signal: AbortSignal): Promise<WorkResult> => ({
+    ...(await progress.waits(application, waits.unanswered, signal)),
+    requeueAfterMs: UNSURE_AGAIN_MS,
+  });
+
+  return async (id: ApplicationId, signal: AbortSignal): Promise<WorkResult | void> => {
+    const row = applicationRows.get(id) ?? (await rows.readApplication(id, signal));
+    applicationRows.remove(id);
+    // While its unit is moved the move writes for it, and in the end asks for it.
+    if (row === undefined || row.unit.phase === "MOVING") return void [timeouts.forget(id), progress.done(id)];
+    try {
+      return await applyRow(row, signal);
+    } catch (error) {
+      await progress.failed(row.application, error, signal);
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,91 @@
+import { UnavailableError } from "../domain/errors.ts";
+import { newerFence, planRemoval } from "../shard/diff-object.ts";
+import type { Lack } from "../shard/lack.ts";
+import type { ObservedObject } from "../shard/managed-object.ts";
+import type { ShardStore } from "../store/shard/port.ts";
+import { allOrFirstFailure, type ObjectWriter } from "./apply-object.ts";
+import type { PlacedUnit } from "./find-hosts.ts";
+import type { Engines, Ground, Grounds } from "./port.ts";
+import type { ClusterEntries } from "./prerequisites/apply-cluster-entries.ts";
+import type { Prerequisites, UnitPart } from "./prerequisites/apply-prerequisites.ts";
+import type { RepositorySecrets } from "./prerequisites/apply-repository-secrets.ts";
+import type { RepairReports } from "./prerequisites/report-repairs.ts";
+import { waits } from "./trouble.ts";
+
+export interface ApplyUnitForMoveDeps {
+  readonly shards: Pick<ShardStore, "readUnit">;
+  readonly engines: Engines;
+  readonly prerequisites: Prerequisites;
+  readonly clusterEntries: Pick<ClusterEntries, "nameFreelyEntered" | "remove">;
+  readonly repositorySecrets: Pick<RepositorySecrets, "remove">;
+  readonly repairs: Pick<RepairReports, "add">;
+  readonly writer: ObjectWriter;
+}
+
+/** What live moves ask for: the prerequisites that the owner has, but for the owner binding, on the instance that a move names. */
+export function createApplyUnitForMove(deps: ApplyUnitForMoveDeps): Grounds {
+  const { prerequisites, clusterEntries } = deps;
+
+  /** The unit's row as it would be if the instance owned the unit under the move's epoch; `undefined`: there is none any more. */
+  const readRow = async ({ unitId, instance, epoch }: Ground, signal: AbortSignal): Promise<PlacedUnit["row"] | undefined> => {
+    const row = await deps.shards.readUnit(unitId, signal);
+    if (row === undefined) return undefined;
+    const acknowledged = row.acknowledged.filter(({ kind, instanceId }) => kind === "cluster-entry" && instanceId === instance.id);
+    return { ...row, unit: { ...row.unit, owner: instance.id, epoch }, acknowledged };
+  };
+
+  /** `undefined`: there is no such unit any more, or nobody gets to the engine cluster. */
+  const place = async (ground: Ground, signal: AbortSignal): Promise<PlacedUnit | undefined> => {
+    const { instance } = ground;
+    const row = await readRow(ground, signal);
+    const engine = row === undefined ? undefined : await deps.engines.get(instance.engineCluster);
+    return row === undefined || engine === undefined ? undefined : { row, host: { instance, engine } };
+  };
+
+  /** Removes one of them, but for what newer rows wrote: that is wanted again. */
+  const remove = ({ kind, desired, objects }: UnitPart, signal: AbortSignal) => {
+    const ours = (one: ObservedObject | undefined) => (one === undefined || newerFence(desired.fence, one) !== undefined ? undefined : one);
+    const plan = (observed: ObservedObject | undefined) => planRemoval(ours(observed));
+    return deps.writer.apply({ objects, at: desired.at, plan, name: kind }, signal);
+  };
+
+  return {
+    async raise(ground, signal) {
+      const placed = await place(ground, signal);
+      if (placed === undefined) return [`for engine cluster ${ground.instance.engineCluster}, which cannot be reached`];
+      const unlisted = prerequisites.unlisted(placed.host);
+      if (unlisted !== undefined) return [waits.unlisted(unlisted)];
+      if (!prerequisites.hasApiClusterEntry(placed.host)) return [waits.entry];
+      const { account, project } = prerequisites.partsOf(placed);
+      const applied = await prerequisites.apply(placed, [account, project], signal);
+      const isMissed = (lack: Lack): boolean => lack.kind !== "environment" || ground.withoutEnvironments?.includes(lack.id) !== true;
+      return [...applied.waits, ...applied.lacks.filter(isMissed).map(waits.credential)];
+    },
+    async enteredFreely(ground, signal) {
+      const row = await readRow(ground, signal);
+      return row && clusterEntries.nameFreelyEntered(row, ground.instance, signal);
+    },
+    async clear(ground, signal) {
+      if (ground.isAway === true) {
+        const row = await readRow(ground, signal);
+        return row && void (await remove(prerequisites.accountOf(row, ground.instance), signal));
+      }
+      const placed = await place(ground, signal);
+      if (placed === undefined) {
+        const context = { cluster: ground.instance.engineCluster };
+        throw new UnavailableError("clearing what stood for a unit", { code: "reconciler.no-ground", context });
+      }
+      const { account, project } = prerequisites.partsOf(placed);
+      const [left] = await allOrFirstFailure([
+        clusterEntries.remove(placed, signal),
+        deps.repositorySecrets.remove(placed, signal),
+        remove(account, signal),
+        remove(project, signal),
+      ]);
+      if (left.length === 0) return;
+      const context = { unit: placed.row.unit.id };
+      throw new UnavailableError("clearing what stood for a unit", { code: "reconciler.ground-left", context });
+    },
+    tellRepair: (whose, tampering) => deps.repairs.add(whose, tampering),
+  };
+}

@@ -1,0 +1,71 @@
+import type { Clock } from "../domain/clock.ts";
+import { GoneError, StaleError, UnavailableError } from "../domain/errors.ts";
+import type { Partition } from "../domain/partition.ts";
+import type { WorkResult } from "../runtime/keyed-queue.ts";
+import { isAwaited, isBlindAtBirth, isUnseenSync, nextNudges, planNudge, type Waiting } from "../shard/nudge.ts";
+import { holderOf, type ObservedApplication } from "../shard/parse-application.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { statusKey } from "./keys.ts";
+import type { EngineShard } from "./port.ts";
+
+export interface AskAgainDeps {
+  /** Engine clusters that are watched, by name. */
+  readonly watched: ReadonlyMap<string, EngineShard>;
+  readonly partition: Partition;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** How often what Argo CD was asked for is compared with what it has done, in ms. */
+export const COMPARE_EVERY_MS = 3_000;
+
+interface Found {
+  readonly engine: EngineShard;
+  readonly seen: ObservedApplication;
+}
+
+/** Returns what finds the Applications that Argo CD was asked to compare, or to end, and overlooked, and asks it again. */
+export function createAskArgoCdAgain({ watched, partition, clock, log, metrics }: AskAgainDeps) {
+  const nudges = metrics.counter(
+    "argosy_reconciler_nudges_total",
+    "Applications that Argo CD was reminded of: to look at them, or to end them.",
+    ["cluster"],
+  );
+  let waiting: ReadonlyMap<string, Waiting> = new Map();
+
+  const isOurs = (seen: ObservedApplication): boolean => {
+    const holder = holderOf(seen);
+    return holder !== undefined && partition.isMine(holder);
+  };
+
+  const askAgain = async ({ engine, seen }: Found, signal: AbortSignal): Promise<void> => {
+    try {
+      await engine.applications.patch(seen.at, planNudge(seen), signal);
+      nudges.add(1, { cluster: engine.cluster });
+      log.info({ cluster: engine.cluster, at: seen.at }, "Reminding Argo CD of an Application that it was asked to look at, or to end");
+    } catch (error) {
+      // Whatever has changed meanwhile is as good as being asked again, and a cluster that does not answer is asked next time.
+      const isExpected = error instanceof StaleError || error instanceof GoneError || error instanceof UnavailableError;
+      if (!isExpected && !signal.aborted) log.warn({ cluster: engine.cluster, at: seen.at, err: error }, "Failing to remind Argo CD");
+    }
+  };
+
+  return async (signal: AbortSignal): Promise<WorkResult> => {
+    const found = new Map(
+      [...watched.values()].flatMap((engine) =>
+        engine.applications
+          .list()
+          .filter((seen) => (isAwaited(seen) || isBlindAtBirth(seen) || isUnseenSync(seen)) && isOurs(seen))
+          .map((seen): [string, Found] => [statusKey(engine.cluster, seen.at), { engine, seen }]),
+      ),
+    );
+    const awaited = new Map([...found].map(([key, { seen }]) => [key, seen]));
+    const next = nextNudges(waiting, awaited, clock.monotonicMs());
+    waiting = next.waiting;
+    const due = next.due.flatMap((key) => found.get(key) ?? []);
+    await Promise.all(due.map((each) => askAgain(each, signal)));
+    return { requeueAfterMs: COMPARE_EVERY_MS };
+  };
+}

@@ -1,0 +1,72 @@
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance, InstanceState } from "../domain/instance.ts";
+import type { Partition } from "../domain/partition.ts";
+import type { Seat } from "../shard/seat.ts";
+import type { FleetStore } from "../store/fleet/port.ts";
+import type { DesiredUnit } from "../store/shard/port.ts";
+import type { EngineShard, Engines } from "./port.ts";
+
+/** An instance together with the cluster it stands in. */
+export interface Host {
+  readonly instance: Instance;
+  readonly engine: EngineShard;
+}
+
+/** A unit's row together with a host that is to have what the unit needs: its owner's, or one that a move names. */
+export interface PlacedUnit {
+  readonly row: DesiredUnit;
+  readonly host: Host;
+}
+
+export function seatOf({ row, host }: PlacedUnit): Seat {
+  return { unit: row.unit, workspace: row.workspace, instance: host.instance };
+}
+
+/** How soon to try again while a cluster's objects are not listed, in ms: no event says when they are. */
+export const UNLISTED_AGAIN_MS = 250;
+
+/** Which instances are ours to fill, and where they are. */
+export interface Hosts {
+  /** Reads every instance anew. */
+  refresh(signal: AbortSignal): Promise<void>;
+  /** The host of one instance; `undefined` when it is somebody else's, holds nothing in its state, or cannot be reached. */
+  find(id: InstanceId, signal: AbortSignal): Promise<Host | undefined>;
+  /** Why an instance of ours cannot be filled, for people, after `find` did not find it; `undefined` where it is not ours. */
+  whyNot(id: InstanceId): string | undefined;
+  /** Instances of ours, in any state, as of the last refresh. */
+  mine(): readonly Instance[];
+  /** Whether an instance of ours is gone for good, as of the last refresh. */
+  isRetired(id: InstanceId): boolean;
+}
+
+/** States in which an instance has a namespace to write to. */
+const FILLED_STATES: ReadonlySet<InstanceState> = new Set(["CREATING", "WARMING", "ACTIVE", "CORDONED", "DRAINING"]);
+
+export function createHosts(deps: { readonly fleet: FleetStore; readonly engines: Engines; readonly partition: Partition }): Hosts {
+  let known = new Map<InstanceId, Instance>();
+  return {
+    async refresh(signal) {
+      known = new Map((await deps.fleet.listInstances(signal)).map((instance) => [instance.id, instance]));
+    },
+    async find(id, signal) {
+      if (!deps.partition.isMine(id)) return undefined;
+      const instance = known.get(id) ?? (await deps.fleet.readInstance(id, signal));
+      if (instance === undefined) return undefined;
+      known.set(id, instance);
+      if (!FILLED_STATES.has(instance.state)) return undefined;
+      const engine = await deps.engines.get(instance.engineCluster);
+      return engine === undefined ? undefined : { instance, engine };
+    },
+    whyNot(id) {
+      if (!deps.partition.isMine(id)) return undefined;
+      const instance = known.get(id);
+      if (instance === undefined) return "for its instance, which is not recorded";
+      const { name, state, engineCluster } = instance;
+      return FILLED_STATES.has(state)
+        ? `for engine cluster ${engineCluster}, which cannot be reached`
+        : `for instance ${name}, which is ${state}`;
+    },
+    isRetired: (id) => deps.partition.isMine(id) && known.get(id)?.state === "RETIRED",
+    mine: () => [...known.values()].filter((instance) => deps.partition.isMine(instance.id)),
+  };
+}

@@ -1,0 +1,85 @@
+import { StaleError } from "../../domain/errors.ts";
+import {
+  chosenCredentials,
+  REPOSITORY_PURPOSE,
+  type RepositoryCredential,
+  readRepositorySecret,
+} from "../../domain/repository-credential.ts";
+import type { DesiredObject, ObservedObject } from "../../shard/managed-object.ts";
+import { renderRepository, superfluousRepositories } from "../../shard/render-repository.ts";
+import { unitFence } from "../../shard/seat.ts";
+import { allOrFirstFailure, type ObjectWriter, type Settlement } from "../apply-object.ts";
+import { type PlacedUnit, seatOf } from "../find-hosts.ts";
+import { type BlockedBy, waits } from "../trouble.ts";
+import { type ReadCredentialDeps, readCredential } from "./read-credential.ts";
+
+/** The Secrets by which an instance reads a unit's private repositories. */
+export interface RepositorySecrets {
+  /**
+   * Makes a unit's Secrets those of its rows. Returns what has to end before that is so, and which credentials cannot be read: what
+   * stands of these stays as it is.
+   */
+  apply(placed: PlacedUnit, signal: AbortSignal): Promise<BlockedBy>;
+  /** Removes all of them. */
+  remove(placed: PlacedUnit, signal: AbortSignal): Promise<void>;
+}
+
+export interface RepositorySecretsDeps extends ReadCredentialDeps {
+  readonly writer: ObjectWriter;
+}
+
+interface Rendered {
+  readonly credential: RepositoryCredential;
+  /** Absent: what is stored cannot be read. */
+  readonly desired: DesiredObject | undefined;
+}
+
+const NAME = "repository";
+
+export function createRepositorySecrets(deps: RepositorySecretsDeps): RepositorySecrets {
+  const { writer } = deps;
+
+  const render = async (placed: PlacedUnit, credential: RepositoryCredential, signal: AbortSignal): Promise<Rendered> => {
+    const key = { id: credential.credentialId, owner: credential.workspaceId, purpose: REPOSITORY_PURPOSE };
+    const parse = (text: string | undefined) => {
+      if (text !== undefined) return readRepositorySecret(text);
+      // Rows and secret go in one transaction: the row that was read is not there any more.
+      const context = { unit: placed.row.unit.id, credential: credential.id };
+      throw new StaleError("reading a repository's secret that was revoked meanwhile", { code: "reconciler.secret-revoked", context });
+    };
+    const secret = await readCredential(deps, key, parse, signal);
+    return { credential, desired: secret && renderRepository(seatOf(placed), credential, secret) };
+  };
+
+  const removeAllBut = (
+    { row, host }: PlacedUnit,
+    wanted: readonly RepositoryCredential[],
+    signal: AbortSignal,
+  ): readonly Promise<Settlement<ObservedObject>>[] => {
+    const objects = host.engine.repositories;
+    return superfluousRepositories(objects.list(host.instance.namespace), row.unit.id, wanted).map(({ at }) =>
+      writer.remove({ objects, at, name: NAME, fence: unitFence(row.unit) }, signal),
+    );
+  };
+
+  return {
+    async apply(placed, signal) {
+      const chosen = chosenCredentials(placed.row.repositoryCredentials);
+      const rendered = await Promise.all(chosen.map((credential) => render(placed, credential, signal)));
+      const objects = placed.host.engine.repositories;
+      const ends = await allOrFirstFailure([
+        ...rendered.flatMap(({ desired }) => (desired === undefined ? [] : writer.put({ objects, desired, name: NAME }, signal))),
+        ...removeAllBut(placed, chosen, signal),
+      ]);
+      return {
+        waits: ends.some((end) => end.kind === "await-end") ? [waits.going("a former repository Secret")] : [],
+        lacks: rendered.flatMap(({ credential: { url, urlKey }, desired }) =>
+          desired === undefined ? [{ kind: "repository" as const, url, urlKey }] : [],
+        ),
+      };
+    },
+    async remove(placed, signal) {
+      await allOrFirstFailure(removeAllBut(placed, [], signal));
+    },
+  };
+}

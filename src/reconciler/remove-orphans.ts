@@ -1,0 +1,162 @@
+import type { Clock } from "../domain/clock.ts";
+import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
+import { planRemoval } from "../shard/diff-object.ts";
+import { judgeLeftovers, type LeftoverKind, type UnitObject, type Whereabouts } from "../shard/leftovers.ts";
+import type { ObservedObject } from "../shard/managed-object.ts";
+import { applicationOf, holderOf, unitOf } from "../shard/parse-application.ts";
+import { whyRevisit } from "../shard/revisit.ts";
+import type { OwnNamespaces } from "../shard/seat.ts";
+import { findStrays, judgeStrays, planStrayEnd, type RowsOfStrays, type Stray } from "../shard/strays.ts";
+import type { OwnedUnit, ShardStore } from "../store/shard/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { ObjectWriter } from "./apply-object.ts";
+import { createDeletionTimeouts } from "./deletion-timeouts.ts";
+import type { Host } from "./find-hosts.ts";
+import type { Requests } from "./keys.ts";
+import type { ApiCluster, ManagedObjects } from "./port.ts";
+import type { Intake } from "./read-and-record-rows.ts";
+
+/** Applications that nobody wants where they stand. */
+export interface Orphans {
+  /** Compares the Applications of an instance with their rows, and ends the orphans among them. */
+  remove(host: Host, signal: AbortSignal): Promise<void>;
+  /** Whether the last comparison found some: what is to be done with them takes a second one. */
+  hasSome(id: InstanceId): boolean;
+}
+
+export interface OrphansDeps {
+  readonly shards: Pick<ShardStore, "listApplications" | "readApplications" | "listEnded">;
+  readonly writer: ObjectWriter;
+  readonly takeIn: Intake;
+  /** Asked for the unit of each: an Application needs its project to go, and the project goes when none is left. */
+  readonly requests: Pick<Requests, "requestUnit">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export function createOrphans({ shards, writer, takeIn, requests, clock, log, metrics }: OrphansDeps): Orphans {
+  const orphans = new Map<InstanceId, readonly Stray[]>();
+  const timeouts = createDeletionTimeouts(clock);
+  metrics
+    .gauge("argosy_reconciler_stray_applications", "Applications of ours that do not belong where they stand.", ["reason"])
+    .collect(() =>
+      (["no-row", "owned-elsewhere"] as const).map((reason) => ({
+        value: [...orphans.values()].flat().filter((orphan) => orphan.reason === reason).length,
+        labels: { reason },
+      })),
+    );
+
+  const readRows = async (
+    id: InstanceId,
+    unknown: readonly ApplicationId[],
+    signal: AbortSignal,
+  ): Promise<Omit<RowsOfStrays, "instance" | "belonging">> => {
+    const rows = unknown.length === 0 ? [] : await shards.readApplications(unknown, signal);
+    const existing = new Map(rows.map((row) => [row.application.id, row.unit]));
+    const gone = unknown.filter((each) => !existing.has(each));
+    const ended = gone.length === 0 ? [] : await shards.listEnded(id, gone, signal);
+    return { existing, ended: new Map(ended.map((each) => [each.applicationId, each])) };
+  };
+
+  const end = async ({ instance, engine }: Host, orphan: Stray, signal: AbortSignal): Promise<void> => {
+    const { reason, deletion, isRemovable } = orphan;
+    const { at, uid, epoch } = orphan.observed;
+    log.warn(
+      { instance: instance.name, at, uid, epoch, reason, isRemovable, deletion },
+      "Finding an Application that does not belong here",
+    );
+    if (!isRemovable) return;
+    const unitId = unitOf(orphan.observed);
+    if (unitId !== undefined) requests.requestUnit(unitId);
+    const id = applicationOf(orphan.observed) as ApplicationId;
+    const wish = timeouts.of({ id, deletion, deletedAt: clock.now() });
+    const plan = (now: typeof orphan.observed | undefined) => planStrayEnd(orphan, wish, now);
+    const settlement = await writer.apply({ objects: engine.applications, at, plan, name: "stray" }, signal);
+    if (settlement.kind !== "await-rest") timeouts.forget(id);
+  };
+
+  return {
+    async remove(host, signal) {
+      const { instance, engine } = host;
+      const observed = engine.applications.list(instance.namespace);
+      const rows = await shards.listApplications(instance.id, signal);
+      const belonging = new Set(rows.map((row) => row.applicationId));
+      const unknown = findStrays(observed, belonging).map((orphan) => orphan.id);
+      const { existing, ended } = await readRows(instance.id, [...new Set(unknown)], signal);
+      const before = new Set((orphans.get(instance.id) ?? []).map((orphan) => orphan.observed.uid));
+      const found = judgeStrays(observed, { instance: instance.id, belonging, existing, ended }, before);
+      orphans.set(instance.id, found);
+      takeIn(
+        rows
+          .filter((row) => whyRevisit(row, engine.applications.get({ namespace: instance.namespace, name: row.argoName })) !== undefined)
+          .map((row) => row.applicationId),
+      );
+      for (const orphan of found) await end(host, orphan, signal);
+    },
+    hasSome: (id) => (orphans.get(id)?.length ?? 0) > 0,
+  };
+}
+
+/** Other objects on an instance that were made for units which are gone or live elsewhere. Only the sweep finds them. */
+export interface Leftovers {
+  /** `owned`: the units the instance holds, as far as they were read already. */
+  remove(host: Host, owned: readonly OwnedUnit[], signal: AbortSignal): Promise<void>;
+}
+
+export interface LeftoversDeps {
+  readonly shards: Pick<ShardStore, "readUnit">;
+  readonly apiCluster: Pick<ApiCluster, "accounts">;
+  readonly namespaces: OwnNamespaces;
+  readonly writer: ObjectWriter;
+  readonly log: Log;
+}
+
+export function createLeftovers({ shards, apiCluster, namespaces, writer, log }: LeftoversDeps): Leftovers {
+  const objectsOf = ({ engine }: Host): Readonly<Record<LeftoverKind, ManagedObjects<ObservedObject>>> => ({
+    project: engine.projects,
+    entry: engine.entries,
+    repository: engine.repositories,
+    account: apiCluster.accounts,
+  });
+
+  const list = (host: Host): readonly UnitObject[] => {
+    const { id, namespace } = host.instance;
+    const { account, ...inside } = objectsOf(host);
+    const accounts = account.list(namespaces.accounts).filter((one) => holderOf(one) === id);
+    return [
+      ...Object.entries(inside).flatMap(([kind, objects]) =>
+        objects.list(namespace).map((observed) => ({ kind: kind as LeftoverKind, observed })),
+      ),
+      ...accounts.map((observed) => ({ kind: "account" as const, observed })),
+    ];
+  };
+
+  /** Rows are made before any object: a unit that objects name and that has no row is gone. */
+  const locate = async (host: Host, objects: readonly UnitObject[], owned: readonly OwnedUnit[], signal: AbortSignal) => {
+    const units = new Map<UnitId, Whereabouts>(owned.map(({ unitId, epoch }) => [unitId, { owner: host.instance.id, epoch }]));
+    for (const id of new Set(objects.flatMap(({ observed }) => unitOf(observed) ?? []))) {
+      const row = units.has(id) ? undefined : await shards.readUnit(id, signal);
+      if (row !== undefined) units.set(id, row.unit);
+    }
+    return units;
+  };
+
+  const removeOne = async (host: Host, { kind, observed: { at, uid, epoch } }: UnitObject, signal: AbortSignal): Promise<void> => {
+    log.warn({ instance: host.instance.name, kind, at, uid, epoch }, "Removing an object of a unit that is not here");
+    // Only this very object: another of its name may be wanted by now.
+    const plan = (observed: ObservedObject | undefined) => planRemoval(observed?.uid === uid ? observed : undefined);
+    await writer.apply({ objects: objectsOf(host)[kind], at, plan, name: `stray-${kind}` }, signal);
+  };
+
+  return {
+    async remove(host, owned, signal) {
+      const objects = list(host);
+      const units = await locate(host, objects, owned, signal);
+      const inUse = new Set(host.engine.applications.list(host.instance.namespace).flatMap((one) => unitOf(one) ?? []));
+      const leftovers = judgeLeftovers({ instanceId: host.instance.id, objects, units, inUse });
+      for (const one of leftovers) await removeOne(host, one, signal);
+    },
+  };
+}

@@ -1,0 +1,172 @@
+import { BLOCKED_AFTER_MS, type Blockage, type HeldObject } from "../domain/blockage.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { ApplicationId, UnitId } from "../domain/ids.ts";
+import type { Application } from "../domain/workspace.ts";
+import type { WorkResult } from "../runtime/keyed-queue.ts";
+import { isBlocked } from "../shard/blocked.ts";
+import { type Lack, lackOf } from "../shard/lack.ts";
+import { accountName } from "../shard/names.ts";
+import type { ObservedApplication } from "../shard/parse-application.ts";
+import { deletionOf } from "../shard/plan-application.ts";
+import type { DesiredApplication } from "../store/shard/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { HeldObjects } from "./port.ts";
+import type { Rows } from "./read-and-record-rows.ts";
+import {
+  type BlockedBy,
+  reasonOf,
+  reportAfterMs,
+  type Streak,
+  type Trouble,
+  textOf,
+  troubleOf,
+  troubleOfEnd,
+  waitingFor,
+  waits,
+} from "./trouble.ts";
+
+/**
+ * Reports at the operation why an application is not where it should be, and what holds a deletion; users read it in their
+ * status. What goes well costs nothing: it was completed together with its acknowledgement.
+ */
+export interface Progress {
+  /** It is where it should be, or no business of ours any more. */
+  done(id: ApplicationId): void;
+  failed(application: Reported, error: unknown, signal: AbortSignal): Promise<void>;
+  /** Nothing can be done about it before something else has happened. Returns when to look again to report it, should it not pass. */
+  waits(application: Reported, what: string, signal: AbortSignal): Promise<WorkResult>;
+  /** Its end was asked for and has not come. */
+  ends(row: DesiredApplication, observed: ObservedApplication, signal: AbortSignal): Promise<void>;
+  /** Works on a unit's prerequisites, and remembers what keeps them from standing. */
+  followUnit(id: UnitId, work: () => Promise<UnitResult>): Promise<WorkResult>;
+  /** What an application waits for until its unit's prerequisites stand, or what it lacks of them. */
+  unitWait(row: DesiredApplication): string;
+}
+
+type Reported = Pick<Application, "id" | "desiredRevision" | "deletion">;
+
+/** What became of work on a unit's prerequisites. */
+export interface UnitResult extends WorkResult, Partial<BlockedBy> {}
+
+export interface ProgressDeps extends BlockageDeps {
+  readonly rows: Pick<Rows, "recordProgress">;
+}
+
+export function createProgress(deps: ProgressDeps): Progress {
+  const { rows, clock, log } = deps;
+  const blockages = createBlockages(deps);
+  const streaks = new Map<ApplicationId, Streak>();
+  const units = new Map<UnitId, { readonly waits: string; readonly lacks: readonly Lack[] }>();
+
+  /** Returns after how many ms it is worth reporting, if it was not now. */
+  const report = async ({ id, ...wanted }: Reported, trouble: Trouble, signal: AbortSignal): Promise<number | undefined> => {
+    const nowMs = clock.monotonicMs();
+    const desired = `${wanted.desiredRevision} ${wanted.deletion}`;
+    const before = streaks.get(id) ?? { sinceMs: nowMs, attempts: 0, reported: undefined };
+    const reported = streaks.get(id)?.desired === desired ? before.reported : undefined;
+    const streak = { ...before, reported, desired, attempts: before.attempts + (trouble.state === "Waiting" ? 0 : 1) };
+    streaks.set(id, streak);
+    const afterMs = reportAfterMs(streak, trouble, nowMs);
+    if (afterMs !== 0) return afterMs;
+    const { state, message, blockage } = trouble;
+    try {
+      await rows.recordProgress({ applicationId: id, state, message, blockage, attempts: streak.attempts }, signal);
+      streaks.set(id, { ...streak, attempts: 0, reported: { text: textOf(trouble), atMs: nowMs } });
+    } catch (error) {
+      // A note only: what it is about goes on, and the next attempt says it again.
+      log.debug({ application: id, err: error }, "Failing to note how far an application is");
+    }
+    return undefined;
+  };
+
+  return {
+    done(id) {
+      streaks.delete(id);
+      blockages.forget(id);
+    },
+    async failed(application, error, signal) {
+      if (!signal.aborted) await report(application, troubleOf(error), signal);
+    },
+    async waits(application, what, signal) {
+      blockages.forget(application.id);
+      const afterMs = await report(application, waitingFor(what), signal);
+      return afterMs === undefined ? {} : { requeueAfterMs: afterMs };
+    },
+    async ends(row, observed, signal) {
+      const { environment } = row.application.spec.destination;
+      const blockage = await blockages.observe(row, observed, signal);
+      await report(row.application, troubleOfEnd(observed, { deletion: deletionOf(row.application), environment }, blockage), signal);
+    },
+    async followUnit(id, work) {
+      try {
+        const { waits: whys = [], lacks = [], ...result } = await work();
+        units.set(id, { waits: whys.join("; "), lacks });
+        if (whys.length + lacks.length === 0) units.delete(id);
+        return result;
+      } catch (error) {
+        units.set(id, { waits: `${waits.unit}: ${reasonOf(error)}`, lacks: [] });
+        throw error;
+      }
+    },
+    unitWait(row) {
+      const unit = units.get(row.unit.id);
+      const lack = lackOf(row, unit?.lacks ?? []);
+      return lack === undefined ? unit?.waits || waits.unit : waits.credential(lack);
+    },
+  };
+}
+
+interface BlockageDeps {
+  readonly held: HeldObjects;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** How long a deletion may take before it counts as blocked, in ms; default as in the domain. */
+  readonly blockedAfterMs?: number;
+}
+
+/** Keeps in view which Applications should have ended long ago, and what holds them. */
+interface Blockages {
+  /** What is known of a deletion that does not end; `undefined` while it may still take its time. */
+  observe(row: DesiredApplication, observed: ObservedApplication, signal: AbortSignal): Promise<Blockage | undefined>;
+  forget(id: ApplicationId): void;
+}
+
+/** How often to ask what holds one deletion, in ms: each time costs a list per kind of object. */
+const OBSERVE_EVERY_MS = 60_000;
+
+function createBlockages(deps: BlockageDeps): Blockages {
+  const { clock, log } = deps;
+  const blocked = new Map<ApplicationId, { readonly atMs: number; readonly held: readonly HeldObject[] }>();
+  deps.metrics
+    .gauge("argosy_reconciler_blocked_deletions", "Applications whose deletion was asked for long ago and has not ended.")
+    .collect(() => [{ value: blocked.size }]);
+
+  const findHeld = async ({ application, unit, workspace }: DesiredApplication, observed: ObservedApplication, signal: AbortSignal) => {
+    const resources = observed.report?.status.resources ?? [];
+    // Elsewhere than in the own namespace this account may not look.
+    if (application.spec.destination.environment !== undefined || unit.owner === undefined) return [];
+    const where = { namespace: workspace.namespace, account: accountName(unit.id, unit.owner), resources };
+    return deps.held.find(where, signal).catch((error: unknown) => {
+      log.debug({ application: application.id, err: error }, "Failing to see what holds a deletion");
+      return [];
+    });
+  };
+
+  return {
+    async observe(row, observed, signal) {
+      const { id } = row.application;
+      const { at, finalizers, report, deletingSince: since } = observed;
+      if (since === undefined || !isBlocked(observed, clock.now(), deps.blockedAfterMs ?? BLOCKED_AFTER_MS)) return void blocked.delete(id);
+      const last = blocked.get(id);
+      if (last !== undefined && clock.monotonicMs() - last.atMs < OBSERVE_EVERY_MS) return { since, held: last.held };
+      const held = await findHeld(row, observed, signal);
+      const seen = { application: id, at, finalizers, since, held, conditions: report?.status.conditions };
+      if (last === undefined) log.warn(seen, "Waiting long for the end of an Application");
+      blocked.set(id, { atMs: clock.monotonicMs(), held });
+      return { since, held };
+    },
+    forget: (id) => void blocked.delete(id),
+  };
+}

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { StaleError, UnavailableError } from "../domain/errors.ts";
+import type { Application } from "../domain/workspace.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { noMetrics } from "../telemetry/metrics.ts";
+import { createHosts } from "./find-hosts.ts";
+import { createPacing } from "./pace-applications.ts";
+import type { EngineShard } from "./port.ts";
+import { createRows } from "./read-and-record-rows.ts";
+import { createRequestSyncs } from "./request-syncs.ts";
+import { createFaultPoints, FAULT_MODES, type FaultMode } from "./testing/faults.ts";
+import { type PlayedSyncs, playSyncs } from "./testing/play-syncs.ts";
+import { type Seated, seating } from "./testing/seat.ts";
+import { eventually } from "./testing/until.ts";
+import { EVERYTHING_IS_MINE, startWorld, type World } from "./testing/world.ts";
+
+let world: World;
+let seated: Seated;
+let argo: PlayedSyncs;
+let engine: EngineShard;
+const faults = createFaultPoints();
+const { seat, applicationAt, isAcknowledged } = seating(() => world);
+
+beforeAll(async () => {
+  world = await startWorld();
+  seated = await seat();
+  await world.rows.changeSpec(seated.application, { type: "manual" });
+  const reconciler = await world.startReconciler();
+  await eventually("the application stands", () => isAcknowledged(seated));
+  await reconciler.stop();
+  ({ engine } = await world.watch());
+  argo = playSyncs(world, applicationAt(seated));
+});
+afterAll(() => world.close());
+
+/** Of one process; its instance may have work with one Application of a unit at once. */
+function common() {
+  const surroundings = { clock: systemClock, log: silentLog, metrics: noMetrics };
+  const requests = { requestApplication: () => undefined, requestSync: () => undefined };
+  return { ...surroundings, pacing: createPacing({ ...surroundings, requests, unfinishedPerUnit: 1 }) };
+}
+
+/** The step of a process of its own, over ports of which any call may break. */
+function open() {
+  const { wrap } = faults;
+  const { store } = world.rows;
+  const broken = { ...engine, applications: wrap(engine.applications) };
+  const rows = createRows({ ...store, shards: wrap(store.shards), syncRuns: wrap(store.syncRuns) });
+  const hosts = createHosts({ fleet: store.fleet, engines: { get: async () => broken }, partition: EVERYTHING_IS_MINE });
+  return createRequestSyncs({ ...common(), rows, hosts });
+}
+
+async function isSeen(): Promise<void> {
+  const version = (await argo.read())?.metadata.resourceVersion;
+  await eventually("the watch has caught up", () => engine.applications.get(applicationAt(seated))?.resourceVersion === version);
+}
+
+/** Runs the key until it ends well, each time as a process that knows nothing. */
+async function insist({ id }: Application): Promise<void> {
+  await isSeen();
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    try {
+      return void (await open()(id, world.signal));
+    } catch (error) {
+      if (!(error instanceof UnavailableError || error instanceof StaleError)) throw error;
+    }
+  }
+  throw new Error("does not get anywhere");
+}
+
+/** Runs a scenario once for each call it makes, with that call broken, until none is left to break. */
+async function breakEach(mode: FaultMode, scenario: () => Promise<void>): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (let index = 0; ; index += 1) {
+    faults.arm(index, mode);
+    await scenario();
+    const name = faults.broke();
+    faults.arm(-1, mode);
+    if (name === undefined) return names;
+    names.push(name);
+  }
+}
+
+const phaseOf = async (uid: string) => (await world.rows.run(uid))?.progress.phase;
+
+describe.each(FAULT_MODES)("a sync is begun once, and its end is known, when any one call %s", (mode) => {
+  test("from its request to its end", async () => {
+    const broken = await breakEach(mode, async () => {
+      const before = argo.begun.length;
+      const run = await world.rows.addRun(seated.application);
+      for (let step = 0; step < 3; step += 1) {
+        await insist(seated.application);
+        await argo.step();
+      }
+      await insist(seated.application);
+      expect(await phaseOf(run)).toBe("Succeeded");
+      expect(argo.begun.slice(before)).toEqual([run]);
+    });
+    expect(new Set(broken)).toEqual(
+      new Set(["readQueues", "readApplications", "patch", "recordReports", ...(broken.includes("read") ? ["read"] : [])]),
+    );
+  });
+
+  test("though it was over before anybody could record that it was asked for", async () => {
+    await breakEach(mode, async () => {
+      const before = argo.begun.length;
+      const run = await world.rows.addRun(seated.application);
+      await isSeen();
+      // Whatever breaks, the process dies with it.
+      await open()(seated.application.id, world.signal).catch(() => undefined);
+      await argo.step();
+      await argo.step();
+      await insist(seated.application);
+      await argo.step();
+      await insist(seated.application);
+      await argo.step();
+      await insist(seated.application);
+      await insist(seated.application);
+      expect(await phaseOf(run)).toBe("Succeeded");
+      expect(argo.begun.slice(before)).toEqual([run]);
+    });
+  });
+
+  test("and it is terminated when it is cancelled", async () => {
+    await breakEach(mode, async () => {
+      const before = argo.begun.length;
+      const run = await world.rows.addRun(seated.application);
+      await insist(seated.application);
+      await argo.step();
+      await world.rows.cancelRun(run);
+      await insist(seated.application);
+      expect((await argo.read())?.status?.operationState?.phase).toBe("Terminating");
+      await argo.step();
+      await insist(seated.application);
+      expect(await phaseOf(run)).toBe("Terminated");
+      expect(argo.begun.slice(before)).toEqual([run]);
+    });
+  });
+});
+
+test("of two processes that want to begin at once, one does", async () => {
+  const before = argo.begun.length;
+  const run = await world.rows.addRun(seated.application);
+  await isSeen();
+  const other = await world.watch();
+  const hosts = createHosts({ fleet: world.rows.store.fleet, engines: { get: async () => other.engine }, partition: EVERYTHING_IS_MINE });
+  const late = createRequestSyncs({ ...common(), rows: createRows(world.rows.store), hosts });
+  await Promise.allSettled([open(), late].map((requestSyncs) => requestSyncs(seated.application.id, world.signal)));
+  for (let step = 0; step < 3; step += 1) {
+    await argo.step();
+    await insist(seated.application);
+  }
+  expect(await phaseOf(run)).toBe("Succeeded");
+  expect(argo.begun.slice(before)).toEqual([run]);
+});

@@ -1,0 +1,88 @@
+import type { Clock } from "../domain/clock.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { ShardStore } from "../store/shard/port.ts";
+import type { SyncRunStore } from "../store/sync-run/port.ts";
+import type { Host } from "./find-hosts.ts";
+import type { Requests } from "./keys.ts";
+import type { Intake } from "./read-and-record-rows.ts";
+import type { Leftovers, Orphans } from "./remove-orphans.ts";
+
+/** Finds what no event said: rows that lag, objects that differ from what was written, and those nobody wants. */
+export interface Sweep {
+  sweep(host: Host, signal: AbortSignal): Promise<void>;
+  /** Makes the next sweep of every instance a thorough one. */
+  distrust(): void;
+  /** Makes the next one of this instance thorough, but compares its units no sooner for it: watches go on where they were. */
+  revisit(id: InstanceId): void;
+}
+
+export interface SweepDeps {
+  readonly shards: ShardStore;
+  readonly syncRuns: Pick<SyncRunStore, "listBusy">;
+  readonly orphans: Orphans;
+  readonly leftovers: Leftovers;
+  readonly takeIn: Intake;
+  readonly requests: Pick<Requests, "requestUnit" | "reviewUnit" | "requestSync">;
+  readonly clock: Clock;
+}
+
+/** Rows taken up by one sweep; more than any instance holds, so that a start from nothing is one sweep. */
+const LAGGING_LIMIT = 20_000;
+/** The rows of everything an instance holds are read this often; in between only the lagging ones are. */
+const THOROUGH_EVERY_MS = 5 * 60_000;
+/** Each unit is compared this often, and after a start or a lost watch: that reads its row, which a whole fleet's database feels. */
+const REVIEW_EVERY_MS = 30 * 60_000;
+/** Units of an instance are compared one after the other, this far apart or closer: all at once would be felt by those that change. */
+const REVIEW_STEP_MS = 20;
+
+export function createSweep(deps: SweepDeps): Sweep {
+  const { shards, clock, orphans } = deps;
+  const thorough = createRounds(clock, THOROUGH_EVERY_MS);
+  const reviews = createRounds(clock, REVIEW_EVERY_MS);
+  /** Asks for units, so that their own objects are compared. That costs a read of their rows even where all is well. */
+  const review = async (host: Host, signal: AbortSignal): Promise<void> => {
+    const { id } = host.instance;
+    const owned = await shards.listOwned(id, signal);
+    await deps.leftovers.remove(host, owned, signal);
+    if (!reviews.isDue(id)) return;
+    reviews.did(id);
+    const stepMs = Math.min(REVIEW_STEP_MS, THOROUGH_EVERY_MS / owned.length);
+    owned.forEach(({ unitId }, index) => deps.requests.reviewUnit(unitId, index * stepMs));
+  };
+
+  return {
+    distrust: () => [thorough, reviews].forEach((each) => each.distrust()),
+    revisit: thorough.distrust,
+    async sweep(host, signal) {
+      const { id } = host.instance;
+      const lagging = await shards.listLagging(id, LAGGING_LIMIT, signal);
+      lagging.units.forEach(deps.requests.requestUnit);
+      deps.takeIn(lagging.applications);
+      for (const busy of await deps.syncRuns.listBusy(id, LAGGING_LIMIT, signal)) deps.requests.requestSync(busy);
+      const [isThorough, hadOrphans] = [thorough.isDue(id), orphans.hasSome(id)];
+      if (isThorough || hadOrphans) await orphans.remove(host, signal);
+      // A unit that is not here any more keeps its prerequisites while Applications of it stand, and loses them after the last one.
+      const isFreed = hadOrphans && !orphans.hasSome(id);
+      if (!isThorough && !isFreed) return;
+      await review(host, signal);
+      thorough.did(id);
+    },
+  };
+}
+
+/** When each instance's turn came last: on the monotonic clock, for one that is set back must not put anything off. */
+interface Rounds {
+  isDue(id: InstanceId): boolean;
+  did(id: InstanceId): void;
+  /** Makes an instance due; without one, every instance. */
+  distrust(id?: InstanceId): void;
+}
+
+function createRounds(clock: Clock, everyMs: number): Rounds {
+  const didAt = new Map<InstanceId, number>();
+  return {
+    isDue: (id) => clock.monotonicMs() - (didAt.get(id) ?? Number.NEGATIVE_INFINITY) >= everyMs,
+    did: (id) => void didAt.set(id, clock.monotonicMs()),
+    distrust: (id) => void (id === undefined ? didAt.clear() : didAt.delete(id)),
+  };
+}
