@@ -6,7 +6,7 @@ import { createBatcher } from "../runtime/batcher.ts";
 import type { Store } from "../store/port.ts";
 import type { DesiredApplication, ProgressNote } from "../store/shard/port.ts";
 import type { RunReport } from "../store/sync-run/port.ts";
-import type { ApplicationRows } from "./application-rows.ts";
+import type { ApplicationRows } from "./applications/application-rows.ts";
 import type { Requests } from "./keys.ts";
 
 /** Reads and writes of single rows, sent in batches: a burst costs few statements, and one alone waits for nothing. */

@@ -4,9 +4,9 @@ import { differsInContent, holderOf } from "../shard/parse-application.ts";
 import type { ObservedToken } from "../shard/parse-rights.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Hosts } from "./find-hosts.ts";
+import type { Sweep } from "./instances/sweep-instance.ts";
 import { type Requests, routeApplication, routeObject, statusKey } from "./keys.ts";
 import type { ApiCluster, EngineShard, Engines, ManagedObjects } from "./port.ts";
-import type { Sweep } from "./sweep-instance.ts";
 
 /** Turns what the clusters' watches see into keys. Nothing is decided here but whom a change concerns. */
 export interface ClusterWatch {

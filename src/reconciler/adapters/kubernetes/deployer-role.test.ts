@@ -11,7 +11,7 @@ import { createSeededRng } from "../../../runtime/rng.ts";
 import type { StoredFleet } from "../../../store/fleet/port.ts";
 import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
-import { keepDeployerRole } from "../../keep-deployer-role.ts";
+import { keepDeployerRole } from "../../instances/keep-deployer-role.ts";
 import { createDeployerRole } from "./deployer-role.ts";
 import { CLUSTER_ROLES } from "./types.ts";
 

@@ -1,21 +1,21 @@
-import type { Clock } from "../domain/clock.ts";
-import type { ApplicationId } from "../domain/ids.ts";
-import type { WorkResult } from "../runtime/keyed-queue.ts";
-import { acknowledgementOf, type Standing } from "../shard/acknowledge.ts";
-import { mayWait } from "../shard/may-wait.ts";
-import type { ObservedApplication } from "../shard/parse-application.ts";
-import { type ApplicationAction, deletionOf, planAbsence, planApplication } from "../shard/plan-application.ts";
-import { renderApplication, type Target, targetOf } from "../shard/render-application.ts";
-import { applicationFence, type Destination, type Seat } from "../shard/seat.ts";
-import type { DesiredApplication } from "../store/shard/port.ts";
-import { type ObjectWriter, type Settlement, UNSURE_AGAIN_MS } from "./apply-object.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { ApplicationId } from "../../domain/ids.ts";
+import type { WorkResult } from "../../runtime/keyed-queue.ts";
+import { acknowledgementOf, type Standing } from "../../shard/acknowledge.ts";
+import { mayWait } from "../../shard/may-wait.ts";
+import type { ObservedApplication } from "../../shard/parse-application.ts";
+import { type ApplicationAction, deletionOf, planAbsence, planApplication } from "../../shard/plan-application.ts";
+import { renderApplication, type Target, targetOf } from "../../shard/render-application.ts";
+import { applicationFence, type Destination, type Seat } from "../../shard/seat.ts";
+import type { DesiredApplication } from "../../store/shard/port.ts";
+import { type ObjectWriter, type Settlement, UNSURE_AGAIN_MS } from "../apply-object.ts";
+import { type Host, type Hosts, UNLISTED_AGAIN_MS } from "../find-hosts.ts";
+import type { Requests } from "../keys.ts";
+import type { KnownApplications, Rows } from "../read-and-record-rows.ts";
+import type { Progress } from "../report-progress.ts";
+import { waits } from "../trouble.ts";
 import { createDeletionTimeouts } from "./deletion-timeouts.ts";
-import { type Host, type Hosts, UNLISTED_AGAIN_MS } from "./find-hosts.ts";
-import type { Requests } from "./keys.ts";
 import type { Pacing } from "./pace-applications.ts";
-import type { KnownApplications, Rows } from "./read-and-record-rows.ts";
-import type { Progress } from "./report-progress.ts";
-import { waits } from "./trouble.ts";
 
 export interface ApplyApplicationDeps {
   readonly rows: Pick<Rows, "readApplication" | "acknowledge" | "forget">;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Instance } from "../domain/instance.ts";
-import type { Application } from "../domain/workspace.ts";
-import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { Application } from "../../domain/workspace.ts";
+import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { type PlayedController, playController } from "../testing/play-controller.ts";
+import { passes } from "../testing/until.ts";
+import { startWorld, type World } from "../testing/world.ts";
 import { IN_FLIGHT_TIMEOUT_MS } from "./in-flight-window.ts";
-import { type PlayedController, playController } from "./testing/play-controller.ts";
-import { passes } from "./testing/until.ts";
-import { startWorld, type World } from "./testing/world.ts";
 
 const SHARE = 2;
 const COUNT = 7;

@@ -1,9 +1,11 @@
-import type { Clock } from "../domain/clock.ts";
-import type { ApplicationId, InstanceId } from "../domain/ids.ts";
-import { createDelayLine } from "../runtime/delay-line.ts";
-import type { ObjectAt } from "../shard/managed-object.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import type { Host } from "./find-hosts.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { ApplicationId, InstanceId } from "../../domain/ids.ts";
+import { createDelayLine } from "../../runtime/delay-line.ts";
+import type { ObjectAt } from "../../shard/managed-object.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import type { Host } from "../find-hosts.ts";
+import type { Requests } from "../keys.ts";
+import type { EngineShard } from "../port.ts";
 import {
   createInFlightWindow,
   type InFlightWindow,
@@ -16,8 +18,6 @@ import {
   windowOfObject,
   windowsOf,
 } from "./in-flight-window.ts";
-import type { Requests } from "./keys.ts";
-import type { EngineShard } from "./port.ts";
 
 /** Gives an instance a unit's work no faster than the instance works it off, so that other units' work does not wait behind a whole burst. */
 export interface Pacing {

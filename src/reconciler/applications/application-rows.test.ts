@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { ApplicationId, UnitId } from "../domain/ids.ts";
-import { repositoryKey } from "../domain/repository-credential.ts";
-import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
-import type { Lack } from "../shard/lack.ts";
-import { anApplication } from "../shard/testing/builders.ts";
+import type { ApplicationId, UnitId } from "../../domain/ids.ts";
+import { repositoryKey } from "../../domain/repository-credential.ts";
+import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import type { Lack } from "../../shard/lack.ts";
+import { anApplication } from "../../shard/testing/builders.ts";
 import { createApplicationRows, createWaitingRows, OLD_MS, type WaitingRows } from "./application-rows.ts";
 
 const aRow = (id: string, unit: string, revision = 1) => ({

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { KubeObject, ResourceType } from "../runtime/kube/resource.ts";
-import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
-import { accountName, environmentEntryName, projectName } from "../shard/names.ts";
-import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
-import { APPLICATIONS, PROJECTS, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS } from "./adapters/kubernetes/types.ts";
-import { addEnvironment } from "./testing/environments.ts";
-import { type Raw, type Seated, seating } from "./testing/seat.ts";
-import { eventually, passes } from "./testing/until.ts";
-import { EVERYTHING_IS_MINE, startWorld, type World } from "./testing/world.ts";
+import type { KubeObject, ResourceType } from "../../runtime/kube/resource.ts";
+import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { accountName, environmentEntryName, projectName } from "../../shard/names.ts";
+import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
+import { APPLICATIONS, PROJECTS, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS } from "../adapters/kubernetes/types.ts";
+import { addEnvironment } from "../testing/environments.ts";
+import { type Raw, type Seated, seating } from "../testing/seat.ts";
+import { eventually, passes } from "../testing/until.ts";
+import { EVERYTHING_IS_MINE, startWorld, type World } from "../testing/world.ts";
 
 let world: World;
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, test } from "vitest";
-import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
-import { passes } from "./testing/until.ts";
-import { startWorld, type World } from "./testing/world.ts";
+import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { passes } from "../testing/until.ts";
+import { startWorld, type World } from "../testing/world.ts";
 
 let world: World;
 beforeEach(async () => {

@@ -1,8 +1,8 @@
-import type { Clock } from "../domain/clock.ts";
-import type { Environment } from "../domain/environment.ts";
-import type { ApplicationId, UnitId } from "../domain/ids.ts";
-import type { Application } from "../domain/workspace.ts";
-import { type Lack, lackOf } from "../shard/lack.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { Environment } from "../../domain/environment.ts";
+import type { ApplicationId, UnitId } from "../../domain/ids.ts";
+import type { Application } from "../../domain/workspace.ts";
+import { type Lack, lackOf } from "../../shard/lack.ts";
 
 interface Row {
   readonly application: { readonly id: ApplicationId };

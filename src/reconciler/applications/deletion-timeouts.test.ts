@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { millis } from "../domain/clock.ts";
-import type { ApplicationId } from "../domain/ids.ts";
+import { millis } from "../../domain/clock.ts";
+import type { ApplicationId } from "../../domain/ids.ts";
 import { createDeletionTimeouts } from "./deletion-timeouts.ts";
 
 test("a cascade may wait for half a minute from the first time it had to, each for itself, and anew once it is forgotten", () => {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Instance } from "../domain/instance.ts";
-import type { Application } from "../domain/workspace.ts";
-import type { KubeObject } from "../runtime/kube/resource.ts";
-import { APPLICATIONS } from "./adapters/kubernetes/types.ts";
-import { type PlayedController, playController } from "./testing/play-controller.ts";
-import { eventually } from "./testing/until.ts";
-import { startWorld, type World } from "./testing/world.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { Application } from "../../domain/workspace.ts";
+import type { KubeObject } from "../../runtime/kube/resource.ts";
+import { APPLICATIONS } from "../adapters/kubernetes/types.ts";
+import { type PlayedController, playController } from "../testing/play-controller.ts";
+import { eventually } from "../testing/until.ts";
+import { startWorld, type World } from "../testing/world.ts";
 
 const SHARE = 2;
 

@@ -1,7 +1,7 @@
-import type { Clock } from "../domain/clock.ts";
-import type { ApplicationId } from "../domain/ids.ts";
-import type { Application } from "../domain/workspace.ts";
-import { type ApplicationWish, deletionOf } from "../shard/plan-application.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { ApplicationId } from "../../domain/ids.ts";
+import type { Application } from "../../domain/workspace.ts";
+import { type ApplicationWish, deletionOf } from "../../shard/plan-application.ts";
 
 /**
  * How long a deletion waits until nothing is under way in its Application, in ms: a sync that is stopped ends within seconds. Where

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { InstanceId, UnitId } from "../domain/ids.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import {
   createInFlightWindow,
   FIRST_SIZE,

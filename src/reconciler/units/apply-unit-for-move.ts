@@ -1,16 +1,16 @@
-import { UnavailableError } from "../domain/errors.ts";
-import { newerFence, planRemoval } from "../shard/diff-object.ts";
-import type { Lack } from "../shard/lack.ts";
-import type { ObservedObject } from "../shard/managed-object.ts";
-import type { ShardStore } from "../store/shard/port.ts";
-import { allOrFirstFailure, type ObjectWriter } from "./apply-object.ts";
-import type { PlacedUnit } from "./find-hosts.ts";
-import type { Engines, Ground, Grounds } from "./port.ts";
-import type { ClusterEntries } from "./prerequisites/apply-cluster-entries.ts";
-import type { Prerequisites, UnitPart } from "./prerequisites/apply-prerequisites.ts";
-import type { RepositorySecrets } from "./prerequisites/apply-repository-secrets.ts";
-import type { RepairReports } from "./prerequisites/report-repairs.ts";
-import { waits } from "./trouble.ts";
+import { UnavailableError } from "../../domain/errors.ts";
+import { newerFence, planRemoval } from "../../shard/diff-object.ts";
+import type { Lack } from "../../shard/lack.ts";
+import type { ObservedObject } from "../../shard/managed-object.ts";
+import type { ShardStore } from "../../store/shard/port.ts";
+import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
+import type { PlacedUnit } from "../find-hosts.ts";
+import type { Engines, Ground, Grounds } from "../port.ts";
+import { waits } from "../trouble.ts";
+import type { ClusterEntries } from "./apply-cluster-entries.ts";
+import type { Prerequisites, UnitPart } from "./apply-prerequisites.ts";
+import type { RepositorySecrets } from "./apply-repository-secrets.ts";
+import type { RepairReports } from "./report-repairs.ts";
 
 export interface ApplyUnitForMoveDeps {
   readonly shards: Pick<ShardStore, "readUnit">;

@@ -1,16 +1,16 @@
-import type { Clock } from "../domain/clock.ts";
-import { GoneError, StaleError } from "../domain/errors.ts";
-import type { ApplicationId } from "../domain/ids.ts";
-import type { SyncRun } from "../domain/sync-run.ts";
-import type { WorkResult } from "../runtime/keyed-queue.ts";
-import type { ObjectAt } from "../shard/managed-object.ts";
-import type { ObservedApplication } from "../shard/parse-application.ts";
-import { planSync, runsToCarry, type SyncAction } from "../shard/plan-sync.ts";
-import type { DesiredApplication } from "../store/shard/port.ts";
-import type { Log } from "../telemetry/log.ts";
-import { type Host, type Hosts, UNLISTED_AGAIN_MS } from "./find-hosts.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { GoneError, StaleError } from "../../domain/errors.ts";
+import type { ApplicationId } from "../../domain/ids.ts";
+import type { SyncRun } from "../../domain/sync-run.ts";
+import type { WorkResult } from "../../runtime/keyed-queue.ts";
+import type { ObjectAt } from "../../shard/managed-object.ts";
+import type { ObservedApplication } from "../../shard/parse-application.ts";
+import { planSync, runsToCarry, type SyncAction } from "../../shard/plan-sync.ts";
+import type { DesiredApplication } from "../../store/shard/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { type Host, type Hosts, UNLISTED_AGAIN_MS } from "../find-hosts.ts";
+import type { Rows } from "../read-and-record-rows.ts";
 import type { Pacing } from "./pace-applications.ts";
-import type { Rows } from "./read-and-record-rows.ts";
 
 export interface RequestSyncsDeps {
   readonly rows: Pick<Rows, "readQueue" | "readApplication" | "recordReport">;

@@ -1,6 +1,6 @@
-import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
-import type { ObjectAt, ObservedObject } from "../shard/managed-object.ts";
-import { holderOf, unitOf } from "../shard/parse-application.ts";
+import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
+import type { ObjectAt, ObservedObject } from "../../shard/managed-object.ts";
+import { holderOf, unitOf } from "../../shard/parse-application.ts";
 
 /**
  * The Applications of one unit on one instance that Argo CD's controller has work with, and the work of the same unit that waits in line

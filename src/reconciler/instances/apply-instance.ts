@@ -1,12 +1,12 @@
-import type { InstanceId } from "../domain/ids.ts";
-import type { WorkResult } from "../runtime/keyed-queue.ts";
-import { renderClusterEntry, renderIdentity } from "../shard/render-instance.ts";
-import type { Destination, OwnNamespaces } from "../shard/seat.ts";
-import type { Log } from "../telemetry/log.ts";
-import { allOrFirstFailure, type ObjectWriter } from "./apply-object.ts";
-import { type Host, type Hosts, UNLISTED_AGAIN_MS } from "./find-hosts.ts";
-import type { ApiCluster } from "./port.ts";
-import type { Impersonation } from "./prerequisites/grant-impersonation.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import type { WorkResult } from "../../runtime/keyed-queue.ts";
+import { renderClusterEntry, renderIdentity } from "../../shard/render-instance.ts";
+import type { Destination, OwnNamespaces } from "../../shard/seat.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
+import { type Host, type Hosts, UNLISTED_AGAIN_MS } from "../find-hosts.ts";
+import type { ApiCluster } from "../port.ts";
+import type { Impersonation } from "../units/grant-impersonation.ts";
 import type { Sweep } from "./sweep-instance.ts";
 
 export interface ApplyInstanceDeps {

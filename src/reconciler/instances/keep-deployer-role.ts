@@ -1,10 +1,10 @@
-import { RefusedError } from "../domain/errors.ts";
-import { REFUSED_GROUPS } from "../domain/fleet.ts";
-import type { WorkResult } from "../runtime/keyed-queue.ts";
-import { deployerRules, sameRules } from "../shard/deployer-rules.ts";
-import type { FleetStore } from "../store/fleet/port.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { DeployerRole } from "./port.ts";
+import { RefusedError } from "../../domain/errors.ts";
+import { REFUSED_GROUPS } from "../../domain/fleet.ts";
+import type { WorkResult } from "../../runtime/keyed-queue.ts";
+import { deployerRules, sameRules } from "../../shard/deployer-rules.ts";
+import type { FleetStore } from "../../store/fleet/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { DeployerRole } from "../port.ts";
 
 /** Kinds come and go with the definitions users and administrators install; a new one may be deployed this much later at most. */
 const EVERY_MS = 60_000;

@@ -1,21 +1,21 @@
-import type { Clock } from "../domain/clock.ts";
-import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
-import { planRemoval } from "../shard/diff-object.ts";
-import { judgeLeftovers, type LeftoverKind, type UnitObject, type Whereabouts } from "../shard/leftovers.ts";
-import type { ObservedObject } from "../shard/managed-object.ts";
-import { applicationOf, holderOf, unitOf } from "../shard/parse-application.ts";
-import { whyRevisit } from "../shard/revisit.ts";
-import type { OwnNamespaces } from "../shard/seat.ts";
-import { findStrays, judgeStrays, planStrayEnd, type RowsOfStrays, type Stray } from "../shard/strays.ts";
-import type { OwnedUnit, ShardStore } from "../store/shard/port.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import type { ObjectWriter } from "./apply-object.ts";
-import { createDeletionTimeouts } from "./deletion-timeouts.ts";
-import type { Host } from "./find-hosts.ts";
-import type { Requests } from "./keys.ts";
-import type { ApiCluster, ManagedObjects } from "./port.ts";
-import type { Intake } from "./read-and-record-rows.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
+import { planRemoval } from "../../shard/diff-object.ts";
+import { judgeLeftovers, type LeftoverKind, type UnitObject, type Whereabouts } from "../../shard/leftovers.ts";
+import type { ObservedObject } from "../../shard/managed-object.ts";
+import { applicationOf, holderOf, unitOf } from "../../shard/parse-application.ts";
+import { whyRevisit } from "../../shard/revisit.ts";
+import type { OwnNamespaces } from "../../shard/seat.ts";
+import { findStrays, judgeStrays, planStrayEnd, type RowsOfStrays, type Stray } from "../../shard/strays.ts";
+import type { OwnedUnit, ShardStore } from "../../store/shard/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import { createDeletionTimeouts } from "../applications/deletion-timeouts.ts";
+import type { ObjectWriter } from "../apply-object.ts";
+import type { Host } from "../find-hosts.ts";
+import type { Requests } from "../keys.ts";
+import type { ApiCluster, ManagedObjects } from "../port.ts";
+import type { Intake } from "../read-and-record-rows.ts";
 
 /** Applications that nobody wants where they stand. */
 export interface Orphans {

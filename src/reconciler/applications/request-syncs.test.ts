@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { RunPhase } from "../domain/sync-run.ts";
-import { APPLICATIONS } from "./adapters/kubernetes/types.ts";
-import { type PlayedSyncs, playSyncs } from "./testing/play-syncs.ts";
-import { type Seated, seating } from "./testing/seat.ts";
-import { eventually } from "./testing/until.ts";
-import { startWorld, type World } from "./testing/world.ts";
+import type { RunPhase } from "../../domain/sync-run.ts";
+import { APPLICATIONS } from "../adapters/kubernetes/types.ts";
+import { type PlayedSyncs, playSyncs } from "../testing/play-syncs.ts";
+import { type Seated, seating } from "../testing/seat.ts";
+import { eventually } from "../testing/until.ts";
+import { startWorld, type World } from "../testing/world.ts";
 
 let world: World;
 let seated: Seated;
