@@ -15,7 +15,7 @@ export interface Project {
   readonly files: readonly ProjectFile[];
 }
 
-const ROOTS = ["src", "hack", "e2e", "bench", "tools", "bin", "docs", "charts", ".ci", "."];
+const ROOTS = ["src", "migrations", "hack", "e2e", "bench", "tools", "bin", "docs", "charts", ".ci", "."];
 const NOT_OURS = new Set(["node_modules", ".argosy", "planted"]);
 const TEXT = /(?:\.(?:ts|mjs|cjs|js|json|md|ya?ml|sh|tpl|go|mod|html|css|sql|txt)|(?:^|\/)(?:run|\.npmrc|\.gitignore|\.node-version))$/;
 

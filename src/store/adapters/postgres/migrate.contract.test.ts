@@ -10,7 +10,7 @@ import { noMetrics } from "../../../telemetry/metrics.ts";
 import { startTestServer, type TestDatabase, type TestServer } from "../../testing/test-server.ts";
 import { eventually, soon } from "../../testing/world.ts";
 import { migrate } from "./migrate.ts";
-import { MIGRATIONS, type Migration } from "./migrations/source.ts";
+import { migration, readMigrations } from "./migration-files.ts";
 import { createPostgresStore } from "./postgres-store.ts";
 
 let server: TestServer;
@@ -30,37 +30,66 @@ const done = async (): Promise<readonly string[]> => {
   const rows = await server.query<{ readonly name: string }>("select name from schema_migration order by id", database.url);
   return rows.map(({ name }) => name);
 };
+const recorded = () =>
+  server.query<{ readonly name: string; readonly hash: string | null }>(
+    "select name, hash from schema_migration order by id",
+    database.url,
+  );
+const tables = async (): Promise<readonly string[]> => {
+  const rows = await server.query<{ readonly name: string }>(
+    "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relname !~ '^schema_' order by 1",
+    database.url,
+  );
+  return rows.map(({ name }) => name);
+};
+
+const MIGRATIONS = await readMigrations();
 const ALL = MIGRATIONS.map(({ name }) => name);
+/** A further file, so that there are two at least. */
+const FURTHER = migration("9000-further", "create table further (id text)");
+const TWO = [...MIGRATIONS, FURTHER];
 const urlWith = (change: Partial<Pick<URL, "password" | "pathname" | "port">>): string => Object.assign(new URL(database.url), change).href;
 
 describe("bringing the schema up to date", () => {
-  it("runs every step once, however often it is asked", async () => {
+  it("runs every file once, however often it is asked", async () => {
     await run();
     await run();
     expect(await done()).toEqual(ALL);
   });
 
   it("leaves a schema alone that is there, where only an empty database is to have one", async () => {
-    await run({ migrations: MIGRATIONS.slice(0, 2) });
-    await run({ onlyEmpty: true });
-    expect(await done()).toEqual(ALL.slice(0, 2));
+    await run();
+    await run({ migrations: TWO, onlyEmpty: true });
+    expect(await done()).toEqual(ALL);
     await database.drop();
     database = await server.createEmpty();
-    await run({ onlyEmpty: true });
-    expect(await done()).toEqual(ALL);
+    await run({ migrations: TWO, onlyEmpty: true });
+    expect(await done()).toEqual([...ALL, FURTHER.name]);
   });
 
-  it("runs every step once when many replicas start at the same moment", async () => {
+  it("records each file with the hash of its statements", async () => {
+    await run({ migrations: TWO });
+    expect(await recorded()).toEqual(TWO.map(({ name, hash }) => ({ name, hash })));
+  });
+
+  it("runs a file as it is written, question marks and all", async () => {
+    const asked = migration("9000-asked", `create table asked (id text); comment on table asked is 'what is it? :name ??'; -- or is it?`);
+    await run({ migrations: [...MIGRATIONS, asked] });
+    const [row] = await server.query<{ readonly text: string }>("select obj_description('asked'::regclass) as text", database.url);
+    expect(row?.text).toBe("what is it? :name ??");
+  });
+
+  it("runs every file once when many replicas start at the same moment", async () => {
     await Promise.all(Array.from({ length: 5 }, () => run()));
     expect(await done()).toEqual(ALL);
   });
 
-  it("is completed by the next one when the first was killed in the middle of a step", async () => {
+  it("is completed by the next one when the first was killed in the middle of a file", async () => {
     const other = new pg.Client({ connectionString: database.url });
     other.on("error", () => {});
     await other.connect();
     await other.query("begin");
-    // The second step has to wait for this table, whose fate is open: that is where its process is killed.
+    // The file has to wait for this table, whose fate is open, after it has made others: that is where its process is killed.
     await other.query("create table workspace (id text)");
     const child = spawn(process.execPath, [fileURLToPath(new URL("../../testing/migrate-once.ts", import.meta.url)), database.url], {
       stdio: "ignore",
@@ -68,37 +97,38 @@ describe("bringing the schema up to date", () => {
     const ended = once(child, "exit");
     await eventually(async () => {
       const waiting = await server.query(
-        `select from pg_stat_activity where datname = '${new URL(database.url).pathname.slice(1)}' and wait_event_type = 'Lock' and query like '%create table workspace%'`,
+        `select from pg_stat_activity where datname = '${new URL(database.url).pathname.slice(1)}' and wait_event_type = 'Lock' and application_name = 'argosy-migrate'`,
       );
       expect(waiting).toHaveLength(1);
     });
-    expect(await done()).toEqual(ALL.slice(0, 1));
+    expect(await done()).toEqual([]);
     child.kill("SIGKILL");
     await ended;
     await other.query("rollback");
     await other.end();
+    await eventually(async () => expect(await tables()).toEqual([]));
     await run();
     expect(await done()).toEqual(ALL);
   });
 
-  it("keeps the steps before one that fails, takes that one back whole, and goes on when it is mended", async () => {
-    const broken: Migration = { name: "999-last", up: (knex) => knex.raw("create table half (id text); select 1 / 0") };
-    const mended: Migration = { name: "999-last", up: (knex) => knex.raw("create table half (id text)") };
+  it("keeps the files before one that fails, takes that one back whole, and goes on when it is mended", async () => {
+    const broken = migration("9000-last", "create table half (id text); select 1 / 0");
+    const mended = migration("9000-last", "create table half (id text)");
     await expect(run({ migrations: [...MIGRATIONS, broken] })).rejects.toThrow();
     expect(await done()).toEqual(ALL);
     await run({ migrations: [...MIGRATIONS, mended] });
-    expect(await done()).toEqual([...ALL, "999-last"]);
+    expect(await recorded()).toEqual([...MIGRATIONS, mended].map(({ name, hash }) => ({ name, hash })));
   });
 
   it("does not mind a lock row that a killed process left behind", async () => {
-    await run({ migrations: MIGRATIONS.slice(0, 1) });
-    await server.query("update schema_migration_lock set is_locked = 1", database.url);
     await run();
-    expect(await done()).toEqual(ALL);
+    await server.query("update schema_migration_lock set is_locked = 1", database.url);
+    await run({ migrations: TWO });
+    expect(await done()).toEqual([...ALL, FURTHER.name]);
   });
 
   it("ends with its signal while others hold the lock", async () => {
-    const blocking: Migration = { name: "000-slow", up: (knex) => knex.raw("select pg_sleep(600)") };
+    const blocking = migration("0000-slow", "select pg_sleep(600)");
     const abort = new AbortController();
     const slow = run({ migrations: [blocking], signal: abort.signal });
     slow.catch(() => {});
@@ -119,17 +149,96 @@ describe("bringing the schema up to date", () => {
   });
 });
 
-describe("refusing to start", () => {
-  it("on a schema newer than this version", async () => {
-    await run({ migrations: [...MIGRATIONS, { name: "999-future", up: (knex) => knex.raw("select 1") }] });
-    await expect(run()).rejects.toMatchObject({ name: "InputError", code: "store.schema-newer", context: { unknown: "999-future" } });
+/** As the steps have recorded themselves that the first file sums up; all but the last are told by their number alone. */
+const STEPS = [...Array.from({ length: 28 }, (_, index) => `${String(index + 1).padStart(3, "0")}-step`), "035-repositories-by-hash"];
+
+/** The present schema, as a database records it that was made by these steps. */
+async function makeBySteps(steps: readonly string[]): Promise<void> {
+  await run();
+  const rows = steps.map((name) => `('${name}', 1, now())`).join(", ");
+  await server.query(
+    `alter table schema_migration drop column hash; delete from schema_migration; insert into schema_migration (name, batch, migration_time) values ${rows}`,
+    database.url,
+  );
+}
+
+describe("a schema that was made by the steps before the first file", () => {
+  const insert = "insert into api_token (name, hash, role, created_at) values ('ops', 'h', 'viewer', now())";
+  const names = () => server.query("select name from api_token", database.url);
+
+  it("is taken for what the first file makes, with everything in it, and gets the files after that", async () => {
+    await makeBySteps(STEPS);
+    await server.query(insert, database.url);
+    await run();
+    expect(await recorded()).toEqual(MIGRATIONS.map(({ name, hash }) => ({ name, hash })));
+    await run({ migrations: TWO });
+    expect(await done()).toEqual([...ALL, FURTHER.name]);
+    expect(await names()).toEqual([{ name: "ops" }]);
   });
 
-  it("on a schema that is not there or not complete", async () => {
+  it("is taken over once when many replicas start at the same moment", async () => {
+    await makeBySteps(STEPS);
+    await Promise.all(Array.from({ length: 5 }, () => run({ migrations: TWO })));
+    expect(await recorded()).toEqual(TWO.map(({ name, hash }) => ({ name, hash })));
+  });
+
+  it("is left alone where only an empty database is to have one", async () => {
+    await makeBySteps(STEPS);
+    await run({ onlyEmpty: true });
+    expect(await done()).toEqual(STEPS);
+  });
+
+  it.each([
+    ["only the first of them were run", STEPS.slice(0, 12)],
+    ["one is missing", STEPS.filter((_, index) => index !== 5)],
+    ["there is one more", [...STEPS, "036-more"]],
+    ["files were run too", [...STEPS.slice(1), "0001-baseline"]],
+  ])("is refused when %s, and stays as it is", async (_, steps) => {
+    await makeBySteps(steps);
+    await server.query(insert, database.url);
+    for (const onlyEmpty of [false, true]) {
+      await expect(run({ onlyEmpty })).rejects.toMatchObject({
+        name: "InputError",
+        code: "store.schema-older",
+        remedy: expect.stringContaining("035-repositories-by-hash"),
+        context: { last: steps.at(-1) },
+      });
+    }
+    expect(await done()).toEqual(steps);
+    expect(await names()).toEqual([{ name: "ops" }]);
+  });
+});
+
+describe("refusing to start", () => {
+  it("on a schema newer than this version", async () => {
+    await run({ migrations: [...MIGRATIONS, migration("9000-future", "select 1")] });
+    await expect(run()).rejects.toMatchObject({ name: "InputError", code: "store.schema-newer", context: { unknown: "9000-future" } });
+  });
+
+  it("on a schema that another file of the same name made, or nobody knows which", async () => {
+    await run({ migrations: TWO });
+    const other = [
+      ...MIGRATIONS,
+      migration(FURTHER.name, "create table further (id text, more text)"),
+      migration("9001-next", "create table next (id text)"),
+    ];
+    const changed = { name: "InputError", code: "store.schema-changed", context: { changed: FURTHER.name } };
+    await expect(run({ migrations: other })).rejects.toMatchObject(changed);
+    expect(await done()).toEqual([...ALL, FURTHER.name]);
+    await server.query(`update schema_migration set hash = null where name = '${FURTHER.name}'`, database.url);
+    await expect(run({ migrations: TWO })).rejects.toMatchObject(changed);
+  });
+
+  it("but not because a comment in a file was improved", async () => {
+    await run();
+    await run({ migrations: MIGRATIONS.map(({ name, sql }) => migration(name, `-- said better\n${sql}`)) });
+  });
+
+  it("on a schema that is not there or not that of this version", async () => {
     const open = () => createPostgresStore({ url: database.url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 2 });
     await expect(open()).rejects.toMatchObject({ name: "InputError", code: "store.schema", context: { schema: 0 } });
-    await run({ migrations: MIGRATIONS.slice(0, 1) });
-    await expect(open()).rejects.toMatchObject({ name: "InputError", code: "store.schema", context: { schema: 1 } });
+    await run({ migrations: TWO });
+    await expect(open()).rejects.toMatchObject({ name: "InputError", code: "store.schema", context: { schema: 2 } });
   });
 
   it("with an address that is none, a wrong password or no such database, and names the field", async () => {

@@ -4,8 +4,8 @@ import { InputError, UnavailableError } from "../../../domain/errors.ts";
 import { sleep, systemClock } from "../../../runtime/clock.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import { connectionSettings } from "./connection-settings.ts";
-import { MIGRATIONS, type Migration, migrationSource } from "./migrations/source.ts";
-import { checkSchema, checkServer, MIGRATION_TABLE } from "./schema-checks.ts";
+import { LIMIT_WAITING, type Migration, migrationSource, readMigrations } from "./migration-files.ts";
+import { checkSchema, checkServer, MIGRATION_TABLE, type SchemaState } from "./schema-checks.ts";
 import { isDriverError, sqlState, translate } from "./sql-state.ts";
 
 export interface MigrateOptions {
@@ -23,12 +23,12 @@ const LOCK = 7_243_091_553;
 const LOCK_POLL_MS = 250;
 
 /**
- * Brings the schema to this version, one transaction a step. Any number of replicas may do this at once: they take turns
- * under a lock that goes with the connection of whoever holds it, so that one killed half-way leaves nothing to clean up. The
- * lock is polled: a statement that waited inside the database would hold up `create index concurrently`, which waits for it.
+ * Brings the schema to this version by the files of `migrations/`, one transaction a file. Any number of replicas may do this at once:
+ * they take turns under a lock that goes with the connection of whoever holds it, so that one killed half-way leaves nothing to clean
+ * up. The lock is polled: a statement that waited inside the database would hold up `create index concurrently`, which waits for it.
  *
- * Raises InputError when the server is older than PostgreSQL 15, when the schema is newer than this version or when the
- * address, the user or the database is wrong, UnavailableError when the server is away, the signal's reason when that aborts.
+ * Raises InputError when the server is older than PostgreSQL 15, when the schema is newer than this version or was made by other files
+ * or when the address, the user or the database is wrong, UnavailableError when the server is away, the signal's reason when that aborts.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const { url, signal } = options;
@@ -59,20 +59,31 @@ async function acquire(client: pg.Client, { log }: MigrateOptions, over: AbortSi
   }
 }
 
-async function migrateLocked(
-  { url, log, migrations = MIGRATIONS, onlyEmpty = false }: MigrateOptions,
-  client: pg.Client,
-  over: AbortSignal,
-): Promise<void> {
-  const pending = await checkSchema(client, migrations);
-  if (pending.length === 0 || (onlyEmpty && pending.length < migrations.length)) return;
-  log.info({ migrations: pending }, "Bringing the database's schema up to date");
+async function migrateLocked(options: MigrateOptions, client: pg.Client, over: AbortSignal): Promise<void> {
+  const { log, migrations = await readMigrations(), onlyEmpty = false } = options;
+  const state = await checkSchema(client, migrations);
+  const isEmpty = state.pending.length === migrations.length;
+  const isUpToDate = state.pending.length === 0 && !state.isFromSteps;
+  if (isUpToDate || (onlyEmpty && !isEmpty)) return;
+  if (state.pending.length > 0) log.info({ migrations: state.pending }, "Bringing the database's schema up to date");
+  if (state.isFromSteps) log.info({}, "Recording that the database's schema is as the first migration makes it");
+  const database = openKnex(options, migrations, over);
+  try {
+    await run(database, migrations, state);
+  } catch (error) {
+    throw over.aborted ? over.reason : error;
+  } finally {
+    await database.destroy();
+  }
+}
+
+function openKnex({ url, log }: MigrateOptions, migrations: readonly Migration[], over: AbortSignal): Knex {
   // Leaving knex waits for its statement, and whoever stops has no time for that: its connection is cut instead.
   const afterCreate = (connection: pg.Client, done: () => void): void => {
     over.addEventListener("abort", () => void connection.end(), { once: true });
     done();
   };
-  const database = knex({
+  return knex({
     client: "pg",
     connection: {
       ...connectionSettings(url),
@@ -84,22 +95,43 @@ async function migrateLocked(
     migrations: { tableName: MIGRATION_TABLE, migrationSource: migrationSource(migrations) },
     log: knexLog(log),
   });
-  try {
-    await runSteps(database, pending.length);
-  } catch (error) {
-    throw over.aborted ? over.reason : error;
-  } finally {
-    await database.destroy();
-  }
 }
 
 /**
- * knex's own lock is a row that a killed process leaves behind; ours is held, so nobody else's is in force. One step after the
- * other: `latest` would run all of them in a single transaction.
+ * knex's own lock is a row that a killed process leaves behind; ours is held, so nobody else's is in force. One file after the other:
+ * `latest` would run all of them in a single transaction.
  */
-async function runSteps(database: Knex, count: number): Promise<void> {
+async function run(database: Knex, migrations: readonly Migration[], { pending, isFromSteps }: SchemaState): Promise<void> {
   await database.migrate.forceFreeMigrationsLock();
-  for (let step = 0; step < count; step += 1) await database.migrate.up();
+  await prepareTable(database);
+  if (isFromSteps) await replaceSteps(database, migrations);
+  for (let count = 0; count < pending.length; count += 1) {
+    await database.migrate.up({ afterAll: (transaction, done) => recordHashes(transaction, done as Migration[]) });
+  }
+}
+
+/** knex makes its table when it reads it first; the column for hashes is ours. */
+async function prepareTable(database: Knex): Promise<void> {
+  await database.migrate.currentVersion();
+  if (await database.schema.hasColumn(MIGRATION_TABLE, "hash")) return;
+  await database.transaction(async (transaction) => {
+    await transaction.raw(LIMIT_WAITING);
+    await transaction.schema.alterTable(MIGRATION_TABLE, (table) => void table.text("hash"));
+  });
+}
+
+/** In the transaction of the file that was just run: its row and its hash are there together, or neither. */
+async function recordHashes(transaction: Knex, done: readonly Migration[]): Promise<void> {
+  for (const { name, hash } of done) await transaction(MIGRATION_TABLE).where({ name }).update({ hash });
+}
+
+/** The schema is as the first file makes it, and stays as it is: only how it came to be is told anew. */
+async function replaceSteps(database: Knex, [baseline]: readonly Migration[]): Promise<void> {
+  if (baseline === undefined) return;
+  await database.transaction(async (transaction) => {
+    await transaction(MIGRATION_TABLE).del();
+    await transaction(MIGRATION_TABLE).insert({ name: baseline.name, hash: baseline.hash, batch: 1, migration_time: transaction.fn.now() });
+  });
 }
 
 function knexLog(log: Log): NonNullable<Knex.Config["log"]> {

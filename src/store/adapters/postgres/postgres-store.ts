@@ -25,7 +25,7 @@ import { recordDeletions } from "./intents/record-deletions.ts";
 import { recordDeployments } from "./intents/record-deployments.ts";
 import { recordWorkspaceEnds } from "./intents/record-workspace-ends.ts";
 import { createLoadStore } from "./loads/loads.ts";
-import { MIGRATIONS } from "./migrations/source.ts";
+import { readMigrations } from "./migration-files.ts";
 import { createMoveStore } from "./moves/moves.ts";
 import { createOwnershipStore } from "./ownership/ownership.ts";
 import { commitFirstPlacement } from "./placements/commit-first-placement.ts";
@@ -116,12 +116,13 @@ async function checkVersion(ping: Store["ping"]): Promise<void> {
     if (sqlState((error as Error).cause) === NO_TABLE) return { schema: 0 };
     throw error;
   });
-  if (schema === MIGRATIONS.length) return;
-  throw new InputError(`using a database with schema ${schema}, this version's is ${MIGRATIONS.length}`, {
+  const { length: known } = await readMigrations();
+  if (schema === known) return;
+  throw new InputError(`using a database with schema ${schema}, this version's is ${known}`, {
     code: "store.schema",
     path: "database.url",
     remedy: "Start the version that made the schema, or let `argosy serve` bring it up to date",
-    context: { schema, known: MIGRATIONS.length },
+    context: { schema, known },
   });
 }
 
