@@ -20,7 +20,7 @@ export interface PrivateGit {
 export async function startPrivateGit(directory: string, signal: AbortSignal): Promise<PrivateGit> {
   const repositories = join(directory, "private-git");
   const subject = { commonName: "e2e git" };
-  const authority = { ...createAuthority(subject), subject };
+  const authority = createAuthority(subject);
   const tls = issueServer(authority, { subject, names: ["127.0.0.1"] });
   const https = await startGitServer({ directory: repositories, tls });
   const ssh = await startGitSshServer(

@@ -4,13 +4,13 @@ import { request as secureRequest } from "node:https";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { UnavailableError } from "../../src/domain/errors.ts";
+import type { KeyPair } from "../../src/runtime/certificate.ts";
 import type { BuiltSet } from "./build.ts";
 import { renderKubeconfig } from "./kubeconfig.ts";
 import { componentArgs, type KubernetesComponent, type KubernetesPorts } from "./kubernetes-args.ts";
 import { type Pki, preparePki } from "./pki.ts";
 import { freePort, isFree } from "./ports.ts";
 import { type DevProcess, findProcess, isSameProgram, type ProcessSpec, startProcess, stopProcess } from "./processes/process.ts";
-import type { KeyPair } from "./x509.ts";
 
 /** A Kubernetes API with its controllers, without nodes. */
 export interface KubernetesCluster {

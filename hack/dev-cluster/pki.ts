@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createAuthority, createSigningKey, issueClient, issueServer, type KeyPair } from "./x509.ts";
+import type { KeyPair } from "../../src/runtime/certificate.ts";
+import { createAuthority, createSigningKey, issueClient, issueServer } from "./x509.ts";
 
 /** Certificates of one API server, as files and, for the administrator, as text. */
 export interface Pki {
@@ -41,8 +42,7 @@ export function preparePki(directory: string): Pki {
 
 function createPki(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const subject = { commonName: "development cluster" };
-  const authority = { ...createAuthority(subject), subject };
+  const authority = createAuthority({ commonName: "development cluster" });
   const write = (file: string, text: string) => writeFileSync(join(directory, file), text, { mode: 0o600 });
   const writePair = (name: string, pair: KeyPair) => [write(`${name}.crt`, pair.cert), write(`${name}.key`, pair.key)];
   write("ca.crt", authority.cert);

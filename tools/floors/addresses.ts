@@ -1,6 +1,7 @@
 const KUBECONFIG = "^src/runtime/kube/(user-)?kubeconfig\\.ts$";
 const POSTGRES = "^src/store/adapters/postgres/";
 const API = "^src/api/";
+const CERTIFICATE = "^src/runtime/certificate\\.ts$";
 const CLI = "^src/cli/";
 const CONFIG = "^src/config(/|\\.ts$)";
 const TELEMETRY = "^src/telemetry/";
@@ -13,6 +14,8 @@ export const ADDRESSES: Readonly<Record<string, string>> = {
   "@fastify/swagger": API,
   "@kubernetes/client-node": "^src/runtime/kube/auth\\.ts$",
   "@opentelemetry/api": TELEMETRY,
+  "@peculiar/asn1-schema": CERTIFICATE,
+  "@peculiar/asn1-x509": CERTIFICATE,
   "cli-table3": CLI,
   commander: CLI,
   "consistent-hash": "^src/scheduler/hash-ring\\.ts$",

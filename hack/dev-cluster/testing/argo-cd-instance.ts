@@ -97,8 +97,7 @@ export function argoCdInstance(namespace: string, version: string): readonly obj
 
 /** Both sides of the connection to the repo-server show a certificate and check the other's. */
 function tlsSecrets(meta: (name: string) => object): readonly object[] {
-  const subject = { commonName: "repo-server authority" };
-  const authority = { ...createAuthority(subject), subject };
+  const authority = createAuthority({ commonName: "repo-server authority" });
   const server = issueServer(authority, { subject: { commonName: "argocd-repo-server" }, names: ["argocd-repo-server"] });
   const client = issueClient(authority, { commonName: "argocd-application-controller" });
   const mutual = { "client-ca.crt": authority.cert, "client.crt": client.cert, "client.key": client.key, "server-ca.crt": authority.cert };

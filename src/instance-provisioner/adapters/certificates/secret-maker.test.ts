@@ -4,7 +4,6 @@ import { connect, createServer, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import type { EngineCertificates } from "../../../domain/engine.ts";
-import { bits, integer, objectId, time } from "./der.ts";
 import { createSecretMaker } from "./secret-maker.ts";
 
 const maker = createSecretMaker();
@@ -85,20 +84,4 @@ describe("a server with such certificates", () => {
       socket.on("close", () => resolve("closed"));
     });
   }
-});
-
-describe("the encoding of certificates", () => {
-  it("writes numbers without superfluous zeros, and never as negative ones", () => {
-    expect(integer(Buffer.from([0, 0, 5])).toString("hex")).toBe("020105");
-    expect(integer(Buffer.from([0x80])).toString("hex")).toBe("02020080");
-    expect(integer(Buffer.from([0, 0])).toString("hex")).toBe("020100");
-  });
-  it("writes identifiers with seven bits a byte, and long lengths in their own bytes", () => {
-    expect(objectId("1.2.840.10045.4.3.2").toString("hex")).toBe("06082a8648ce3d040302");
-    expect(bits(Buffer.alloc(300)).subarray(0, 5).toString("hex")).toBe("0382012d00");
-  });
-  it("writes years from 2050 on with four digits", () => {
-    expect(time(Date.UTC(2049, 11, 31, 23, 59, 59)).toString("latin1")).toContain("491231235959Z");
-    expect(time(Date.UTC(2050, 0, 1)).toString("latin1")).toContain("20500101000000Z");
-  });
 });

@@ -17,8 +17,7 @@ const PATH = process.env["PATH"] ?? "";
 const HOST = "git.test.example";
 const BOT: RepositorySecret = { kind: "basic", username: "bot", password: "pass:wörd'\"$(id)" };
 
-const subject = { commonName: "git authority" };
-const authority = { ...createAuthority(subject), subject };
+const authority = createAuthority({ commonName: "git authority" });
 const tls = issueServer(authority, { subject: { commonName: "git" }, names: ["127.0.0.1", HOST] });
 
 let directory: string;

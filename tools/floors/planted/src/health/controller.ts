@@ -2,6 +2,8 @@
 import "@fastify/swagger";
 import "@kubernetes/client-node";
 import "@opentelemetry/api";
+import "@peculiar/asn1-schema";
+import "@peculiar/asn1-x509";
 import "cli-table3";
 import "commander";
 import "consistent-hash";
