@@ -159,6 +159,8 @@ describe("a freeze window", () => {
     expect(week.filter((each) => until("0 0 24 * 1", 1, each) !== undefined)).toEqual([week[1], week[2]]);
     expect(week.filter((each) => until("0 0 24 * *", 1, each) !== undefined)).toEqual([week[2]]);
     expect(week.filter((each) => until("0 0 * * 1-2", 1, each) !== undefined)).toEqual([week[1], week[2]]);
+    // Sunday has two numbers, so that seven of them need not be the whole week.
+    expect(week.filter((each) => until("0 0 * * 0,2-7", 1, each) !== undefined)).toEqual(week.toSpliced(1, 1));
     expect(week.filter((each) => until("0 0 24 * 0-7", 1, each) !== undefined)).toEqual([week[2]]);
   });
 

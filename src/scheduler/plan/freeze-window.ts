@@ -72,7 +72,9 @@ function beginsAt([minutes, hours, days, months, weekdays]: Schedule, minute: nu
   // The first of January 1970 was a Thursday.
   const weekday = (day + 4) % 7;
   const isWeekday = weekdays?.has(weekday) === true || (weekday === 0 && weekdays?.has(7) === true);
-  const [isAnyDate, isAnyWeekday] = [days?.size === 31, (weekdays?.size ?? 0) >= 7];
+  // Sunday has two numbers, so that seven of them need not be the whole week.
+  const isAnyWeekday = new Set([...(weekdays ?? [])].map((each) => each % 7)).size === 7;
+  const isAnyDate = days?.size === 31;
   if (isAnyDate || isAnyWeekday) return (isAnyDate || days?.has(date) === true) && (isAnyWeekday || isWeekday);
   return days?.has(date) === true || isWeekday;
 }
