@@ -15,6 +15,7 @@ import { createApiCluster, createEngines } from "../reconciler/adapters/kubernet
 import { createReconciler } from "../reconciler/controller.ts";
 import { createInstanceSights } from "../rollout/adapters/kubernetes/instance-sights.ts";
 import { createRollouts } from "../rollout/controller.ts";
+import { startCron } from "../runtime/timer/cron.ts";
 import { createScheduler } from "../scheduler/controller.ts";
 import { freezeAt } from "../scheduler/plan/assemble.ts";
 import { createPlanCycle } from "../scheduler/plan-cycle/controller.ts";
@@ -156,6 +157,7 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
       ...parts,
       planning,
       draining,
+      startCron,
       relieves: context.config.moves.relief,
       approval: approvalLimits(context.config.moves),
     }),

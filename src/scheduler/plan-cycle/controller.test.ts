@@ -6,8 +6,9 @@ import { createMoveDesk } from "../../mover/request-moves.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import type { startCron } from "../../runtime/timer/cron.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { CLASS } from "../../store/testing/builders.ts";
+import { aDecision, CLASS } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createDrainingDesk } from "../draining/controller.ts";
@@ -33,7 +34,7 @@ describe("planning again and again", () => {
   });
   afterEach(() => cycle.stop());
 
-  const start = async (partition = EVERYTHING, relieves = false): Promise<void> => {
+  const start = async (partition = EVERYTHING, relieves = false, timer?: typeof startCron): Promise<void> => {
     const parts = { store, clock, ids: createCountingIds(), log: silentLog };
     const moving = createMoveDesk(parts);
     const desk = createPlanningDesk({ ...parts, moving });
@@ -43,6 +44,7 @@ describe("planning again and again", () => {
     };
     const planning = { ...desk, followUp };
     cycle = createPlanCycle({
+      ...(timer === undefined ? {} : { startCron: timer }),
       ...{ planning, relieves, draining: createDrainingDesk({ ...parts, planning, moving }) },
       ...{ store, partition, clock, rng: createSeededRng("plans"), ids: createCountingIds(), log: silentLog, metrics: noMetrics },
     });
@@ -120,6 +122,20 @@ describe("planning again and again", () => {
     expect(followed).toEqual([`${CLASS} for scheduler`]);
     await pass(3);
     expect(followed.length).toBeGreaterThan(2);
+  });
+
+  it("plans anew when a freeze begins", async () => {
+    const weekend = { name: "weekend", schedule: "0 18 * * 5", durationMs: 62 * 3_600_000, actor: "a", reason: "r", at: clock.now() };
+    await store.directives.putFreeze(weekend, aDecision({ kind: "directive", verdict: "FROZEN", rule: "COMMAND" }), never);
+    let begin = (): void => undefined;
+    await start(EVERYTHING, false, ({ run }) => {
+      begin = run;
+      return { nextAt: () => undefined };
+    });
+    const before = followed.length;
+    begin();
+    await cycle.idle();
+    expect(followed.length).toBe(before + 1);
   });
 
   it("leaves the classes of other members to them", async () => {

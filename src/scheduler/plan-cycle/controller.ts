@@ -4,6 +4,7 @@ import type { Ids, InstanceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
 import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
+import type { startCron } from "../../runtime/timer/cron.ts";
 import { every } from "../../runtime/timer/every.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -17,13 +18,16 @@ import { proposalOf, proposedOf, SCHEDULER, storedPlanOf } from "../plan/stored-
 import type { PlanningDeps, PlanningDesk } from "../planning/controller.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { splitLarge } from "../split/controller.ts";
+import { watchFreezes } from "./watch-freezes.ts";
 
 export interface PlanCycleDeps extends Pick<PlanningDeps, "approval"> {
-  readonly store: Pick<Store, "plans" | "loads" | "splits" | "fleet" | "health" | "changes">;
+  readonly store: Pick<Store, "plans" | "loads" | "splits" | "fleet" | "health" | "directives" | "changes">;
   readonly draining: Pick<DrainingDesk, "carryOn">;
   readonly planning: Pick<PlanningDesk, "apply" | "followUp">;
   /** Whether what relieves an instance that its health says is overloaded is carried out without a person. */
   readonly relieves: boolean;
+  /** Calls when a freeze begins, in the machine's time. Absent, as in simulated time: the next cycle sees that one began or ended. */
+  readonly startCron?: typeof startCron;
   /** By `plan/<class>`. */
   readonly partition: Partition;
   readonly clock: Clock;
@@ -54,6 +58,7 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
   const ringsOf = createRingMemo();
   const proposed = deps.metrics.counter("argosy_scheduler_plans_total", "Plans the scheduler has proposed, by class.", ["class"]);
   const survey = async (signal: AbortSignal): Promise<void> => {
+    freezes.follow(await store.directives.listFreezes(signal));
     for (const name of await store.plans.listClasses(signal)) if (partition.isMine(`plan/${name}`)) classes.add(name);
   };
   const plan = async (name: string, signal: AbortSignal): Promise<void> => {
@@ -88,6 +93,7 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
   const classes = queueOf("plan-classes", plan);
   const surveys = queueOf("plan-survey", (_key, signal) => survey(signal));
   const surveySoon = (): void => surveys.add("classes");
+  const freezes = watchFreezes({ ...deps, onTurn: surveySoon }, ending.signal);
   /** Units of an instance that was stopped have nobody who works for them: these do not wait for the next cycle. */
   const carryOnStopped = async (id: string, signal: AbortSignal): Promise<void> => {
     const instance = await store.fleet.readInstance(id as InstanceId, signal);

@@ -1,3 +1,5 @@
+import fc from "fast-check";
+import { createTask } from "node-cron";
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
@@ -5,7 +7,7 @@ import type { PlannedMove } from "../../domain/plan.ts";
 import { NO_WISH } from "../eligibility.ts";
 import { apps, aUnit, NOON, ROOMY } from "../testing/snapshots.ts";
 import { type CurrentRows, whyDropped } from "./check-move.ts";
-import { frozenUntil, parseSchedule } from "./freeze-window.ts";
+import { cronExpressions, frozenUntil, parseSchedule } from "./freeze-window.ts";
 import { nextStarts } from "./next-starts.ts";
 
 const [A, B, C] = ["a", "b", "c"] as unknown as [InstanceId, InstanceId, InstanceId];
@@ -188,6 +190,35 @@ describe("a freeze window", () => {
     expect(parseSchedule("0 0 31 12 7")).toBeDefined();
     expect(parseSchedule("0 0 32 12 7")).toBeUndefined();
     expect(parseSchedule("0 0 31 0 7")).toBeUndefined();
+  });
+
+  it("begins when the timer calls that is given its expressions", () => {
+    const field = (least: number, most: number) => {
+      const number = fc.integer({ min: least, max: most });
+      const range = fc.tuple(number, number).map(([a, b]) => `${Math.min(a, b)}-${Math.max(a, b)}`);
+      const step = fc.integer({ min: 1, max: most });
+      const steps = fc.tuple(fc.oneof(fc.constant("*"), range, number), step).map(([from, by]) => `${from}/${by}`);
+      return fc.oneof(fc.constant("*"), fc.array(fc.oneof(number.map(String), range, steps), { minLength: 1, maxLength: 3 }).map(String));
+    };
+    // Of the 28 days that each month has, so that the timer refuses none.
+    const schedule = fc.tuple(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 7)).map((fields) => fields.join(" "));
+    const minute = fc.integer({ min: at("2026-01-01T00:00:00Z") / 60_000, max: at("2030-01-01T00:00:00Z") / 60_000 });
+    const begins = (text: string, now: number) => frozenUntil({ schedule: text, durationMs: 60_000 }, millis(now)) !== undefined;
+    fc.assert(
+      fc.property(schedule, fc.array(minute, { minLength: 20, maxLength: 20 }), (text, minutes) => {
+        const tasks = cronExpressions(text).map((each) => createTask(each, () => undefined, { timezone: "UTC" }));
+        const calls = (now: number) => tasks.some((task) => task.match(new Date(now)));
+        // A minute of the schedule's own days and hours, for most others say no for their hour alone.
+        const likely = minutes.map((each) => {
+          const [minutesOf = new Set(), hoursOf = new Set()] = parseSchedule(text) ?? [];
+          const day = Math.floor(each / 1_440) * 1_440;
+          return day + Number([...hoursOf][each % hoursOf.size]) * 60 + Number([...minutesOf][each % minutesOf.size]);
+        });
+        for (const each of [...minutes, ...likely].map((one) => one * 60_000))
+          expect([each, calls(each)]).toEqual([each, begins(text, each)]);
+        for (const task of tasks) void task.destroy();
+      }),
+    );
   });
 
   it("does not hold on another day or month", () => {

@@ -62,8 +62,22 @@ export function frozenUntil(window: FreezeWindow, now: Millis): Millis | undefin
   return undefined;
 }
 
+/**
+ * The beginnings of a schedule for a timer that knows plain lists alone and calls only where both kinds of day fit: where either
+ * kind will do, an expression for each. Empty for what is no schedule.
+ */
+export function cronExpressions(text: string): readonly string[] {
+  const schedule = parseSchedule(text);
+  if (schedule === undefined) return [];
+  const [minutes = "", hours = "", days = "", months = "", weekdays = ""] = schedule.map((field) => [...field].join(","));
+  const [isAnyDate, isAnyWeekday] = areDaysOpen(schedule);
+  if (isAnyDate || isAnyWeekday) return [`${minutes} ${hours} ${days} ${months} ${weekdays}`];
+  return [`${minutes} ${hours} ${days} ${months} *`, `${minutes} ${hours} * ${months} ${weekdays}`];
+}
+
 /** Whether a window begins in a minute since the epoch. As in cron, day of month and of week are either-or when both are given. */
-function beginsAt([minutes, hours, days, months, weekdays]: Schedule, minute: number): boolean {
+function beginsAt(schedule: Schedule, minute: number): boolean {
+  const [minutes, hours, days, months, weekdays] = schedule;
   const day = Math.floor(minute / DAY_MINUTES);
   const ofDay = minute - day * DAY_MINUTES;
   if (minutes?.has(ofDay % 60) !== true || hours?.has(Math.floor(ofDay / 60)) !== true) return false;
@@ -72,11 +86,14 @@ function beginsAt([minutes, hours, days, months, weekdays]: Schedule, minute: nu
   // The first of January 1970 was a Thursday.
   const weekday = (day + 4) % 7;
   const isWeekday = weekdays?.has(weekday) === true || (weekday === 0 && weekdays?.has(7) === true);
-  // Sunday has two numbers, so that seven of them need not be the whole week.
-  const isAnyWeekday = new Set([...(weekdays ?? [])].map((each) => each % 7)).size === 7;
-  const isAnyDate = days?.size === 31;
+  const [isAnyDate, isAnyWeekday] = areDaysOpen(schedule);
   if (isAnyDate || isAnyWeekday) return (isAnyDate || days?.has(date) === true) && (isAnyWeekday || isWeekday);
   return days?.has(date) === true || isWeekday;
+}
+
+/** Whether any day of the month will do, and any day of the week, of which Sunday has two numbers. */
+function areDaysOpen([, , days, , weekdays = new Set()]: Schedule): readonly [date: boolean, weekday: boolean] {
+  return [days?.size === 31, new Set([...weekdays].map((day) => day % 7)).size === 7];
 }
 
 /** Month and date of a day since the epoch, by counting days from a first of March (H. Hinnant, "chrono-compatible low-level date algorithms"). */
