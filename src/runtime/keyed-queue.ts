@@ -3,6 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Rng } from "../domain/rng.ts";
 import type { Log, LogFields } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { traced } from "../telemetry/tracing.ts";
 import type { BackoffRange } from "./backoff.ts";
 import { createQueueMeter, type QueueMeter } from "./queue-meter.ts";
 import { type AfterFailure, afterFailure } from "./retry-policy.ts";
@@ -153,8 +154,10 @@ function createRunner(
 
   return async (entry: KeyEntry): Promise<number | undefined> => {
     const startedAt = clock.monotonicMs();
+    const attributes = { "argosy.queue": name, "argosy.key": entry.key, "argosy.failures": entry.failures };
     try {
-      const result = await work(entry.key, signal);
+      // A trace of its own, for runs ask for each other without end. What they have in common is told by their attributes.
+      const result = await traced({ name: `reconcile ${name}`, isRoot: true, attributes }, () => work(entry.key, signal));
       entry.failures = 0;
       return result?.requeueAfterMs;
     } catch (error) {

@@ -13,7 +13,7 @@ const TELEMETRY = "^src/telemetry/";
 export const ADDRESSES: Readonly<Record<string, string>> = {
   "@fastify/swagger": API,
   "@kubernetes/client-node": "^src/runtime/kube/auth\\.ts$",
-  "@opentelemetry/api": TELEMETRY,
+  "@opentelemetry/api": "^src/telemetry/tracing\\.ts$",
   "@peculiar/asn1-schema": CERTIFICATE,
   "@peculiar/asn1-x509": CERTIFICATE,
   "cli-table3": CLI,

@@ -8,6 +8,7 @@ import { type ApplicationAction, deletionOf, planAbsence, planApplication } from
 import { renderApplication, type Target, targetOf } from "../../shard/render-application.ts";
 import { applicationFence, type Destination, type Seat } from "../../shard/seat.ts";
 import type { DesiredApplication } from "../../store/shard/port.ts";
+import { describeSpan } from "../../telemetry/tracing.ts";
 import { type ObjectWriter, type Settlement, UNSURE_AGAIN_MS } from "../apply-object.ts";
 import { type Host, type Hosts, UNLISTED_AGAIN_MS } from "../find-hosts.ts";
 import type { Requests } from "../keys.ts";
@@ -76,6 +77,8 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
   const apply = async ({ row, host }: Placed, target: Target, signal: AbortSignal): Promise<WorkResult | void> => {
     const { application, unit, workspace } = row;
     const seat = { unit, workspace, instance: host.instance };
+    const { uid, desiredRevision } = application;
+    describeSpan({ "argosy.application.uid": uid, "argosy.revision": desiredRevision, "argosy.epoch": unit.epoch });
     const desired = renderApplication(seat, application, target);
     const wish = timeouts.of(application);
     const plan: Plan = (observed) => planApplication(desired, wish, observed);

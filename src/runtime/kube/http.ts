@@ -5,6 +5,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { DefectError, UnavailableError } from "../../domain/errors.ts";
 import type { Rng } from "../../domain/rng.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
+import { describeSpan, traced } from "../../telemetry/tracing.ts";
 import { sleep } from "../clock.ts";
 import { longestErrorBody, readBeginning, readLines, readResult } from "./answer-body.ts";
 import type { KubeCredentials } from "./auth.ts";
@@ -15,6 +16,7 @@ import { exchangeOf, watchExchange } from "./exchange.ts";
 import { createReachability, type Reachability } from "./reachability.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { createRequestMeter } from "./request-meter.ts";
+import { pluralOf } from "./resource.ts";
 import { nextRetryMs } from "./retry.ts";
 import { abandonable } from "./signals.ts";
 import { errorForAnswer } from "./status.ts";
@@ -62,7 +64,11 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
 
   async function attempt<T>(exchange: Exchange & { readonly request: KubeRequest }, signal: AbortSignal): Promise<T> {
     if (exchange.method !== "GET") await bucket?.take(signal);
-    return sendOnce<T>({ ...transport, pool: exchange.isFresh ? fresh : pool }, exchange, signal);
+    const { method, path } = exchange;
+    const attributes = { "http.request.method": method, "url.path": path, "k8s.cluster.name": cluster };
+    return traced({ name: `${method} ${pluralOf(path)}`, kind: "client", attributes }, () =>
+      sendOnce<T>({ ...transport, pool: exchange.isFresh ? fresh : pool }, exchange, signal),
+    );
   }
 
   async function request<T>(request: KubeRequest, signal: AbortSignal): Promise<T> {
@@ -114,6 +120,7 @@ async function sendOnce<T>(transport: Transport, exchange: Exchange & { readonly
     const answer = await open(transport, exchange, limit.signal);
     visit.answered();
     stop(String(answer.statusCode));
+    describeSpan({ "http.response.status_code": answer.statusCode });
     const isSuccess = answer.statusCode >= 200 && answer.statusCode <= 299;
     const result = isSuccess ? await readResult(answer.body, request) : await failure(transport, { doing, answer }, exchange);
     // undici gives a connection back one turn of the event loop after the answer's end. Who sends the next request sooner than

@@ -6,6 +6,7 @@ import { createKeyedQueue, type KeyedQueue, type WorkResult } from "../../runtim
 import type { DeploymentIntent, IntentOutcome, IntentStore } from "../../store/intent/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
+import { describeSpan } from "../../telemetry/tracing.ts";
 import type { DoorPolicy } from "../door-policy.ts";
 import { parseKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
@@ -102,6 +103,7 @@ export function createIntentController(deps: IntentDeps): KeyedQueue {
     const newIds = { ...place, applicationId: ids.next<ApplicationId>(), operationId: ids.next<never>() };
     const apiCluster = parseKey(key).cluster;
     const outcome = await record.add({ ...wish, workspace: { ...workspace, plane: "kubernetes", apiCluster }, newIds }, signal);
+    describeSpan({ "argosy.application.uid": wish.uid, "argosy.application.id": outcome.applicationId });
     rows.recorded(key, { uid: wish.uid, applicationId: outcome.applicationId, wish: stamp });
   }
 

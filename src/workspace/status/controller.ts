@@ -6,6 +6,7 @@ import { createKeyedQueue, type KeyedQueue } from "../../runtime/keyed-queue.ts"
 import type { IntentStore, Publication, UserView } from "../../store/intent/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
+import { describeSpan } from "../../telemetry/tracing.ts";
 import type { DoorPolicy } from "../door-policy.ts";
 import { parseKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
@@ -65,6 +66,7 @@ export function createStatusController(deps: StatusDeps): KeyedQueue {
     const resource = resources.deployment(at);
     if (resource?.uid !== seen.uid) return;
     if (view !== undefined) rows.recorded(key, { uid: resource.uid, applicationId: view.application.id });
+    describeSpan({ "argosy.application.uid": resource.uid, "argosy.application.id": view?.application.id });
     const composed = composeStatus(
       { resource, siblings: resources.deployments(at.namespace), isAdmitted: rows.isAdmitted, record: view, policy: deps.policy() },
       clock.now(),

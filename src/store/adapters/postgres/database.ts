@@ -2,6 +2,7 @@ import pg from "pg";
 import type { Clock } from "../../../domain/clock.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
+import { traced } from "../../../telemetry/tracing.ts";
 import { connectionSettings } from "./connection-settings.ts";
 import { isCollision, isConnectionLost, translate } from "./sql-state.ts";
 
@@ -71,7 +72,7 @@ export function createDatabase({ url, clock, log, metrics, poolSize }: DatabaseO
     statements.add(1, labels);
     try {
       const query = values.length === 0 && /^(begin|commit|rollback)$/.test(text) ? { text } : { name, text, values: [...values] };
-      return (await client.query(query)).rows as Row[];
+      return (await traced({ name, kind: "client", attributes: POSTGRES }, () => client.query(query))).rows as Row[];
     } finally {
       seconds.observe((clock.monotonicMs() - startMs) / 1000, labels);
     }
@@ -111,6 +112,7 @@ export function createDatabase({ url, clock, log, metrics, poolSize }: DatabaseO
   };
 }
 
+const POSTGRES = { "db.system.name": "postgresql" };
 const BEGIN: Statement = { name: "begin", text: "begin" };
 const COMMIT: Statement = { name: "commit", text: "commit" };
 const ROLLBACK: Statement = { name: "rollback", text: "rollback" };
