@@ -1,3 +1,4 @@
+import type { Knex } from "knex";
 import pg from "pg";
 import type { Clock } from "../../../domain/clock.ts";
 import type { Log } from "../../../telemetry/log.ts";
@@ -19,6 +20,8 @@ import { isCollision, isConnectionLost, translate } from "./sql-state.ts";
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** Absent: it is. One whose text depends on what is asked for is not. */
+  readonly isPrepared?: boolean;
 }
 
 /** Runs statements one after the other, on one connection within a transaction or each on any. */
@@ -27,6 +30,8 @@ export type Run = <Row>(statement: Statement, values: readonly unknown[]) => Pro
 export interface Database {
   /** Runs one statement as a transaction of its own. */
   run<Row>(statement: Statement, values: readonly unknown[], signal: AbortSignal): Promise<readonly Row[]>;
+  /** The same of a statement that was built for what is asked for. It is counted and timed under this name, and not prepared. */
+  query<Row>(name: string, built: Knex.QueryBuilder, signal: AbortSignal): Promise<readonly Row[]>;
   /** Runs several as one; what `work` throws rolls them back. `work` may run again after a collision. */
   transaction<Result>(name: string, work: (run: Run) => Promise<Result>, signal: AbortSignal): Promise<Result>;
   close(): Promise<void>;
@@ -66,12 +71,16 @@ export function createDatabase({ url, clock, log, metrics, poolSize }: DatabaseO
     "statement",
   ]);
 
-  const send = async <Row>(client: pg.PoolClient, { name, text }: Statement, values: readonly unknown[]): Promise<readonly Row[]> => {
+  const send = async <Row>(
+    client: pg.PoolClient,
+    { name, text, isPrepared = true }: Statement,
+    values: readonly unknown[],
+  ): Promise<readonly Row[]> => {
     const labels = { statement: name };
     const startMs = clock.monotonicMs();
     statements.add(1, labels);
     try {
-      const query = values.length === 0 && /^(begin|commit|rollback)$/.test(text) ? { text } : { name, text, values: [...values] };
+      const query = { text, values: [...values], ...(isPrepared ? { name } : {}) };
       return (await traced({ name, kind: "client", attributes: POSTGRES }, () => client.query(query))).rows as Row[];
     } finally {
       seconds.observe((clock.monotonicMs() - startMs) / 1000, labels);
@@ -92,6 +101,10 @@ export function createDatabase({ url, clock, log, metrics, poolSize }: DatabaseO
 
   return {
     run: (statement, values, signal) => attempt(statement.name, (client) => send(client, statement, values), signal),
+    query(name, built, signal) {
+      const { sql, bindings } = built.toSQL().toNative();
+      return attempt(name, (client) => send(client, { name, text: sql, isPrepared: false }, bindings), signal);
+    },
     transaction: (name, work, signal) =>
       attempt(
         name,
@@ -113,9 +126,9 @@ export function createDatabase({ url, clock, log, metrics, poolSize }: DatabaseO
 }
 
 const POSTGRES = { "db.system.name": "postgresql" };
-const BEGIN: Statement = { name: "begin", text: "begin" };
-const COMMIT: Statement = { name: "commit", text: "commit" };
-const ROLLBACK: Statement = { name: "rollback", text: "rollback" };
+const BEGIN: Statement = { name: "begin", text: "begin", isPrepared: false };
+const COMMIT: Statement = { name: "commit", text: "commit", isPrepared: false };
+const ROLLBACK: Statement = { name: "rollback", text: "rollback", isPrepared: false };
 
 async function withClient<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>, signal: AbortSignal): Promise<Result> {
   const client = await connect(pool, signal);

@@ -3,6 +3,7 @@ import type { InstanceId, MoveId, PlanId } from "../../../../domain/ids.ts";
 import type { CarriedStep, StoredPlan } from "../../../../domain/plan.ts";
 import type { PlanStore } from "../../../plan/port.ts";
 import type { Database, Statement } from "../database.ts";
+import { build } from "../query-builder.ts";
 import { instant, text } from "../sql-values.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
 import { commitMove } from "./commit-move.ts";
@@ -26,11 +27,6 @@ insert into decision (${DECISION_COLUMNS}) values ($13, $14, $15, $16, $17, $18,
 const COLUMNS = "id, class, goal, subject, snapshot_hash, plan_hash, actor, created_at, expires_at, applied_at, moves, records, report";
 
 const READ: Statement = { name: "read_plan", text: `select ${COLUMNS} from plan where id = $1` };
-
-const LIST: Statement = {
-  name: "list_plans",
-  text: `select ${COLUMNS} from plan where $1::text is null or class = $1 order by created_at desc, id desc limit $2`,
-};
 
 const APPLIED: Statement = {
   name: "record_plan_applied",
@@ -88,7 +84,11 @@ export function createPlanStore(database: Database, ids: DecisionIds): PlanStore
       const [row] = await database.run<Row>(READ, [text(id) as PlanId], signal);
       return row === undefined ? undefined : planOf(row);
     },
-    list: async (filter, limit, signal) => (await database.run<Row>(LIST, [filter.class ?? null, limit], signal)).map(planOf),
+    async list(filter, limit, signal) {
+      const plans = build("plan").select(build.raw(COLUMNS)).orderByRaw("created_at desc, id desc").limit(limit);
+      if (filter.class !== undefined) plans.where({ class: filter.class });
+      return (await database.query<Row>("list_plans", plans, signal)).map(planOf);
+    },
     recordApplied: async (id, steps, decision, signal) => {
       const rows = JSON.stringify(steps.map((step) => ({ ...step, why: text(step.why) })));
       await database.run(APPLIED, [id, instant(decision.at), ...decisionValues(ids, decision), rows], signal);

@@ -4,6 +4,7 @@ import type { Json } from "../../../../domain/json.ts";
 import { parseDecision } from "../../../../domain/parse-decision.ts";
 import type { DecisionStore } from "../../../decision/port.ts";
 import type { Database, Statement } from "../database.ts";
+import { build } from "../query-builder.ts";
 import { instant, instants, text, texts } from "../sql-values.ts";
 
 /** Where the journal's entries get their ids from; they sort in the order they were made. */
@@ -28,28 +29,6 @@ select id, at, subject, kind, verdict, rule, details::json
   from unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) as i (id, at, subject, kind, verdict, rule, details)`,
 };
 
-const MATCHES = "($1::text is null or kind = $1) and ($2::text is null or verdict = $2) and at >= $3::timestamptz";
-
-const LIST: Statement = {
-  name: "list_decisions",
-  text: `
-select at, subject, kind, verdict, rule, details from decision
- where ${MATCHES}
- order by at desc, id desc
- limit $4`,
-};
-
-const LIST_OF_SUBJECTS: Statement = {
-  name: "list_decisions_of_subjects",
-  text: `
-select at, subject, kind, verdict, rule, details from decision
- where subject = any ($5::text[]) and ${MATCHES}
- order by at desc, id desc
- limit $4`,
-};
-
-const BEGINNING = "-infinity";
-
 type Row = Omit<Decision, "details"> & { readonly details: Json };
 
 export function createDecisionStore(database: Database, ids: DecisionIds): DecisionStore {
@@ -68,12 +47,14 @@ export function createDecisionStore(database: Database, ids: DecisionIds): Decis
       await database.run(APPEND, values, signal);
     },
     async list({ subject, subjects = subject === undefined ? undefined : [subject], kind, verdict, since }, limit, signal) {
-      const values = [kind ?? null, verdict === undefined ? null : text(verdict), since === undefined ? BEGINNING : instant(since), limit];
-      const rows =
-        subjects === undefined
-          ? await database.run<Row>(LIST, values, signal)
-          : await database.run<Row>(LIST_OF_SUBJECTS, [...values, texts(subjects)], signal);
-      return rows.map(parseDecision);
+      const decisions = build("decision").select("at", "subject", "kind", "verdict", "rule", "details");
+      if (subjects !== undefined) decisions.whereRaw("subject = any (?::text[])", [texts(subjects)]);
+      if (kind !== undefined) decisions.where({ kind });
+      if (verdict !== undefined) decisions.where({ verdict: text(verdict) });
+      if (since !== undefined) decisions.where("at", ">=", instant(since));
+      decisions.orderByRaw("at desc, id desc").limit(limit);
+      const name = subjects === undefined ? "list_decisions" : "list_decisions_of_subjects";
+      return (await database.query<Row>(name, decisions, signal)).map(parseDecision);
     },
   };
 }

@@ -3,6 +3,7 @@ import type { InstanceId, OperationId, WorkspaceId } from "../../../../domain/id
 import type { Operation, OperationKind, OperationState } from "../../../../domain/operation.ts";
 import type { ApplicationSummary, OperationStore, Page, WorkspaceSummary } from "../../../operation/port.ts";
 import type { Database, Statement } from "../database.ts";
+import { build } from "../query-builder.ts";
 import {
   APPLICATION,
   type ApplicationRow,
@@ -18,14 +19,7 @@ import {
   workspaceOf,
 } from "../rows.ts";
 
-const OPERATIONS: Statement = {
-  name: "list_operations",
-  text: `
-select id, workspace, instance, subject, kind, state, attempts, created_at, updated_at, deadline, message from operation
- where ($1::text is null or state = $1) and ($2::text is null or workspace = $2) and id > $3
- order by id
- limit $4`,
-};
+type SummaryOfApplication = ApplicationRow & WorkspaceRow & UnitRow & StatusRow;
 
 const WORKSPACES: Statement = {
   name: "list_workspaces",
@@ -36,49 +30,39 @@ select ${WORKSPACE}, ${UNIT}, (select count(*) from application a where a.unit =
  order by w.id, u.id`,
 };
 
-/** Applications with all that is told of one. */
-const APPLICATION_ROWS = `
-select ${APPLICATION}, ${WORKSPACE}, ${UNIT}, ${STATUS}
-  from application a
-  join workspace w on w.id = a.workspace
-  join placement_unit u on u.id = a.unit
-  join application_status s on s.application = a.id`;
-
-const APPLICATIONS: Statement = {
-  name: "list_applications",
-  text: `${APPLICATION_ROWS}
- where ($1::text is null or w.namespace = $1) and ($2::text is null or a.name = $2) and a.id > $3
- order by a.id
- limit $4`,
-};
-
-const SYNCS: Statement = {
-  name: "list_syncs",
-  text: `${APPLICATION_ROWS}
- where ($1::text is null or w.id = $1) and ($2::text is null or u.owner = $2) and a.id > $3
-   and (s.operation_state ->> 'phase' in ('Running', 'Terminating', 'Failed', 'Error') or s.conditions::text like '%SyncError%')
- order by a.id
- limit $4`,
-};
-
 export function createOperationStore(database: Database): OperationStore {
   return {
-    async listSyncs({ workspaceId, owner }, { limit, after }, signal) {
-      const values = [workspaceId ?? null, owner ?? null, after, limit];
-      const rows = await database.run<ApplicationRow & WorkspaceRow & UnitRow & StatusRow>(SYNCS, values, signal);
-      return rows.map(applicationSummary);
+    async listSyncs({ workspaceId, owner }, page, signal) {
+      const syncs = applicationsOf(page).where((is) =>
+        is
+          .whereRaw("s.operation_state ->> 'phase' in ('Running', 'Terminating', 'Failed', 'Error')")
+          .orWhereRaw("s.conditions::text like '%SyncError%'"),
+      );
+      if (workspaceId !== undefined) syncs.where("w.id", workspaceId);
+      if (owner !== undefined) syncs.where("u.owner", owner);
+      return (await database.query<SummaryOfApplication>("list_syncs", syncs, signal)).map(applicationSummary);
     },
     listOperations: ({ state, workspaceId }, page, signal) => listOperations(database, { state, workspaceId, page }, signal),
     listWorkspaces: ({ namespace }, page, signal) => listWorkspaces(database, { namespace, page }, signal),
-    async listApplications({ namespace, name }, { limit, after }, signal) {
-      const rows = await database.run<ApplicationRow & WorkspaceRow & UnitRow & StatusRow>(
-        APPLICATIONS,
-        [namespace ?? null, name ?? null, after, limit],
-        signal,
-      );
-      return rows.map(applicationSummary);
+    async listApplications({ namespace, name }, page, signal) {
+      const applications = applicationsOf(page);
+      if (namespace !== undefined) applications.where("w.namespace", namespace);
+      if (name !== undefined) applications.where("a.name", name);
+      return (await database.query<SummaryOfApplication>("list_applications", applications, signal)).map(applicationSummary);
     },
   };
+}
+
+/** A page of applications, with all that is told of one. */
+function applicationsOf({ after, limit }: Page) {
+  return build("application as a")
+    .select(build.raw(`${APPLICATION}, ${WORKSPACE}, ${UNIT}, ${STATUS}`))
+    .join("workspace as w", "w.id", "a.workspace")
+    .join("placement_unit as u", "u.id", "a.unit")
+    .join("application_status as s", "s.application", "a.id")
+    .where("a.id", ">", after)
+    .orderBy("a.id")
+    .limit(limit);
 }
 
 interface OperationRow {
@@ -104,7 +88,14 @@ async function listOperations(
   }: { readonly state: OperationState | undefined; readonly workspaceId: WorkspaceId | undefined; readonly page: Page },
   signal: AbortSignal,
 ): Promise<readonly Operation[]> {
-  const rows = await database.run<OperationRow>(OPERATIONS, [state ?? null, workspaceId ?? null, after, limit], signal);
+  const operations = build("operation")
+    .select("id", "workspace", "instance", "subject", "kind", "state", "attempts", "created_at", "updated_at", "deadline", "message")
+    .where("id", ">", after)
+    .orderBy("id")
+    .limit(limit);
+  if (state !== undefined) operations.where({ state });
+  if (workspaceId !== undefined) operations.where({ workspace: workspaceId });
+  const rows = await database.query<OperationRow>("list_operations", operations, signal);
   return rows.map(({ workspace, instance, created_at, updated_at, ...row }) => ({
     ...row,
     workspaceId: workspace,
@@ -132,6 +123,6 @@ function workspaceSummary(rows: readonly SummaryRow[]): readonly WorkspaceSummar
   return [{ workspace: workspaceOf(first), units, applications: rows.reduce((sum, row) => sum + row.applications, 0) }];
 }
 
-function applicationSummary(row: ApplicationRow & WorkspaceRow & UnitRow & StatusRow): ApplicationSummary {
+function applicationSummary(row: SummaryOfApplication): ApplicationSummary {
   return { application: applicationOf(row), workspace: workspaceOf(row), unit: unitOf(row), status: statusOf(row) };
 }
