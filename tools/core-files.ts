@@ -4,8 +4,8 @@ export const TEST = "\\.test\\.ts$|/testing/";
 /** Verbs that tell of an effect. A file beside a controller whose name begins with one is a step: it reads, calls core and writes. */
 const EFFECTS = `
   apply ask begin carry-out clean-up delete empty enter fence find follow gather grant keep list measure notify
-  observe pace publish read record recover refresh remove repair report request restart resume revoke send start
-  stop sweep tear-down try wait watch write
+  observe pace publish read reconcile record recover refresh remove repair report request restart resume revoke
+  send start stop sweep tear-down try wait watch write
 `
   .trim()
   .split(/\s+/);

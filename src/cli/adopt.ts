@@ -5,7 +5,7 @@ import type { AdoptionRulesView } from "../api/routes/adoptions.ts";
 import type { ApplicationView } from "../api/schema.ts";
 import { RefusedError } from "../domain/errors.ts";
 import { systemClock } from "../runtime/clock.ts";
-import { isWorkspace } from "../workspace/door-policy.ts";
+import { isWorkspace } from "../workspace/workspace-policy.ts";
 import { type OutputFormat, render } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 import { type Column, cellText } from "./table.ts";

@@ -42,7 +42,7 @@ import { createEnvironmentRegisters } from "../workspace/environment/registers/c
 import { createUserEvents } from "../workspace/events/controller.ts";
 import type { UserKindResources } from "../workspace/port.ts";
 import { createCredentialDoor } from "../workspace/repository-credential/controller.ts";
-import { createSyncRunDoor } from "../workspace/sync-run/controller.ts";
+import { createSyncRunController } from "../workspace/sync-run/controller.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Context } from "./context.ts";
 import { createControllersSeen } from "./controllers-answer.ts";
@@ -99,7 +99,7 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
   const reach = reachOf({ context, store, clusters });
   const doors: readonly Running[] = [
     createWorkspaceDoor({ ...door, resources }),
-    createSyncRunDoor({ ...door, resources, runs: telling(USER_KINDS.syncRun, createRunResources(watching)) }),
+    createSyncRunController({ ...door, resources, runs: telling(USER_KINDS.syncRun, createRunResources(watching)) }),
     createCredentialDoor({
       ...door,
       resources: telling(USER_KINDS.credential, createWatchedKind({ ...watching, kind: USER_KINDS.credential })),

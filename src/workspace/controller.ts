@@ -8,7 +8,6 @@ import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type Announcer, createAnnouncer } from "./announce/controller.ts";
-import { isAboutFleet } from "./door-policy.ts";
 import { createIntentController } from "./intent/controller.ts";
 import { deploymentKey } from "./keys.ts";
 import type { ResourceChange, UserResources } from "./port.ts";
@@ -16,6 +15,7 @@ import { createRouting, type Routing } from "./routing/controller.ts";
 import { createRowIndex, type RowIndex } from "./row-index.ts";
 import { createStatusController } from "./status/controller.ts";
 import { createUpkeep, UPKEEP_TASKS, type Upkeep } from "./upkeep/controller.ts";
+import { isAboutFleet } from "./workspace-policy.ts";
 
 export interface WorkspaceDoorDeps {
   readonly store: Pick<Store, "intents" | "decisions" | "fleet" | "changes">;

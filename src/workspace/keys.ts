@@ -10,6 +10,11 @@ export function parseKey(key: string): { readonly cluster: string; readonly name
   return { cluster, namespace, name };
 }
 
+/** The group of a key: namespaces are shared out among processes, and take turns. */
+export function namespaceOf(key: string): string {
+  return parseKey(key).namespace;
+}
+
 /** Of these keys, those of this process's namespaces, each with the namespace it takes turns as. */
 export function shareOf(
   keys: readonly string[],

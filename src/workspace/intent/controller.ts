@@ -7,10 +7,10 @@ import type { DeploymentIntent, IntentOutcome, IntentStore } from "../../store/i
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { describeSpan } from "../../telemetry/tracing.ts";
-import type { DoorPolicy } from "../door-policy.ts";
 import { parseKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
 import type { RowIndex } from "../row-index.ts";
+import type { WorkspacePolicy } from "../workspace-policy.ts";
 import { createLagCheck } from "./lag/controller.ts";
 import { type IntentPlan, planIntent, type RecordedIntent } from "./plan-intent.ts";
 
@@ -18,7 +18,7 @@ export interface IntentDeps {
   readonly intents: IntentStore;
   readonly resources: UserResources;
   readonly rows: RowIndex;
-  readonly policy: () => DoorPolicy;
+  readonly policy: () => WorkspacePolicy;
   /** The user should hear of this resource, at once or once its instance had time to answer. */
   readonly tell: (key: string, when: "now" | "soon") => void;
   readonly clock: Clock;

@@ -1,9 +1,9 @@
 import type { ObservedDeployment, ObservedNamespace } from "../../domain/user-resource.ts";
 import type { ApplicationSpec } from "../../domain/workspace.ts";
 import { argoName } from "../argo-name.ts";
-import { type DoorPolicy, isWorkspace } from "../door-policy.ts";
 import { parseDeployment } from "../parse-deployment.ts";
 import { isWithinQuota } from "../quota.ts";
+import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
 import { wishOf } from "./plan-sweep.ts";
 
 export interface IntentFacts {
@@ -16,7 +16,7 @@ export interface IntentFacts {
   readonly siblings: readonly ObservedDeployment[];
   /** Whether the resource of a uid was let in before. */
   readonly isAdmitted: (uid: string) => boolean;
-  readonly policy: DoorPolicy;
+  readonly policy: WorkspacePolicy;
 }
 
 export interface IntentPlan {

@@ -1,6 +1,6 @@
 import { writeRepositorySecret } from "../../domain/repository-credential.ts";
 import type { ObservedNamespace, ObservedResource } from "../../domain/user-resource.ts";
-import type { DoorPolicy } from "../door-policy.ts";
+import type { WorkspacePolicy } from "../workspace-policy.ts";
 import type { Wanted } from "./plan-review.ts";
 
 export interface RecordFacts {
@@ -8,7 +8,7 @@ export interface RecordFacts {
   readonly namespace: ObservedNamespace;
   readonly secretVersion: string | undefined;
   readonly apiCluster: string;
-  readonly newUnit: DoorPolicy["newUnit"];
+  readonly newUnit: WorkspacePolicy["newUnit"];
 }
 
 /** What the store is told of a credential that was seen to work; `undefined` while there is no place it could be used in. */

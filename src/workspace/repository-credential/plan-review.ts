@@ -8,9 +8,9 @@ import {
 import type { ObservedNamespace, ObservedResource, UserSecret } from "../../domain/user-resource.ts";
 import { isObjectName } from "../api/parts/schema.ts";
 import { checkCredentialSpec } from "../api/schema.ts";
-import { type DoorPolicy, isWorkspace } from "../door-policy.ts";
 import { describeProblems } from "../problem.ts";
 import { isWithinQuota } from "../quota.ts";
+import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
 import type { Finding, InEffect } from "./findings.ts";
 import { isRevoking, type Outcome } from "./outcome.ts";
 import { parseSecretOf } from "./parse-secret.ts";
@@ -37,7 +37,7 @@ export interface ReviewFacts {
   readonly resource: ObservedResource;
   readonly namespace: ObservedNamespace;
   readonly siblings: readonly ObservedResource[];
-  readonly policy: DoorPolicy;
+  readonly policy: WorkspacePolicy;
   readonly recorded: readonly RecordedCredential[];
   /** The Secret that the resource names, as it is now. */
   readonly secret: UserSecret | undefined;

@@ -7,10 +7,10 @@ import type { IntentStore, Publication, UserView } from "../../store/intent/port
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { describeSpan } from "../../telemetry/tracing.ts";
-import type { DoorPolicy } from "../door-policy.ts";
 import { parseKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
 import type { RowIndex } from "../row-index.ts";
+import type { WorkspacePolicy } from "../workspace-policy.ts";
 import { type ComposedStatus, composeStatus } from "./deployment-status.ts";
 import { whyPublish } from "./why-publish.ts";
 
@@ -18,7 +18,7 @@ export interface StatusDeps {
   readonly intents: IntentStore;
   readonly resources: UserResources;
   readonly rows: RowIndex;
-  readonly policy: () => DoorPolicy;
+  readonly policy: () => WorkspacePolicy;
   /** Applications that the store lists as not published yet; each is taken out when it is. */
   readonly unpublished: Set<ApplicationId>;
   readonly clock: Clock;

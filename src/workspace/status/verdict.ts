@@ -5,10 +5,10 @@ import { withCulprits } from "../../domain/sync-failure.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
 import * as say from "../api/messages.ts";
 import type { ReasonOf } from "../api/reasons.ts";
-import type { DoorPolicy } from "../door-policy.ts";
 import { parseDeployment } from "../parse-deployment.ts";
 import { describeProblems } from "../problem.ts";
 import { isWithinQuota } from "../quota.ts";
+import type { WorkspacePolicy } from "../workspace-policy.ts";
 import { isOurs, NOT_YOURS, type ToldDestination } from "./engine-sentences.ts";
 import type { DeploymentRecord } from "./record.ts";
 import { troubleText } from "./trouble-text.ts";
@@ -22,7 +22,7 @@ export interface StatusFacts {
   readonly isAdmitted: (uid: string) => boolean;
   /** The resource's row, absent until it is recorded. */
   readonly record: DeploymentRecord | undefined;
-  readonly policy: DoorPolicy;
+  readonly policy: WorkspacePolicy;
 }
 
 /**

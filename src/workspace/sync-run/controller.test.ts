@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { OperationId } from "../../domain/ids.ts";
+import type { ResourceController } from "../../runtime/resource-controller/resource-controller.ts";
 import { aSpec } from "../testing/builders.ts";
 import { eventually, startWorld, type World } from "../testing/world.ts";
-import type { SyncRunDoor } from "./controller.ts";
 import { playRuns } from "./testing/world.ts";
 
 let world: World;
-let doors: SyncRunDoor[];
+let doors: ResourceController[];
 const runs = playRuns(() => world);
 const open = (...share: Parameters<typeof runs.openDoor>) => {
   const door = runs.openDoor(...share);

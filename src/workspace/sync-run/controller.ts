@@ -3,22 +3,23 @@ import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
-import { createKeyedQueue, type KeyedQueue } from "../../runtime/keyed-queue.ts";
+import { createPartitionedQueue } from "../../runtime/resource-controller/partitioned-queue.ts";
+import { createResourceController, type ResourceController } from "../../runtime/resource-controller/resource-controller.ts";
+import { createSweeps } from "../../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { isAboutFleet } from "../door-policy.ts";
-import { deploymentKey, shareOf } from "../keys.ts";
-import type { ResourceChange, UserResources } from "../port.ts";
+import { deploymentKey, namespaceOf } from "../keys.ts";
+import type { ResourceAt, ResourceChange, UserResources } from "../port.ts";
+import { createPolicySource } from "../read-policy.ts";
+import { isAboutFleet } from "../workspace-policy.ts";
 import { deploymentNameOf } from "./parse-run.ts";
 import type { RunResources } from "./port.ts";
-import { createRunRows } from "./rows/controller.ts";
-import { createRunController } from "./run/controller.ts";
+import { createRunWork } from "./reconcile-run.ts";
 import { createRunIndex } from "./run-index.ts";
-import { createRunPace } from "./run-pace.ts";
-import { createRunUpkeep } from "./upkeep/controller.ts";
+import { sweepRuns } from "./sweep-runs.ts";
 
-export interface SyncRunDoorDeps {
+export interface SyncRunControllerDeps {
   readonly store: Pick<Store, "syncRuns" | "fleet" | "changes">;
   readonly runs: RunResources;
   /** Deployments and namespaces of the same cluster; whoever made them starts and stops them. */
@@ -32,73 +33,63 @@ export interface SyncRunDoorDeps {
   readonly metrics: Metrics;
 }
 
-export interface SyncRunDoor {
-  start(signal: AbortSignal): void;
-  stop(): Promise<void>;
-}
-
 /** Runs under way at once: each writes one status and a few rows. */
 const CONCURRENCY = 32;
+const SWEEP_EVERY_MS = 60_000;
 
-/** The users' door for GitOpsDeploymentSyncRuns: their wishes in, how it went out. */
-export function createSyncRunDoor(deps: SyncRunDoorDeps): SyncRunDoor {
+/** The controller of GitOpsDeploymentSyncRuns: records the syncs that users ask for, and says how they went. Key: `cluster|namespace|name`. */
+export function createSyncRunController(deps: SyncRunControllerDeps): ResourceController {
   const { store, runs, resources, apiCluster, partition } = deps;
-  const { syncRuns, fleet } = store;
+  const { syncRuns } = store;
   const index = createRunIndex();
-  const abort = new AbortController();
-  const endings: (() => void)[] = [];
+  const policy = createPolicySource(store.fleet);
+  const keyOf = (at: ResourceAt): string => deploymentKey(apiCluster, at);
 
-  const review = (keys: readonly string[]): void => {
-    for (const { key, group } of shareOf(keys, partition)) queue.add(key, { group });
-  };
-  const upkeep = createRunUpkeep({ ...deps, syncRuns, fleet, index, review, onReady: () => queue.start() });
-  const work = createRunController({
-    ...{ ...deps, syncRuns, index },
-    rows: createRunRows(syncRuns),
-    pace: createRunPace(),
-    policy: upkeep.policy,
+  const queue = createPartitionedQueue({
+    ...{ ...deps, name: "sync-runs", concurrency: CONCURRENCY, groupOf: namespaceOf },
+    work: createRunWork({ ...deps, syncRuns, index, policy: policy.current }),
   });
-  const queue: KeyedQueue = createKeyedQueue({ ...deps, name: "sync-runs", concurrency: CONCURRENCY, work });
+  const sweeps = createSweeps({
+    ...{ ...deps, name: "sync-run-upkeep", first: ["policy", "rows"], next: [] },
+    sweeps: { policy: { everyMs: SWEEP_EVERY_MS, run: readPolicy }, rows: { everyMs: SWEEP_EVERY_MS, run: compareRows } },
+  });
 
+  async function readPolicy(signal: AbortSignal): Promise<void> {
+    const { syncsPerMinute } = policy.current();
+    await policy.refresh(signal);
+    // Runs that wait for the old quota have no row yet.
+    if (policy.current().syncsPerMinute !== syncsPerMinute) sweeps.add("rows");
+  }
+
+  async function compareRows(signal: AbortSignal): Promise<void> {
+    queue.add(await sweepRuns({ ...deps, syncRuns, index }, signal));
+  }
+
+  const onRun = (at: ResourceAt, uids: readonly string[]): void => {
+    for (const uid of uids) index.saw(keyOf(at), uid);
+    queue.add([keyOf(at)]);
+  };
   const onResource = (change: ResourceChange): void => {
     const namespace = change.kind === "namespace" ? change.name : change.at.namespace;
     const waiting = runs.list(namespace).filter((run) => !index.isFinished(run.uid));
     const concerned = change.kind === "namespace" ? waiting : waiting.filter(({ spec }) => deploymentNameOf(spec) === change.at.name);
-    review(concerned.map((run) => deploymentKey(apiCluster, run)));
+    queue.add(concerned.map(keyOf));
   };
   const onChange = (change: Change): void => {
     const { kind, id } = change;
-    if (isAboutFleet(change)) upkeep.add("policy");
-    if (kind === "application") review(index.keysOf(id as ApplicationId));
+    if (isAboutFleet(change)) sweeps.add("policy");
+    if (kind === "application") queue.add(index.keysOf(id as ApplicationId));
     const key = kind === "sync-run" ? index.keyOf(id) : undefined;
-    if (key !== undefined) review([key]);
+    if (key !== undefined) queue.add([key]);
   };
 
-  return {
-    start(signal) {
-      const either = AbortSignal.any([signal, abort.signal]);
-      endings.push(
-        runs.subscribe((at, uids) => {
-          const key = deploymentKey(apiCluster, at);
-          for (const uid of uids) index.saw(key, uid);
-          review([key]);
-        }),
-        resources.subscribe(onResource),
-        store.changes.subscribe((changes) => (changes === "missed" ? upkeep.add("rows") : changes.forEach(onChange))),
-        partition.onChange(() => upkeep.add("rows")),
-      );
-      runs.start(either);
-      // Rejects only when it is stopped before everything was listed.
-      Promise.all([runs.synced(either), resources.synced(either)]).then(
-        () => upkeep.start(either),
-        () => {},
-      );
-    },
-    async stop() {
-      for (const end of endings.splice(0)) end();
-      await Promise.all([upkeep.stop(), queue.stop()]);
-      abort.abort(new Error("the door for sync runs closes"));
-      await runs.stopped();
-    },
-  };
+  return createResourceController({
+    ...{ name: "sync-runs", watches: [runs], otherWatches: [resources], partition, sweeps, loops: [queue] },
+    subscribe: () => [
+      runs.subscribe(onRun),
+      resources.subscribe(onResource),
+      store.changes.subscribe((changes) => (changes === "missed" ? sweeps.add("rows") : changes.forEach(onChange))),
+    ],
+    takeOver: () => sweeps.add("rows"),
+  });
 }

@@ -1,7 +1,7 @@
 import { type Millis, millis, parseRfc3339 } from "../../domain/clock.ts";
 import { isFinished, type SyncRun } from "../../domain/sync-run.ts";
 import type { ObservedNamespace, ObservedResource } from "../../domain/user-resource.ts";
-import { type DoorPolicy, isWorkspace } from "../door-policy.ts";
+import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
 import { parseRun } from "./parse-run.ts";
 
 export interface RunFacts {
@@ -10,7 +10,7 @@ export interface RunFacts {
   readonly namespace: ObservedNamespace | undefined;
   /** Uids this name is known to have had; every one but the present one's is gone for certain. */
   readonly knownUids: readonly string[];
-  readonly policy: Pick<DoorPolicy, "selector" | "instanceNamespaces">;
+  readonly policy: Pick<WorkspacePolicy, "selector" | "instanceNamespaces">;
 }
 
 export interface RunPlan {

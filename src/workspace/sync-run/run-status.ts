@@ -1,6 +1,6 @@
 import { type Millis, rfc3339 } from "../../domain/clock.ts";
 import { contentHash } from "../../domain/hash.ts";
-import { type HookResult, isFinished, NOT_BEGUN } from "../../domain/sync-run.ts";
+import { type HookResult, isFinished, NOT_BEGUN, type SyncRun } from "../../domain/sync-run.ts";
 import type { Condition, ObservedResource } from "../../domain/user-resource.ts";
 import type { Application } from "../../domain/workspace.ts";
 import * as say from "../api/messages.ts";
@@ -12,7 +12,15 @@ import { plainText, type TextScope } from "../status/engine-text.ts";
 import { oneLine } from "../status/one-line.ts";
 import type { Verdict } from "../status/verdict.ts";
 import { parseRun } from "./parse-run.ts";
-import type { RunRecord } from "./record.ts";
+
+/** What the database knows of a run, as far as its user's status goes. */
+export interface RunRecord {
+  readonly run: SyncRun;
+  readonly application: Pick<Application, "argoName" | "name" | "spec" | "deletedAt"> | undefined;
+  readonly isPlaced: boolean;
+  /** Unfinished runs that go first. */
+  readonly ahead: number;
+}
 
 export interface RunStatusFacts {
   readonly resource: ObservedResource;

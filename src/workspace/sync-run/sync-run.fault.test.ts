@@ -6,10 +6,8 @@ import { createRunResources } from "../adapters/kubernetes/run-resources.ts";
 import { createUserResources } from "../adapters/kubernetes/user-resources.ts";
 import { aPolicy, aSpec } from "../testing/builders.ts";
 import { eventually, startWorld, type World } from "../testing/world.ts";
-import { createRunRows } from "./rows/controller.ts";
-import { createRunController } from "./run/controller.ts";
+import { createRunWork } from "./reconcile-run.ts";
 import { createRunIndex } from "./run-index.ts";
-import { createRunPace } from "./run-pace.ts";
 import { common, playRuns } from "./testing/world.ts";
 
 const WAITING = new Set(["record", "cancel", "giveUp", "forget", "readViews", "recordPublished", "patchStatus", "remove"]);
@@ -43,14 +41,12 @@ function build() {
   const syncRuns = faults.wrap(world.store.syncRuns);
   const index = createRunIndex();
   const policy = () => aPolicy();
-  const work = createRunController({
+  const work = createRunWork({
     clock,
     syncRuns,
-    rows: createRunRows(syncRuns),
     index,
     runs: faults.wrap(runs),
     resources,
-    pace: createRunPace(),
     policy,
   });
   return { resources, runs, index, work };

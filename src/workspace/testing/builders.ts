@@ -1,8 +1,8 @@
 import type { ApplicationId, InstanceId } from "../../domain/ids.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import type { ObservedDeployment, ObservedNamespace } from "../../domain/user-resource.ts";
-import type { DoorPolicy } from "../door-policy.ts";
 import type { DeploymentRecord } from "../status/record.ts";
+import type { WorkspacePolicy } from "../workspace-policy.ts";
 
 export const REPOSITORY = "https://git.example/jane/guestbook";
 
@@ -32,7 +32,7 @@ export function aNamespace(over: Partial<ObservedNamespace> = {}): ObservedNames
   return { name: "jane", uid: "namespace-uid-1", labels: {}, isDeleting: false, ...over };
 }
 
-export function aPolicy(over: Partial<DoorPolicy> = {}): DoorPolicy {
+export function aPolicy(over: Partial<WorkspacePolicy> = {}): WorkspacePolicy {
   return {
     newUnit: { class: "eu/shared/public", trustClass: "public" },
     egress: { allow: [], http: [] },

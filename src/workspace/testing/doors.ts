@@ -20,7 +20,7 @@ import { createUserEvents } from "../events/controller.ts";
 import type { UserKindResources } from "../port.ts";
 import { createCredentialDoor } from "../repository-credential/controller.ts";
 import type { RepositoryLooker } from "../repository-credential/port.ts";
-import { createSyncRunDoor } from "../sync-run/controller.ts";
+import { createSyncRunController } from "../sync-run/controller.ts";
 import { EVERYTHING_IS_MINE, FLEET } from "./world.ts";
 
 /** The doors of all four kinds over one API server, with a database in memory. Whatever users name answers, and takes what it gets. */
@@ -51,7 +51,7 @@ export async function openDoors(client: KubeClient, fleet: Partial<FleetSpec>, s
   const { deployments: namespaces, secrets } = kinds;
   const doors = [
     createWorkspaceDoor({ ...deps, resources: kinds.deployments }),
-    createSyncRunDoor({ ...deps, runs: kinds.runs, resources: kinds.deployments }),
+    createSyncRunController({ ...deps, runs: kinds.runs, resources: kinds.deployments }),
     createCredentialDoor({
       ...deps,
       namespaces,

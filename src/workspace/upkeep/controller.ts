@@ -4,13 +4,13 @@ import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
 import { every } from "../../runtime/timer/every.ts";
 import type { FleetStore } from "../../store/fleet/port.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
-import { admitsTheSame, closedDoor, type DoorPolicy } from "../door-policy.ts";
 import { deploymentKey } from "../keys.ts";
 import { createOverdueSweep, type OverdueDeps } from "../overdue/controller.ts";
-import { readDoorPolicy } from "../policy/controller.ts";
 import type { UserResources } from "../port.ts";
+import { readDeclaredPolicy } from "../read-policy.ts";
 import type { RowIndex } from "../row-index.ts";
 import { createPublicationSweep, createSweep, createWorkspaceSweep } from "../sweep/controller.ts";
+import { admitsTheSame, closedPolicy, type WorkspacePolicy } from "../workspace-policy.ts";
 
 export interface UpkeepDeps extends OverdueDeps {
   readonly intents: IntentStore;
@@ -36,7 +36,7 @@ export interface Upkeep {
   start(signal: AbortSignal): void;
   stop(): Promise<void>;
   add(task: UpkeepTask): void;
-  policy(): DoorPolicy;
+  policy(): WorkspacePolicy;
   /** Applications the store says nobody has told their user about. */
   readonly unpublished: Set<ApplicationId>;
 }
@@ -47,11 +47,11 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
   const unpublished = new Set<ApplicationId>();
   const sweep = createSweep(deps);
   const findUnpublished = createPublicationSweep({ ...deps, unpublished });
-  let policy = closedDoor;
+  let policy = closedPolicy;
   let stage: "policy" | "rows" | "ready" = "policy";
 
   async function readPolicy(signal: AbortSignal): Promise<void> {
-    const next = (await readDoorPolicy(fleet, signal)) ?? closedDoor;
+    const next = (await readDeclaredPolicy(fleet, signal)) ?? closedPolicy;
     const isNews = !admitsTheSame(policy, next);
     policy = next;
     if (stage === "policy") {

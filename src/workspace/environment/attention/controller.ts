@@ -3,9 +3,9 @@ import type { Ids, WorkspaceId } from "../../../domain/ids.ts";
 import type { ObservedNamespace, ObservedResource } from "../../../domain/user-resource.ts";
 import type { WorkResult } from "../../../runtime/keyed-queue.ts";
 import type { EnvironmentStore } from "../../../store/environment/port.ts";
-import { type DoorPolicy, isWorkspace } from "../../door-policy.ts";
 import type { UserKindResources, UserResources, UserSecrets } from "../../port.ts";
 import { isWithinQuota } from "../../quota.ts";
+import { isWorkspace, type WorkspacePolicy } from "../../workspace-policy.ts";
 import type { EnvironmentAccess } from "../access/controller.ts";
 import { environmentStatus, pausedEnvironmentStatus } from "../environment-status.ts";
 import { createExamination, type Examined } from "../examination/controller.ts";
@@ -32,7 +32,7 @@ type Works = NonNullable<Examined["works"]>;
 
 interface Home {
   readonly namespace: ObservedNamespace;
-  readonly policy: DoorPolicy;
+  readonly policy: WorkspacePolicy;
   readonly trustClass: string;
 }
 
@@ -84,7 +84,7 @@ export function createAttention(deps: AttentionDeps) {
   };
 
   /** Tries it, and has recorded what follows. */
-  const follow = async (resource: ObservedResource, policy: DoorPolicy, namespace: ObservedNamespace, signal: AbortSignal) => {
+  const follow = async (resource: ObservedResource, policy: WorkspacePolicy, namespace: ObservedNamespace, signal: AbortSignal) => {
     const isWithin = isWithinQuota(resource, { siblings: resources.list(resource.namespace), limit: LIMIT, isAdmitted: () => false });
     const { finding, works } = isWithin ? await examine(resource, policy.egress, signal) : { finding: overQuota(LIMIT), works: undefined };
     if (wasVisited(finding)) await environments.noteReach(resource.uid, finding.reason !== NO_ANSWER, signal);
@@ -96,7 +96,7 @@ export function createAttention(deps: AttentionDeps) {
     return { finding, againMs, ...followed };
   };
 
-  return async (resource: ObservedResource, policy: DoorPolicy, signal: AbortSignal): Promise<WorkResult | undefined> => {
+  return async (resource: ObservedResource, policy: WorkspacePolicy, signal: AbortSignal): Promise<WorkResult | undefined> => {
     const namespace = namespaces.namespace(resource.namespace);
     if (namespace === undefined) return { requeueAfterMs: AGAIN_MS.unseen };
     if (namespace.isDeleting || resource.isDeleting || !isWorkspace(namespace, policy)) return undefined;

@@ -9,10 +9,10 @@ import type { FleetStore } from "../../../store/fleet/port.ts";
 import type { PlacementStore } from "../../../store/placement/port.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
-import { admitsTheSame, type DoorPolicy, isAboutFleet } from "../../door-policy.ts";
 import { deploymentKey } from "../../keys.ts";
-import { readDoorPolicy } from "../../policy/controller.ts";
 import type { UserKindResources } from "../../port.ts";
+import { readDeclaredPolicy } from "../../read-policy.ts";
+import { admitsTheSame, isAboutFleet, type WorkspacePolicy } from "../../workspace-policy.ts";
 import type { createAwaitedOwners } from "../awaited-owners.ts";
 import type { Ends } from "../ends/controller.ts";
 
@@ -46,17 +46,17 @@ export interface EnvironmentUpkeep {
   /** Looks at every environment again. */
   reviewAll(): void;
   /** Absent until it was read once, and while no fleet is declared. */
-  policy(): DoorPolicy | undefined;
+  policy(): WorkspacePolicy | undefined;
 }
 
 /** Finds what events failed to tell about environments. */
 export function createEnvironmentUpkeep(deps: EnvironmentUpkeepDeps): EnvironmentUpkeep {
   const { apiCluster, fleet, environments, resources, ends, awaited, placements, partition, review } = deps;
-  let policy: DoorPolicy | undefined;
+  let policy: WorkspacePolicy | undefined;
   const reviewAll = (): void => review(resources.list().map((resource) => deploymentKey(apiCluster, resource)));
 
   async function readPolicy(signal: AbortSignal): Promise<void> {
-    const next = await readDoorPolicy(fleet, signal);
+    const next = await readDeclaredPolicy(fleet, signal);
     const isNews = (next === undefined) !== (policy === undefined) || (next && policy && !admitsTheSame(next, policy));
     policy = next;
     if (isNews) reviewAll();

@@ -7,9 +7,9 @@ import { createKeyedQueue, type KeyedQueue, type WorkResult } from "../../../run
 import type { RepositoryCredentialStore } from "../../../store/repository-credential/port.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
-import type { DoorPolicy } from "../../door-policy.ts";
 import { parseKey } from "../../keys.ts";
 import type { ResourceAt, UserKindResources, UserResources, UserSecrets } from "../../port.ts";
+import type { WorkspacePolicy } from "../../workspace-policy.ts";
 import { recordOf } from "../credential-record.ts";
 import { statusToWrite } from "../credential-status.ts";
 import type { Looks } from "../looks/controller.ts";
@@ -21,7 +21,7 @@ export interface ReviewDeps {
   readonly secrets: UserSecrets;
   readonly namespaces: Pick<UserResources, "namespace" | "readNamespaceUid">;
   readonly looks: () => Looks;
-  readonly policy: () => DoorPolicy;
+  readonly policy: () => WorkspacePolicy;
   /** What is in use changed: the other credentials of the namespace may have to say something else. */
   readonly onChanged: (namespace: string) => void;
   readonly apiCluster: string;

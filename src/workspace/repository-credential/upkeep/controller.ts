@@ -6,10 +6,10 @@ import type { FleetStore } from "../../../store/fleet/port.ts";
 import type { RepositoryCredentialStore } from "../../../store/repository-credential/port.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
-import { admitsTheSame, closedDoor, type DoorPolicy } from "../../door-policy.ts";
 import { deploymentKey } from "../../keys.ts";
-import { readDoorPolicy } from "../../policy/controller.ts";
 import type { UserKindResources } from "../../port.ts";
+import { readDeclaredPolicy } from "../../read-policy.ts";
+import { admitsTheSame, closedPolicy, type WorkspacePolicy } from "../../workspace-policy.ts";
 
 export interface CredentialUpkeepDeps {
   readonly apiCluster: string;
@@ -30,7 +30,7 @@ export interface CredentialUpkeep {
   start(signal: AbortSignal): void;
   stop(): Promise<void>;
   add(task: "policy" | "rows"): void;
-  policy(): DoorPolicy;
+  policy(): WorkspacePolicy;
 }
 
 const EVERY_MS = 60_000;
@@ -38,11 +38,11 @@ const EVERY_MS = 60_000;
 /** Finds out what events failed to tell: another policy, and rows whose resource is gone. Keys: the tasks. */
 export function createCredentialUpkeep(deps: CredentialUpkeepDeps): CredentialUpkeep {
   const { apiCluster, fleet, store, resources, review } = deps;
-  let policy = closedDoor;
+  let policy = closedPolicy;
   let isReady = false;
 
   async function readPolicy(signal: AbortSignal): Promise<void> {
-    const next = (await readDoorPolicy(fleet, signal)) ?? closedDoor;
+    const next = (await readDeclaredPolicy(fleet, signal)) ?? closedPolicy;
     const isNews = !isReady || !admitsTheSame(policy, next);
     policy = next;
     if (!isReady) deps.onReady();

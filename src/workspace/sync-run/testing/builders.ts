@@ -3,7 +3,7 @@ import type { ApplicationId } from "../../../domain/ids.ts";
 import { NOT_BEGUN, type RunProgress, type SyncRun } from "../../../domain/sync-run.ts";
 import type { ObservedResource } from "../../../domain/user-resource.ts";
 import { aRecord, aResource } from "../../testing/builders.ts";
-import type { RunRecord } from "../record.ts";
+import type { RunRecord } from "../run-status.ts";
 
 export const NOW: Millis = millis(Date.UTC(2026, 0, 1, 12));
 

@@ -10,7 +10,7 @@ import { createRunResources, SYNC_RUNS } from "../../adapters/kubernetes/run-res
 import { createUserResources } from "../../adapters/kubernetes/user-resources.ts";
 import type { SyncRunStatus } from "../../api/sync-run/schema.ts";
 import type { World } from "../../testing/world.ts";
-import { createSyncRunDoor } from "../controller.ts";
+import { createSyncRunController } from "../controller.ts";
 
 export interface RunObject extends KubeObject {
   readonly spec?: unknown;
@@ -64,7 +64,7 @@ export function playRuns(world: () => World) {
       const resources = createUserResources(options);
       resources.start(world().signal);
       const runs = createRunResources(options);
-      const door = createSyncRunDoor({ ...common, store: world().store, runs, resources, apiCluster: "api", partition });
+      const door = createSyncRunController({ ...common, store: world().store, runs, resources, apiCluster: "api", partition });
       door.start(world().signal);
       return door;
     },

@@ -4,8 +4,8 @@ import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { ObservedNamespace } from "../domain/user-resource.ts";
 
-/** What the declared fleet means for the users' door. */
-export interface DoorPolicy {
+/** What the declared fleet means for users' resources: which are admitted, and what their users may not read. */
+export interface WorkspacePolicy {
   /** Class of a workspace's first unit; absent while no pool is declared. */
   readonly newUnit: { readonly class: string; readonly trustClass: string } | undefined;
   readonly egress: FleetSpec["egress"];
@@ -19,8 +19,8 @@ export interface DoorPolicy {
   readonly hidden: readonly string[];
 }
 
-/** Before anything is declared nothing is let in and nothing is known to hide. */
-export const closedDoor: DoorPolicy = {
+/** Before a fleet is declared nothing is admitted, and no name is known that has to be hidden. */
+export const closedPolicy: WorkspacePolicy = {
   newUnit: undefined,
   egress: { allow: [], http: [] },
   selector: {},
@@ -31,7 +31,7 @@ export const closedDoor: DoorPolicy = {
 };
 
 /** Derives the policy. New workspaces go to the class of the first pool. */
-export function doorPolicy(spec: FleetSpec, instances: readonly Instance[]): DoorPolicy {
+export function workspacePolicy(spec: FleetSpec, instances: readonly Instance[]): WorkspacePolicy {
   const first = spec.pools[0];
   const hidden = new Set(instances.flatMap(({ name, namespace }) => [name, namespace]));
   return {
@@ -50,15 +50,16 @@ export function isAboutFleet({ kind }: Pick<Change, "kind">): boolean {
 }
 
 /** Whether two policies let in the same resources: what only hides names changes nothing about that. */
-export function admitsTheSame(a: DoorPolicy, b: DoorPolicy): boolean {
-  const admission = ({ newUnit, egress, selector, deployments }: DoorPolicy) => contentHash({ newUnit, egress, selector, deployments });
+export function admitsTheSame(a: WorkspacePolicy, b: WorkspacePolicy): boolean {
+  const admission = ({ newUnit, egress, selector, deployments }: WorkspacePolicy) =>
+    contentHash({ newUnit, egress, selector, deployments });
   return admission(a) === admission(b);
 }
 
 /** Whether a namespace is a workspace: it carries the selector's labels and is not the cluster's, ours or an instance's. */
 export function isWorkspace(
   { name, labels }: Pick<ObservedNamespace, "name" | "labels">,
-  policy: Pick<DoorPolicy, "selector" | "instanceNamespaces">,
+  policy: Pick<WorkspacePolicy, "selector" | "instanceNamespaces">,
 ): boolean {
   if (name.startsWith("kube-") || name.startsWith("argosy-") || policy.instanceNamespaces.has(name)) return false;
   return Object.entries(policy.selector).every(([label, value]) => labels[label] === value);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FleetSpec } from "../domain/fleet.ts";
 import type { Instance } from "../domain/instance.ts";
-import { admitsTheSame, closedDoor, doorPolicy } from "./door-policy.ts";
+import { admitsTheSame, closedPolicy, workspacePolicy } from "./workspace-policy.ts";
 
 const spec = {
   pools: [
@@ -16,9 +16,9 @@ const instances = [
   { name: "eu-10", namespace: "argocd-eu-10" },
 ] as unknown as Instance[];
 
-describe("the door's policy", () => {
+describe("the policy of workspaces", () => {
   it("is what the fleet declares: class of the first pool, selector, quota, egress, names to hide with the longest first", () => {
-    expect(doorPolicy(spec, instances)).toEqual({
+    expect(workspacePolicy(spec, instances)).toEqual({
       newUnit: { class: "eu/shared/public", trustClass: "public" },
       egress: spec.egress,
       selector: { gitops: "yes" },
@@ -29,14 +29,14 @@ describe("the door's policy", () => {
     });
   });
 
-  it("lets nothing in while there is no pool", () => {
-    expect(doorPolicy({ ...spec, pools: [] }, []).newUnit).toBeUndefined();
+  it("admits nothing while there is no pool", () => {
+    expect(workspacePolicy({ ...spec, pools: [] }, []).newUnit).toBeUndefined();
   });
 
   it("is the same admission with other instances, and another one with another class, quota, selector or egress", () => {
-    const policy = doorPolicy(spec, instances);
-    expect(admitsTheSame(policy, doorPolicy(spec, []))).toBe(true);
-    expect(admitsTheSame(policy, closedDoor)).toBe(false);
+    const policy = workspacePolicy(spec, instances);
+    expect(admitsTheSame(policy, workspacePolicy(spec, []))).toBe(true);
+    expect(admitsTheSame(policy, closedPolicy)).toBe(false);
     for (const other of [{ deployments: 8 }, { selector: {} }, { egress: { allow: [], http: [] } }, { newUnit: undefined }])
       expect(admitsTheSame(policy, { ...policy, ...other })).toBe(false);
   });
