@@ -37,11 +37,11 @@ import { createClusterAccounts } from "../workspace/environment/adapters/kuberne
 import { createClusterProbe } from "../workspace/environment/adapters/kubernetes/cluster-probe.ts";
 import type { ReachOptions } from "../workspace/environment/adapters/kubernetes/reached-cluster.ts";
 import { createReservedKnowledge } from "../workspace/environment/adapters/kubernetes/reserved-servers.ts";
-import { createEnvironmentDoor } from "../workspace/environment/controller.ts";
-import { createEnvironmentRegisters } from "../workspace/environment/registers/controller.ts";
+import { createEnvironmentController } from "../workspace/environment/controller.ts";
+import { createEnvironmentRegisters } from "../workspace/environment/write-owner-bindings.ts";
 import { createUserEvents } from "../workspace/events/controller.ts";
 import type { UserKindResources } from "../workspace/port.ts";
-import { createCredentialDoor } from "../workspace/repository-credential/controller.ts";
+import { createRepositoryCredentialController } from "../workspace/repository-credential/controller.ts";
 import { createSyncRunController } from "../workspace/sync-run/controller.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Context } from "./context.ts";
@@ -100,7 +100,7 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
   const doors: readonly Running[] = [
     createWorkspaceDoor({ ...door, resources }),
     createSyncRunController({ ...door, resources, runs: telling(USER_KINDS.syncRun, createRunResources(watching)) }),
-    createCredentialDoor({
+    createRepositoryCredentialController({
       ...door,
       resources: telling(USER_KINDS.credential, createWatchedKind({ ...watching, kind: USER_KINDS.credential })),
       secrets,
@@ -112,7 +112,7 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
         path: context.env["PATH"] ?? "/usr/bin:/bin",
       }),
     }),
-    createEnvironmentDoor({
+    createEnvironmentController({
       ...door,
       resources: telling(USER_KINDS.environment, createWatchedKind({ ...watching, kind: USER_KINDS.environment })),
       secrets,

@@ -15,11 +15,11 @@ import { parseRegister, parseSight, type Sight } from "../../shard/parse-sight.t
 import type { DesiredUnit } from "../../store/shard/port.ts";
 import { aDecision, WIDE } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
-import { createAccountController } from "../../workspace/environment/account/controller.ts";
 import { clusterAccountName } from "../../workspace/environment/account-objects.ts";
+import { createAccountController } from "../../workspace/environment/grant-access.ts";
 import type { ClusterAccounts } from "../../workspace/environment/port.ts";
-import { createEnvironmentRegisters } from "../../workspace/environment/registers/controller.ts";
 import { createTargetClusters, type TargetClusters } from "../../workspace/environment/testing/target-clusters.ts";
+import { createEnvironmentRegisters } from "../../workspace/environment/write-owner-bindings.ts";
 import { createManagedCluster, createSights } from "../adapters/kubernetes/clusters.ts";
 import { createMoveWorker, type MoveWorker } from "../carry-out-move.ts";
 import { nextStep } from "../next-step.ts";

@@ -6,10 +6,12 @@ import {
   type ClusterAccount,
   type ClusterRegister,
   type Environment,
+  type EnvironmentCredential,
 } from "../../domain/environment.ts";
 import { canonicalJson, sha256 } from "../../domain/hash.ts";
 import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
 import { ACCOUNTS_NAMESPACE, ANNOTATION_EPOCH, LABEL_ENVIRONMENT, LABEL_MANAGED_BY, MANAGED_BY } from "../../domain/names.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
 
 type Place = Pick<Environment, "id" | "namespaces" | "clusterResources">;
 
@@ -126,3 +128,35 @@ function subjectOf(name: string) {
 const RBAC = { apiVersion: "rbac.authorization.k8s.io/v1" } as const;
 const READING = [{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch"] }] as const;
 const EVERYTHING = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] as const;
+
+/** Who needs an account for a unit: its owner, if it has one. */
+export function holderOf({ id: unitId, owner: instanceId, epoch }: PlacementUnit): readonly AccountHolder[] {
+  return instanceId === undefined ? [] : [{ unitId, instanceId, epoch }];
+}
+
+/** Whoever read these knows of nothing newer. */
+export function newestOf(units: readonly PlacementUnit[]): number {
+  return Math.max(0, ...units.map(({ epoch }) => epoch));
+}
+
+/** By what everything of ours for an environment is found on its cluster. */
+export function tracesOf(environment: Pick<Environment, "id" | "namespaces" | "clusterResources">) {
+  return { mark: accountMark(environment.id), namespaces: allowsClusterResources(environment) ? [] : environment.namespaces };
+}
+
+/** Reads back what was stored as the user's own credential; `undefined` for what is none. */
+export function parseOwnerCredential(stored: string | undefined): EnvironmentCredential | undefined {
+  if (stored === undefined) return undefined;
+  try {
+    const read = JSON.parse(stored) as EnvironmentCredential | null;
+    return typeof read?.server === "string" ? read : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is stored of an account of ours: the way its user's credential leads, and the account's token in place of what it proves itself by. */
+export function accountCredential(credential: EnvironmentCredential, token: string): string {
+  const { certificate: _, ...rest } = credential;
+  return canonicalJson({ ...rest, token });
+}

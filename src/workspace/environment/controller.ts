@@ -1,27 +1,30 @@
+import type { Change } from "../../domain/change.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Ids, WorkspaceId } from "../../domain/ids.ts";
+import type { Ids } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
-import { createKeyedQueue, type WorkResult } from "../../runtime/keyed-queue.ts";
+import { createPartitionedQueue } from "../../runtime/resource-controller/partitioned-queue.ts";
+import { createResourceController, type ResourceController } from "../../runtime/resource-controller/resource-controller.ts";
+import { createSweeps } from "../../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { deploymentKey, parseKey, shareOf } from "../keys.ts";
+import { deploymentKey, namespaceOf } from "../keys.ts";
 import type { ResourceAt, UserResources, UserSecrets, WatchedResources } from "../port.ts";
-import { createEnvironmentAccess } from "./access/controller.ts";
-import { createAccountController } from "./account/controller.ts";
-import { createAttention } from "./attention/controller.ts";
-import { createAwaitedOwners } from "./awaited-owners.ts";
-import { createEnds, type EndsDeps } from "./ends/controller.ts";
+import { createPolicySource } from "../read-policy.ts";
+import { isAboutFleet } from "../workspace-policy.ts";
 import { secretNameOf } from "./parse-environment.ts";
 import type { ClusterAccounts, ClusterProbe } from "./port.ts";
-import { createAccountRemoval } from "./removal/controller.ts";
-import { createEnvironmentUpkeep } from "./upkeep/controller.ts";
+import { createEnvironmentWork } from "./reconcile-environment.ts";
+import { createAccountRemoval } from "./remove-account.ts";
+import { createAwaitedOwners, findAwaitedOwners, findEndingEnvironments } from "./sweep-environments.ts";
+import { createTeardown, type TeardownDeps } from "./tear-down-environment.ts";
 import { createVisitPace } from "./visit-pace.ts";
 
-export interface EnvironmentDoorDeps {
+export interface EnvironmentControllerDeps {
   readonly store: Pick<Store, "environments" | "credentials" | "placements" | "fleet" | "changes">;
   readonly resources: WatchedResources;
+  /** Watched by somebody else, who starts and stops it; the namespaces too. */
   readonly secrets: UserSecrets;
   readonly namespaces: Pick<UserResources, "namespace" | "readNamespaceUid" | "synced">;
   readonly probe: ClusterProbe;
@@ -40,73 +43,72 @@ export interface EnvironmentDoorDeps {
 /** Clusters visited at once, and how many of them may be one workspace's. Each visit may take its whole deadline. */
 const AT_ONCE = 16;
 const AT_ONCE_OF_WORKSPACE = 4;
+const SWEEP_EVERY_MS = 60_000;
 
-/** The door for environments: tries their credentials, records what works, and tells their users. */
-export function createEnvironmentDoor(deps: EnvironmentDoorDeps): { start(signal: AbortSignal): void; stop(): Promise<void> } {
+/**
+ * The controller of GitOpsDeploymentManagedEnvironments: probes their credentials, records those that work, and tells their users.
+ * Key: `cluster|namespace|name`.
+ */
+export function createEnvironmentController(deps: EnvironmentControllerDeps): ResourceController {
   const { store, resources, secrets, namespaces, apiCluster, partition } = deps;
-  const { environments } = store;
-  const abort = new AbortController();
-  const endings: (() => void)[] = [];
+  const parts = { ...deps, environments: store.environments, credentials: store.credentials, placements: store.placements };
+  const policy = createPolicySource(store.fleet);
   const awaited = createAwaitedOwners();
   const pace = createVisitPace();
-  const parts = { ...deps, pace, environments, credentials: store.credentials, placements: store.placements };
-  const accounts = createAccountController(parts);
+  const keyOf = (at: ResourceAt): string => deploymentKey(apiCluster, at);
+
   const removal = createAccountRemoval(parts);
-  const removeAccount: EndsDeps["removeAccount"] = async (environment, signal) => {
-    const policy = upkeep.policy();
-    return policy !== undefined && removal.remove(environment, { egress: policy.egress }, signal);
+  const removeAccount: TeardownDeps["removeAccount"] = async (environment, signal) => {
+    const declared = policy.declared();
+    return declared !== undefined && removal.remove(environment, { egress: declared.egress }, signal);
   };
   const isNamespaceGoing = (name: string): boolean => namespaces.namespace(name)?.isDeleting ?? true;
-  const ends = createEnds({ environments, resources, isNamespaceGoing, removeAccount, pace });
-  const awaitOwner = (at: ResourceAt, workspaceId: WorkspaceId): void => awaited.await(deploymentKey(apiCluster, at), workspaceId);
-  const attend = createAttention({ ...parts, access: createEnvironmentAccess({ ...parts, accounts, removal }), awaitOwner });
-  const review = (keys: readonly string[]): void => {
-    for (const { key, group } of shareOf(keys, partition)) queue.add(key, { group });
-  };
-  const upkeep = createEnvironmentUpkeep({ ...parts, fleet: store.fleet, ends, awaited, review });
+  const teardown = createTeardown({ ...parts, isNamespaceGoing, removeAccount, pace });
+  const queue = createPartitionedQueue({
+    ...{ ...deps, name: "environments", concurrency: AT_ONCE, atOncePerGroup: AT_ONCE_OF_WORKSPACE, groupOf: namespaceOf },
+    work: createEnvironmentWork({ ...parts, removal, teardown, pace, policy: policy.declared, awaitOwner: awaited.await }),
+  });
+  const sweeps = createSweeps({
+    ...{ ...deps, name: "environment-upkeep", first: [], next: ["policy", "rows", "owners"] },
+    sweeps: {
+      policy: { everyMs: SWEEP_EVERY_MS, run: readPolicy },
+      rows: { everyMs: SWEEP_EVERY_MS, run: findEnding },
+      owners: { everyMs: SWEEP_EVERY_MS, run: findOwners },
+    },
+  });
 
-  async function work(key: string, signal: AbortSignal): Promise<WorkResult | void> {
-    const at = parseKey(key);
-    if (!partition.isMine(at.namespace)) return;
-    const resource = resources.get(at);
-    const endsAgainMs = await ends.settle(key, resource, signal);
-    const policy = upkeep.policy();
-    if (resource !== undefined) ends.saw(key, resource.uid);
-    const attended = resource === undefined || policy === undefined ? undefined : await attend(resource, policy, signal);
-    return endsAgainMs === undefined ? attended : { requeueAfterMs: endsAgainMs };
+  const reviewAll = (): void => queue.add(resources.list().map(keyOf));
+  async function readPolicy(signal: AbortSignal): Promise<void> {
+    if (await policy.refresh(signal)) reviewAll();
+  }
+  async function findEnding(signal: AbortSignal): Promise<void> {
+    queue.add(await findEndingEnvironments({ ...parts, teardown, awaited }, signal));
+  }
+  async function findOwners(signal: AbortSignal): Promise<void> {
+    await findAwaitedOwners({ ...parts, teardown, awaited }, queue.add, signal);
   }
 
-  const queue = createKeyedQueue({ ...deps, name: "environments", concurrency: AT_ONCE, atOncePerGroup: AT_ONCE_OF_WORKSPACE, work });
   const onResource = (at: ResourceAt, uids: readonly string[]): void => {
-    const key = deploymentKey(apiCluster, at);
-    for (const uid of uids) ends.saw(key, uid);
-    review([key]);
+    for (const uid of uids) teardown.saw(keyOf(at), uid);
+    queue.add([keyOf(at)]);
   };
   const namersOf = ({ namespace, name }: ResourceAt) => resources.list(namespace).filter(({ spec }) => secretNameOf(spec) === name);
   const isNamed = (at: ResourceAt): boolean => partition.isMine(at.namespace) && namersOf(at).length > 0;
-
-  return {
-    start(signal) {
-      const either = AbortSignal.any([signal, abort.signal]);
-      endings.push(
-        resources.subscribe(onResource),
-        secrets.subscribe((at) => review(namersOf(at).map((each) => deploymentKey(apiCluster, each))), isNamed),
-        store.changes.subscribe(upkeep.onChanges),
-        partition.onChange(() => [upkeep.add("rows"), upkeep.reviewAll()]),
-      );
-      resources.start(either);
-      const known = Promise.all([resources.synced(either), secrets.synced(either), namespaces.synced(either)]);
-      // Rejects only when it is stopped before everything was listed.
-      known.then(
-        () => [upkeep.start(either), queue.start()],
-        () => {},
-      );
-    },
-    async stop() {
-      for (const end of endings.splice(0)) end();
-      await Promise.all([upkeep.stop(), queue.stop()]);
-      abort.abort(new Error("the environments' door closes"));
-      await resources.stopped();
-    },
+  const onChanges = (changes: readonly Change[] | "missed"): void => {
+    if (changes === "missed" || changes.some(isAboutFleet)) sweeps.add("policy");
+    if (changes === "missed" || changes.some(({ kind }) => kind === "unit")) sweeps.add("owners");
   };
+
+  return createResourceController({
+    ...{ name: "environments", watches: [resources], otherWatches: [secrets, namespaces], partition, sweeps, loops: [queue] },
+    subscribe: () => [
+      resources.subscribe(onResource),
+      secrets.subscribe((at) => queue.add(namersOf(at).map(keyOf)), isNamed),
+      store.changes.subscribe(onChanges),
+    ],
+    takeOver() {
+      sweeps.add("rows");
+      reviewAll();
+    },
+  });
 }

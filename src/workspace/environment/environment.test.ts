@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
+import { endpointKey } from "../address.ts";
 import { aResource } from "../testing/builders.ts";
-import { endpointKey } from "./endpoint.ts";
 import { environmentStatus } from "./environment-status.ts";
 import { findingOf, noSecret, type ProbeAnswer } from "./finding.ts";
 import { kubeconfigOf, parseEnvironment, SECRET_TYPE, secretNameOf } from "./parse-environment.ts";

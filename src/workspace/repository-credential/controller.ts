@@ -3,30 +3,30 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Ids } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
+import { createPartitionedQueue } from "../../runtime/resource-controller/partitioned-queue.ts";
+import { createResourceController, type ResourceController } from "../../runtime/resource-controller/resource-controller.ts";
+import { createSweeps } from "../../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { deploymentKey, shareOf } from "../keys.ts";
-import type { ResourceAt, UserKindResources, UserResources, UserSecrets } from "../port.ts";
+import { deploymentKey, namespaceOf } from "../keys.ts";
+import type { ResourceAt, UserResources, UserSecrets, WatchedResources } from "../port.ts";
+import { createPolicySource } from "../read-policy.ts";
 import { isAboutFleet } from "../workspace-policy.ts";
-import { createLooks } from "./looks/controller.ts";
 import { secretNameOf } from "./plan-review.ts";
 import type { RepositoryLooker } from "./port.ts";
-import { createReviewController } from "./review/controller.ts";
-import { createCredentialUpkeep } from "./upkeep/controller.ts";
+import { createCredentialWork } from "./reconcile-credential.ts";
+import { createProbes } from "./try-repositories.ts";
 
-/** A watch of one kind, and its life. */
-type Watched = UserKindResources & Pick<UserSecrets, "start" | "synced" | "stopped">;
-
-export interface CredentialDoorDeps {
+export interface RepositoryCredentialControllerDeps {
   readonly store: Pick<Store, "repositoryCredentials" | "fleet" | "changes">;
   /** The users' GitOpsDeploymentRepositoryCredentials. */
-  readonly resources: Watched;
+  readonly resources: WatchedResources;
   readonly secrets: UserSecrets;
   /** Watched by somebody else, who starts and stops it. */
   readonly namespaces: Pick<UserResources, "namespace" | "readNamespaceUid" | "synced" | "subscribe">;
   readonly looker: RepositoryLooker;
-  /** Looks at once. */
+  /** Probes at once. */
   readonly looksAtOnce: number;
   readonly apiCluster: string;
   /** This process's share of the namespaces. */
@@ -38,66 +38,58 @@ export interface CredentialDoorDeps {
   readonly metrics: Metrics;
 }
 
-export interface CredentialDoor {
-  start(signal: AbortSignal): void;
-  stop(): Promise<void>;
-}
+/** Keys under way at once: each waits for a statement, a Secret and a status. */
+const CONCURRENCY = 16;
+const SWEEP_EVERY_MS = 60_000;
 
-/** The door for credentials of repositories: what users bring in, whether it works out. */
-export function createCredentialDoor(deps: CredentialDoorDeps): CredentialDoor {
-  const { store, resources, secrets, namespaces, apiCluster, partition } = deps;
-  const common = { ...deps, store: store.repositoryCredentials };
-  const abort = new AbortController();
-  const endings: (() => void)[] = [];
+/**
+ * The controller of GitOpsDeploymentRepositoryCredentials: probes whether they work, records those that do, and tells their users.
+ * Key: `cluster|namespace|name`.
+ */
+export function createRepositoryCredentialController(deps: RepositoryCredentialControllerDeps): ResourceController {
+  const { resources, secrets, namespaces, apiCluster, partition } = deps;
+  const store = deps.store.repositoryCredentials;
+  const policy = createPolicySource(deps.store.fleet);
   const keyOf = (at: ResourceAt): string => deploymentKey(apiCluster, at);
+  const reviewNamespace = (name: string): void => queue.add(resources.list(name).map(keyOf));
+  const reviewAll = (): void => queue.add(resources.list().map(keyOf));
 
-  const review = (keys: readonly string[]): void => {
-    for (const { key, group } of shareOf(keys, partition)) reviews.add(key, { group });
-  };
-  const reviewNamespace = (name: string): void => review(resources.list(name).map(keyOf));
-  const looks = createLooks({ ...common, onLook: (key) => review([key]) });
-  const upkeep = createCredentialUpkeep({
-    ...common,
-    fleet: store.fleet,
-    review,
-    onReady: () => [reviews, looks].forEach((q) => q.start()),
+  const probes = createProbes(deps);
+  const queue = createPartitionedQueue({
+    ...{ ...deps, name: "workspace-repository-credentials", concurrency: CONCURRENCY, groupOf: namespaceOf },
+    work: createCredentialWork({ ...deps, store, probes, policy: policy.current, onChanged: reviewNamespace }),
   });
-  const reviews = createReviewController({
-    ...common,
-    looks: () => looks,
-    policy: upkeep.policy,
-    onChanged: reviewNamespace,
+  const sweeps = createSweeps({
+    ...{ ...deps, name: "workspace-repository-upkeep", first: ["policy"], next: ["rows"] },
+    sweeps: { policy: { everyMs: SWEEP_EVERY_MS, run: readPolicy }, rows: { everyMs: SWEEP_EVERY_MS, run: findRowsWithoutResource } },
   });
+
+  async function readPolicy(signal: AbortSignal): Promise<void> {
+    if (await policy.refresh(signal)) reviewAll();
+  }
+
+  async function findRowsWithoutResource(signal: AbortSignal): Promise<void> {
+    const present = new Set(resources.list().map(({ uid }) => uid));
+    const suspects = (await store.listKnown(apiCluster, signal)).filter(({ uid }) => !present.has(uid));
+    queue.add(suspects.map(keyOf));
+  }
 
   const namersOf = ({ namespace, name }: ResourceAt) => resources.list(namespace).filter(({ spec }) => secretNameOf(spec) === name);
   const isNamed = (at: ResourceAt): boolean => partition.isMine(at.namespace) && namersOf(at).length > 0;
   const onChanges = (changes: readonly Change[] | "missed"): void => {
-    if (changes === "missed" || changes.some(isAboutFleet)) upkeep.add("policy");
+    if (changes === "missed" || changes.some(isAboutFleet)) sweeps.add("policy");
   };
 
-  return {
-    start(signal) {
-      const either = AbortSignal.any([signal, abort.signal]);
-      endings.push(
-        resources.subscribe((at) => review([keyOf(at)])),
-        secrets.subscribe((at) => review(namersOf(at).map(keyOf)), isNamed),
-        namespaces.subscribe((change) => change.kind === "namespace" && reviewNamespace(change.name)),
-        store.changes.subscribe(onChanges),
-        partition.onChange(() => review(resources.list().map(keyOf))),
-      );
-      resources.start(either);
-      secrets.start(either);
-      // Rejects only when it is stopped before everything was listed.
-      Promise.all([resources, secrets, namespaces].map((each) => each.synced(either))).then(
-        () => upkeep.start(either),
-        () => {},
-      );
-    },
-    async stop() {
-      for (const end of endings.splice(0)) end();
-      await Promise.all([upkeep.stop(), reviews.stop(), looks.stop()]);
-      abort.abort(new Error("the door for repository credentials closes"));
-      await Promise.all([resources.stopped(), secrets.stopped()]);
-    },
-  };
+  return createResourceController({
+    ...{ name: "repository-credentials", watches: [resources, secrets], otherWatches: [namespaces], partition },
+    subscribe: () => [
+      resources.subscribe((at) => queue.add([keyOf(at)])),
+      secrets.subscribe((at) => queue.add(namersOf(at).map(keyOf)), isNamed),
+      namespaces.subscribe((change) => change.kind === "namespace" && reviewNamespace(change.name)),
+      deps.store.changes.subscribe(onChanges),
+      probes.subscribe((key) => queue.add([key])),
+    ],
+    takeOver: reviewAll,
+    ...{ sweeps, loops: [queue, probes] },
+  });
 }

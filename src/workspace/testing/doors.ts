@@ -13,12 +13,12 @@ import { createUserSecrets } from "../adapters/kubernetes/user-secrets.ts";
 import { createWatchedKind } from "../adapters/kubernetes/watched-kind.ts";
 import { USER_KINDS, type UserKind } from "../api/names.ts";
 import { createWorkspaceDoor } from "../controller.ts";
-import { createEnvironmentDoor } from "../environment/controller.ts";
+import { createEnvironmentController } from "../environment/controller.ts";
 import type { ClusterAccounts, ClusterProbe } from "../environment/port.ts";
 import { createTargetClusters } from "../environment/testing/target-clusters.ts";
 import { createUserEvents } from "../events/controller.ts";
 import type { UserKindResources } from "../port.ts";
-import { createCredentialDoor } from "../repository-credential/controller.ts";
+import { createRepositoryCredentialController } from "../repository-credential/controller.ts";
 import type { RepositoryLooker } from "../repository-credential/port.ts";
 import { createSyncRunController } from "../sync-run/controller.ts";
 import { EVERYTHING_IS_MINE, FLEET } from "./world.ts";
@@ -52,7 +52,7 @@ export async function openDoors(client: KubeClient, fleet: Partial<FleetSpec>, s
   const doors = [
     createWorkspaceDoor({ ...deps, resources: kinds.deployments }),
     createSyncRunController({ ...deps, runs: kinds.runs, resources: kinds.deployments }),
-    createCredentialDoor({
+    createRepositoryCredentialController({
       ...deps,
       namespaces,
       secrets,
@@ -60,7 +60,7 @@ export async function openDoors(client: KubeClient, fleet: Partial<FleetSpec>, s
       looksAtOnce: 4,
       resources: telling(USER_KINDS.credential, createWatchedKind({ ...common, kind: USER_KINDS.credential })),
     }),
-    createEnvironmentDoor({
+    createEnvironmentController({
       ...deps,
       namespaces,
       secrets,

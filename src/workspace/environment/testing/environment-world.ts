@@ -15,7 +15,7 @@ import { USER_KINDS } from "../../api/names.ts";
 import type { DeploymentStatus } from "../../api/schema.ts";
 import type { UserSecrets, WatchedResources } from "../../port.ts";
 import { startWorld, type World } from "../../testing/world.ts";
-import { createEnvironmentDoor } from "../controller.ts";
+import { createEnvironmentController } from "../controller.ts";
 import type { ClusterAccounts, ClusterProbe } from "../port.ts";
 import { createTargetClusters, type TargetClusters } from "./target-clusters.ts";
 
@@ -76,7 +76,7 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
         accounts: clusters,
       });
       const partition = { isMine: () => true, onChange: () => () => undefined };
-      const door = createEnvironmentDoor({ ...common, ...ports, namespaces, apiCluster: "api", partition, ids });
+      const door = createEnvironmentController({ ...common, ...ports, namespaces, apiCluster: "api", partition, ids });
       namespaces.start(signal);
       ports.secrets.start(signal);
       door.start(signal);

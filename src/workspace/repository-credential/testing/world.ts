@@ -12,7 +12,7 @@ import { createUserSecrets, SECRETS } from "../../adapters/kubernetes/user-secre
 import { createWatchedKind, typeOf } from "../../adapters/kubernetes/watched-kind.ts";
 import { USER_KINDS } from "../../api/names.ts";
 import { type World as DoorWorld, startWorld as startDoorWorld } from "../../testing/world.ts";
-import { createCredentialDoor } from "../controller.ts";
+import { createRepositoryCredentialController } from "../controller.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Look } from "../port.ts";
 
@@ -73,7 +73,7 @@ export async function startWorld(): Promise<World> {
       const client = server.client("api");
       const namespaces = createUserResources({ ...common, client });
       namespaces.start(signal);
-      const door = createCredentialDoor({
+      const door = createRepositoryCredentialController({
         looksAtOnce: 8,
         ...common,
         ...{ partition, namespaces, apiCluster: "api", ids: createCountingIds() },

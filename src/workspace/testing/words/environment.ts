@@ -2,9 +2,9 @@ import { millis } from "../../../domain/clock.ts";
 import type { UserSecret } from "../../../domain/user-resource.ts";
 import * as say from "../../api/messages.ts";
 import { environmentStatus, pausedEnvironmentStatus } from "../../environment/environment-status.ts";
-import { createExamination } from "../../environment/examination/controller.ts";
 import { type Finding, notInstalled, overQuota } from "../../environment/finding.ts";
 import type { ProbeResult } from "../../environment/port.ts";
+import { createExamination } from "../../environment/try-credential.ts";
 import { aPolicy, aResource } from "../builders.ts";
 import type { Unsaid, WordsCase } from "./case.ts";
 

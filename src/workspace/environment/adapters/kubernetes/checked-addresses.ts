@@ -1,8 +1,7 @@
 import { isIP, type LookupFunction } from "node:net";
 import type { ResolveHost } from "../../../../runtime/resolve-host.ts";
-import { parseAddress } from "../../../address.ts";
+import { endpointKey, parseAddress } from "../../../address.ts";
 import { isAddressAllowed } from "../../../egress.ts";
-import { endpointKey } from "../../endpoint.ts";
 import type { ProbeTarget } from "../../port.ts";
 
 /** What may be connected to on the way to one server. */

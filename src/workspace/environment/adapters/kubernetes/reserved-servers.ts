@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import type { Clock } from "../../../../domain/clock.ts";
 import type { ShownServer } from "../../../../domain/shown-server.ts";
 import type { Log } from "../../../../telemetry/log.ts";
-import { endpointKey } from "../../endpoint.ts";
+import { endpointKey } from "../../../address.ts";
 import type { ShownServers } from "../../port.ts";
 import { hostOf, portOf } from "./checked-addresses.ts";
 import { peerCertificate } from "./peer-certificate.ts";

@@ -5,15 +5,14 @@ import {
   type EnvironmentCredential,
   environmentCredentialKey,
   OWNER_PURPOSE,
-} from "../../../domain/environment.ts";
-import type { EgressSpec } from "../../../domain/fleet.ts";
-import type { CredentialStore } from "../../../store/credential/port.ts";
-import type { EnvironmentStore } from "../../../store/environment/port.ts";
-import type { PlacementStore } from "../../../store/placement/port.ts";
-import type { Log } from "../../../telemetry/log.ts";
-import { holderOf, newestOf, tracesOf } from "../account-holders.ts";
-import { parseOwnerCredential } from "../owner-credential.ts";
-import type { ClusterAccounts } from "../port.ts";
+} from "../../domain/environment.ts";
+import type { EgressSpec } from "../../domain/fleet.ts";
+import type { CredentialStore } from "../../store/credential/port.ts";
+import type { EnvironmentStore } from "../../store/environment/port.ts";
+import type { PlacementStore } from "../../store/placement/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { holderOf, newestOf, parseOwnerCredential, tracesOf } from "./account-objects.ts";
+import type { ClusterAccounts } from "./port.ts";
 
 export interface RemovalDeps {
   readonly environments: Pick<EnvironmentStore, "noteAccount">;

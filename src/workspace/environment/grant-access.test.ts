@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import type { EnvironmentId, InstanceId, WorkspaceId } from "../../../domain/ids.ts";
-import type { PlacementUnit } from "../../../domain/workspace.ts";
-import { aSeat } from "../../../shard/testing/builders.ts";
-import { silentLog } from "../../../telemetry/log.ts";
-import { createTargetClusters } from "../testing/target-clusters.ts";
-import { createAccountController } from "./controller.ts";
+import type { EnvironmentId, InstanceId, WorkspaceId } from "../../domain/ids.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
+import { aSeat } from "../../shard/testing/builders.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import { createAccountController } from "./grant-access.ts";
+import { createTargetClusters } from "./testing/target-clusters.ts";
 
 const never = new AbortController().signal;
 const SERVER = "https://prod.example:6443";

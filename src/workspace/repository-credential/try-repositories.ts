@@ -1,32 +1,33 @@
-import type { Clock, Millis } from "../../../domain/clock.ts";
-import type { EgressSpec } from "../../../domain/fleet.ts";
-import type { Rng } from "../../../domain/rng.ts";
-import { createKeyedQueue, type WorkResult } from "../../../runtime/keyed-queue.ts";
-import type { Log } from "../../../telemetry/log.ts";
-import type { Metrics } from "../../../telemetry/metrics.ts";
-import { parseKey } from "../../keys.ts";
-import { isRevoking, LOOK_AGAIN_MS, nextLookAfterMs, type Outcome } from "../outcome.ts";
-import type { LookTaken, Wanted } from "../plan-review.ts";
-import type { RepositoryLooker } from "../port.ts";
+import type { Clock, Millis } from "../../domain/clock.ts";
+import type { EgressSpec } from "../../domain/fleet.ts";
+import type { Rng } from "../../domain/rng.ts";
+import { createKeyedQueue, type WorkResult } from "../../runtime/keyed-queue.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import { parseKey } from "../keys.ts";
+import { isRevoking, LOOK_AGAIN_MS, nextLookAfterMs, type Outcome } from "./outcome.ts";
+import type { LookTaken, Wanted } from "./plan-review.ts";
+import type { RepositoryLooker } from "./port.ts";
 
-/** Looks at repositories, apart from everything else: a host that does not answer delays nobody but who named it. */
-export interface Looks {
+/** Probes of the repositories that credentials name. They have a queue of their own: a host that does not answer delays no other credential. */
+export interface Probes {
+  /** The last probe for this key. */
   last(key: string): LookTaken | undefined;
-  /** Sees to it that a look at just this is taken when the next one is due; returns in how many ms that is. */
+  /** Asks for a probe of exactly this when the next one is due. Returns when to ask again, in ms. */
   ask(key: string, wanted: Wanted, egress: EgressSpec): number;
-  /** Takes it that a look at just this was taken by somebody else, at any moment of the time between two looks. */
+  /** Takes it that another process probed exactly this, at a random moment of the time between two probes. */
   assume(key: string, stamp: string): void;
   forget(key: string): void;
+  /** Calls `listener` after a probe has ended; the returned function ends that. */
+  subscribe(listener: (key: string) => void): () => void;
   start(): void;
   stop(): Promise<void>;
 }
 
-export interface LooksDeps {
+export interface ProbesDeps {
   readonly looker: RepositoryLooker;
   /** Child processes at once. */
   readonly looksAtOnce: number;
-  /** A look was taken. */
-  readonly onLook: (key: string) => void;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -38,16 +39,18 @@ const AT_ONCE_OF_WORKSPACE = 2;
 
 interface Taken extends LookTaken {
   readonly at: Millis;
-  /** Looks in a row that showed nothing about the credential. */
+  /** Probes in a row that showed nothing about the credential. */
   readonly misses: number;
 }
 
 type Asked = Wanted & { readonly egress: EgressSpec };
 
-export function createLooks(deps: LooksDeps): Looks {
+/** Creates the probes of one controller. Key: `cluster|namespace|name` of the credential; namespaces take turns. */
+export function createProbes(deps: ProbesDeps): Probes {
   const { looker, clock, rng } = deps;
   const taken = new Map<string, Taken>();
   const waiting = new Map<string, Asked>();
+  const listeners = new Set<(key: string) => void>();
   const looks = deps.metrics.counter("argosy_repository_looks_total", "Looks at users' repositories, by what they showed.", ["outcome"]);
 
   const note = (key: string, stamp: string, outcome: Outcome): void => {
@@ -64,7 +67,7 @@ export function createLooks(deps: LooksDeps): Looks {
     if (waiting.get(key) !== asked) return { requeueAfterMs: 0 };
     waiting.delete(key);
     note(key, stamp, outcome);
-    deps.onLook(key);
+    for (const listener of listeners) listener(key);
   }
 
   const concurrency = deps.looksAtOnce;
@@ -87,6 +90,10 @@ export function createLooks(deps: LooksDeps): Looks {
     forget(key) {
       taken.delete(key);
       waiting.delete(key);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
     start: queue.start,
     stop: queue.stop,

@@ -1,19 +1,19 @@
-import type { Environment } from "../../../domain/environment.ts";
-import type { ObservedResource } from "../../../domain/user-resource.ts";
-import type { EnvironmentEnd, EnvironmentStore } from "../../../store/environment/port.ts";
-import { parseKey } from "../../keys.ts";
-import type { UserKindResources } from "../../port.ts";
-import type { createVisitPace } from "../visit-pace.ts";
+import type { Environment } from "../../domain/environment.ts";
+import type { ObservedResource } from "../../domain/user-resource.ts";
+import type { EnvironmentEnd, EnvironmentStore } from "../../store/environment/port.ts";
+import { parseKey } from "../keys.ts";
+import type { UserKindResources } from "../port.ts";
+import type { createVisitPace } from "./visit-pace.ts";
 
-/** Which environments there may be rows of although their resource is gone, and their end. */
-export interface Ends {
+/** Environments that may have a row although their resource is gone. */
+export interface Teardown {
   /** A resource of this key had this uid. */
   saw(key: string, uid: string): void;
-  /** Ends every environment of this key but the present one's. Returns when to look again, in ms; `undefined`: all of them are gone. */
+  /** Ends every environment of this key but the present one's. Resolves to when to try again, in ms; `undefined`: all of them are gone. */
   settle(key: string, present: ObservedResource | undefined, signal: AbortSignal): Promise<number | undefined>;
 }
 
-export interface EndsDeps {
+export interface TeardownDeps {
   readonly environments: EnvironmentStore;
   readonly resources: Pick<UserKindResources, "readUid">;
   /** Whether the namespace goes, or is gone: deployments are deleted before what they are deployed through. */
@@ -30,11 +30,11 @@ interface Ending {
   readonly note: (uid: string, end: EnvironmentEnd) => void;
 }
 
-/** Lost on a restart, and found again by the sweep. */
-export function createEnds({ environments, resources, isNamespaceGoing, removeAccount, pace }: EndsDeps): Ends {
+/** Creates the teardown of one controller. What it knows is lost on a restart, and found again by the sweep. */
+export function createTeardown({ environments, resources, isNamespaceGoing, removeAccount, pace }: TeardownDeps): Teardown {
   const uids = new Map<string, Set<string>>();
 
-  /** A cache may be behind, and an end takes Applications off their instances: only the API server is believed. */
+  /** An end takes Applications off their instances, and a watch may be behind: only the API server is believed. */
   const isGone = async (key: string, uid: string, present: ObservedResource | undefined, signal: AbortSignal): Promise<boolean> =>
     present?.uid === uid ? present.isDeleting : (await resources.readUid(parseKey(key), signal)) !== uid;
 
@@ -68,7 +68,7 @@ export function createEnds({ environments, resources, isNamespaceGoing, removeAc
       const known = uids.get(key) ?? new Set<string>();
       const delays: number[] = [];
       const note = (uid: string, end: EnvironmentEnd): void => {
-        // What stands on an instance goes within moments, or not for long; and whoever has its name now is looked at as often.
+        // What stands on an instance goes within moments, or not for long. Whoever has its name now is reconciled as often.
         if (end === "account-left" || end === "in-use") return void delays.push(pace.next(uid, "leaving"));
         known.delete(uid);
         pace.forget(uid);

@@ -5,14 +5,13 @@ import {
   type EnvironmentCredential,
   environmentCredentialKey,
   OWNER_PURPOSE,
-} from "../../../domain/environment.ts";
-import type { CredentialStore } from "../../../store/credential/port.ts";
-import type { EnvironmentStore } from "../../../store/environment/port.ts";
-import type { FleetStore } from "../../../store/fleet/port.ts";
-import { clusterAccount, clusterRegister, clusterUser } from "../account-objects.ts";
-import { accountCredential, parseOwnerCredential } from "../owner-credential.ts";
-import type { ClusterAccounts, EnvironmentRegisters, ProbeResult, ProbeTarget, VisitEnd } from "../port.ts";
-import { whyAway } from "../why-away.ts";
+} from "../../domain/environment.ts";
+import type { CredentialStore } from "../../store/credential/port.ts";
+import type { EnvironmentStore } from "../../store/environment/port.ts";
+import type { FleetStore } from "../../store/fleet/port.ts";
+import { accountCredential, clusterAccount, clusterRegister, clusterUser, parseOwnerCredential } from "./account-objects.ts";
+import { whyAway } from "./finding.ts";
+import type { ClusterAccounts, EnvironmentRegisters, ProbeResult, ProbeTarget, VisitEnd } from "./port.ts";
 
 export interface EnvironmentRegistersDeps {
   readonly store: {

@@ -1,19 +1,19 @@
 import { expect, it } from "vitest";
-import type { Environment } from "../../../domain/environment.ts";
-import type { EnvironmentEnd } from "../../../store/environment/port.ts";
-import { createVisitPace } from "../visit-pace.ts";
-import { createEnds } from "./controller.ts";
+import type { Environment } from "../../domain/environment.ts";
+import type { EnvironmentEnd } from "../../store/environment/port.ts";
+import { createTeardown } from "./tear-down-environment.ts";
+import { createVisitPace } from "./visit-pace.ts";
 
 const never = new AbortController().signal;
 const KEY = "api/jane/prod";
 
 function aWorld(end: EnvironmentEnd) {
   const visited: string[] = [];
-  const ends = createEnds({
+  const ends = createTeardown({
     environments: {
       recordEnd: async () => end,
       read: async (uid: string) => ({ uid }) as Environment,
-    } as unknown as Parameters<typeof createEnds>[0]["environments"],
+    } as unknown as Parameters<typeof createTeardown>[0]["environments"],
     isNamespaceGoing: () => false,
     resources: { readUid: async () => undefined },
     removeAccount: async ({ uid }) => visited.push(uid) === 0,

@@ -1,13 +1,13 @@
-import type { EnvironmentCredential } from "../../../domain/environment.ts";
-import type { EgressSpec } from "../../../domain/fleet.ts";
-import type { ObservedResource } from "../../../domain/user-resource.ts";
-import { parseUserKubeconfig, type UserAccess } from "../../../runtime/kube/user-kubeconfig.ts";
-import type { UserSecrets } from "../../port.ts";
-import { type Finding, findingOf, noContext, unusableKubeconfig } from "../finding.ts";
-import { type EnvironmentWish, kubeconfigOf, parseEnvironment } from "../parse-environment.ts";
-import type { ClusterProbe } from "../port.ts";
+import type { EnvironmentCredential } from "../../domain/environment.ts";
+import type { EgressSpec } from "../../domain/fleet.ts";
+import type { ObservedResource } from "../../domain/user-resource.ts";
+import { parseUserKubeconfig, type UserAccess } from "../../runtime/kube/user-kubeconfig.ts";
+import type { UserSecrets } from "../port.ts";
+import { type Finding, findingOf, noContext, unusableKubeconfig } from "./finding.ts";
+import { type EnvironmentWish, kubeconfigOf, parseEnvironment } from "./parse-environment.ts";
+import type { ClusterProbe } from "./port.ts";
 
-/** What one look at an environment found; with what was seen to work, if it does. */
+/** What a probe of an environment found, with what was seen to work, if it does. */
 export interface Examined {
   readonly finding: Finding;
   readonly works: { readonly wish: EnvironmentWish; readonly credential: EnvironmentCredential } | undefined;

@@ -1,16 +1,31 @@
-import { ACCOUNT_PURPOSE, type AccountHolder, type EnvironmentCredential, OWNER_PURPOSE } from "../../../domain/environment.ts";
-import type { EgressSpec } from "../../../domain/fleet.ts";
-import { canonicalJson, sha256 } from "../../../domain/hash.ts";
-import type { EnvironmentId, WorkspaceId } from "../../../domain/ids.ts";
-import type { EnvironmentStore } from "../../../store/environment/port.ts";
-import type { PlacementStore } from "../../../store/placement/port.ts";
-import type { Log } from "../../../telemetry/log.ts";
-import { holderOf, newestOf, tracesOf } from "../account-holders.ts";
-import { clusterAccount, clusterAccountName, clusterRegister } from "../account-objects.ts";
-import { type Finding, findingOf, notInstalled } from "../finding.ts";
-import { accountCredential } from "../owner-credential.ts";
-import type { EnvironmentWish } from "../parse-environment.ts";
-import type { ClusterAccounts, InstallResult, ProbeTarget } from "../port.ts";
+import {
+  ACCOUNT_PURPOSE,
+  type AccountHolder,
+  ENVIRONMENT_PURPOSE,
+  type Environment,
+  type EnvironmentCredential,
+  OWNER_PURPOSE,
+} from "../../domain/environment.ts";
+import type { EgressSpec } from "../../domain/fleet.ts";
+import { canonicalJson, sha256 } from "../../domain/hash.ts";
+import type { EnvironmentId, WorkspaceId } from "../../domain/ids.ts";
+import type { EnvironmentStore } from "../../store/environment/port.ts";
+import type { PlacementStore } from "../../store/placement/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import {
+  accountCredential,
+  clusterAccount,
+  clusterAccountName,
+  clusterRegister,
+  hasOtherScope,
+  holderOf,
+  newestOf,
+  tracesOf,
+} from "./account-objects.ts";
+import { type Finding, findingOf, notInstalled } from "./finding.ts";
+import type { EnvironmentWish } from "./parse-environment.ts";
+import type { ClusterAccounts, InstallResult, ProbeTarget } from "./port.ts";
+import type { createAccountRemoval } from "./remove-account.ts";
 
 export interface AccountDeps {
   readonly environments: Pick<EnvironmentStore, "putCredential" | "noteAccount">;
@@ -36,6 +51,42 @@ export type Installed =
   /** A unit is handed over at the moment: what stands there for it is the move's. */
   | { readonly kind: "moving" }
   | { readonly kind: "waiting" | "failed"; readonly finding: Finding };
+
+/** What instances enter an environment with. */
+export interface EnvironmentAccess {
+  /** Stores the user's own credential, or makes accounts. An account is never widened, narrowed or moved: the rights it had would stay. */
+  provide(ask: AccountAsk, before: Environment | undefined, signal: AbortSignal): Promise<Installed>;
+  /**
+   * Removes what nobody enters it with any more, once its row says what they do enter it with. Resolves to false where that has to wait,
+   * because an instance may still have the old access (`isNews`) or a unit is handed over there.
+   */
+  tidy(ask: AccountAsk, before: Environment | undefined, isNews: boolean, signal: AbortSignal): Promise<boolean>;
+}
+
+export interface AccessDeps extends AccountDeps {
+  readonly removal: ReturnType<typeof createAccountRemoval>;
+}
+
+/** Creates the access of one controller. */
+export function createEnvironmentAccess({ removal, ...deps }: AccessDeps): EnvironmentAccess {
+  const accounts = createAccountController(deps);
+  return {
+    async provide(ask, before, signal) {
+      if (!ask.wish.createsAccount) {
+        const secret = { id: ask.id, use: { purpose: ENVIRONMENT_PURPOSE }, plaintext: canonicalJson(ask.credential) } as const;
+        return { kind: "installed", fingerprint: await deps.environments.putCredential(secret, signal) };
+      }
+      const isOther = before !== undefined && hasOtherScope(before, ask.wish);
+      if (isOther && !(await removal.removeFormer(before, ask, signal))) return { kind: "moving" };
+      return accounts.install(ask, signal);
+    },
+    async tidy(ask, before, isNews, signal) {
+      if (ask.wish.createsAccount) await removal.forget(ask, "user", signal);
+      if (ask.wish.createsAccount || before === undefined) return true;
+      return !isNews && removal.removeFormer(before, ask, signal);
+    },
+  };
+}
 
 /** Makes the accounts and registers of units on users' clusters, for units that have an owner. */
 export function createAccountController({ environments, placements, accounts, log }: AccountDeps) {
