@@ -1,7 +1,6 @@
 import { StaleError } from "../../domain/errors.ts";
-import type { FleetChange } from "./port.ts";
 
-/** Somebody has declared a fleet since the one was read that a change of it was made from. */
-export function declaredAnew({ revision }: FleetChange): StaleError {
+/** Somebody has declared a fleet since the one of this revision was read, and a change was made from it. */
+export function declaredAnew(revision: number): StaleError {
   return new StaleError("declaring a fleet that was made from an older one", { code: "store.fleet-stale", context: { revision } });
 }

@@ -21,7 +21,7 @@ export function createFleetStore(transact: Transact): FleetStore {
     changeInstance: (change, signal) => transact(signal, (transaction) => changeInstance(transaction, change)),
     retireInstance: (change, fleet, signal) =>
       transact(signal, (transaction) => {
-        if (fleet !== undefined && transaction.tables.fleet?.revision !== fleet.revision) throw declaredAnew(fleet);
+        if (fleet !== undefined && transaction.tables.fleet?.revision !== fleet.revision) throw declaredAnew(fleet.revision);
         const instance = changeInstance(transaction, { ...change, onlyIfEmpty: true });
         if (fleet !== undefined) applyFleet(transaction, fleet.spec, fleet.actor);
         return instance;

@@ -101,7 +101,7 @@ export async function declareFleet(
   await run(ENSURE, [instant(clock.now())]);
   const [row] = await run<Row>(LOCK, []);
   const before = row === undefined ? undefined : storedFleet(row);
-  if (change.revision !== undefined && before?.revision !== change.revision) throw declaredAnew({ ...change, revision: change.revision });
+  if (change.revision !== undefined && before?.revision !== change.revision) throw declaredAnew(change.revision);
   if (before !== undefined && canonicalJson(before.spec) === canonicalJson(spec)) return before.revision;
   const revision = (before?.revision ?? 0) + 1;
   const pools = changedPools(before?.spec, spec);

@@ -33,10 +33,8 @@ select ${WORKSPACE}, ${UNIT}, (select count(*) from application a where a.unit =
 export function createOperationStore(database: Database): OperationStore {
   return {
     async listSyncs({ workspaceId, owner }, page, signal) {
-      const syncs = applicationsOf(page).where((is) =>
-        is
-          .whereRaw("s.operation_state ->> 'phase' in ('Running', 'Terminating', 'Failed', 'Error')")
-          .orWhereRaw("s.conditions::text like '%SyncError%'"),
+      const syncs = applicationsOf(page).whereRaw(
+        "(s.operation_state ->> 'phase' in ('Running', 'Terminating', 'Failed', 'Error') or s.conditions::text like '%SyncError%')",
       );
       if (workspaceId !== undefined) syncs.where("w.id", workspaceId);
       if (owner !== undefined) syncs.where("u.owner", owner);
