@@ -2,16 +2,16 @@ import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Move, MoveKind } from "../domain/move.ts";
 import { PHASES } from "../domain/move-phases.ts";
 
-/** How many moves may be under way at once for one of a kind to begin: with one instance at either end, of one managed cluster, and in the fleet. */
+/** A move of a kind begins only while fewer moves than this are under way: with one instance at either end, of one managed cluster, in the fleet. */
 export interface Budget {
   readonly instance: number;
-  /** Of units that deploy to one cluster other than the API cluster; infinite: as many as there are. */
+  /** Of units that deploy to one cluster other than the API cluster; infinite: any number. */
   readonly cluster: number;
   readonly fleet: number;
 }
 export type Budgets = Readonly<Record<MoveKind, Budget>>;
 
-/** What the configuration says of budgets. */
+/** The budgets as the configuration has them. */
 export interface BudgetSettings {
   readonly perInstance: number;
   readonly fleet: number;
@@ -20,7 +20,7 @@ export interface BudgetSettings {
   readonly evacuation: number;
 }
 
-/** What disturbs nobody much; a drain has somewhere to get to, and an evacuation is for users who have no owner that works. */
+/** Voluntary moves disturb little; a drain should come to its end; an evacuation is for users whose owner does not work. */
 export const DEFAULT_SETTINGS: BudgetSettings = { perInstance: 2, fleet: 20, perManagedCluster: 1, drain: 8, evacuation: 32 };
 
 /** The budget of each kind of move. An evacuation waits for nothing but its own. */
@@ -34,7 +34,7 @@ export function budgetsOf({ perInstance, fleet, perManagedCluster: cluster, drai
 
 export const DEFAULT_BUDGETS: Budgets = budgetsOf(DEFAULT_SETTINGS);
 
-/** How many moves one process has to be able to carry on at once, whatever their kinds. */
+/** How many moves one process has to be able to carry out at once, whatever their kinds. */
 export function mostAtOnce(budgets: Budgets): number {
   return Math.max(...Object.values(budgets).map(({ fleet }) => fleet));
 }
@@ -43,13 +43,13 @@ type Waiting = Pick<Move, "id" | "unitId" | "phase" | "kind" | "from" | "to" | "
 
 export interface Starting {
   readonly budgets?: Budgets;
-  /** Managed clusters other than the API cluster that units deploy to; units without may be left out. */
+  /** The managed clusters other than the API cluster that units deploy to; units without any may be left out. */
   readonly clusters?: ReadonlyMap<UnitId, readonly string[]>;
 }
 
 /**
- * Which waiting moves may begin beside those that are under way, the urgent ones first, then the oldest. One that may not does not hold up
- * those behind it.
+ * Which waiting moves may begin beside those that are under way: the urgent kinds first, then the oldest. A move that may not begin does not
+ * hold up the moves behind it.
  */
 export function nextStarts<M extends Waiting>(live: readonly M[], { budgets = DEFAULT_BUDGETS, clusters }: Starting = {}): readonly M[] {
   const busy = new Map<string, number>();

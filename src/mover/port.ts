@@ -7,7 +7,7 @@ import type { PatchOperation, Preconditions } from "../shard/diff-object.ts";
 import type { Manifest, ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-object.ts";
 import type { RegisterSight, Sight } from "../shard/parse-sight.ts";
 
-/** Conditional writes. A test that does not hold, and a name that is taken, is a `StaleError`. */
+/** Conditional writes. A test that does not hold is a `StaleError`, and so is a name that is taken. */
 interface Writes {
   create(manifest: Manifest, signal: AbortSignal): Promise<void>;
   patch(at: ObjectAt, patch: readonly PatchOperation[], signal: AbortSignal): Promise<void>;
@@ -15,31 +15,31 @@ interface Writes {
   delete(at: ObjectAt, preconditions: Preconditions, signal: AbortSignal): Promise<void>;
 }
 
-/** Applications on one engine cluster, as the cluster has them now. */
+/** The Applications of one engine cluster, read past every cache. */
 export interface Sights extends Writes {
-  /** Every one that says that it was made for the unit. Sorted by name. */
+  /** Every one that is labelled with the unit. Sorted by name. */
   list(where: { readonly namespace: string; readonly unitId: UnitId }, signal: AbortSignal): Promise<readonly Sight[]>;
 }
 
-/** The cluster that units deploy to, with their registers. */
+/** The cluster that units deploy to by default, with their owner bindings. */
 export interface ManagedCluster extends Writes {
   read(at: ObjectAt, signal: AbortSignal): Promise<RegisterSight | undefined>;
   /** `undefined`: there is none of that name. */
   readNamespace(name: string, signal: AbortSignal): Promise<{ readonly uid: string | undefined; readonly isDeleting: boolean } | undefined>;
-  /** Asks as the user: a review of access, and a write that changes nothing. One answer of each API server that is known. */
+  /** Asks as the user: an access review, and a write that changes nothing. One answer from each API server that is known. */
   ask(user: string, namespace: string, signal: AbortSignal): Promise<readonly AccessAnswer[]>;
 }
 
-/** Where the Applications of an engine cluster are reached; `undefined` for one that is not declared or cannot be reached yet. */
+/** Finds the Applications of an engine cluster; `undefined` for a cluster that is not declared or cannot be reached yet. */
 export interface SightSource {
   of(engineCluster: string): Promise<Sights | undefined>;
 }
 
-/** What watches tell of Applications of ours on engine clusters: what others change, late, twice or never. */
+/** Reports of watches about our Applications on engine clusters: what others change, late, twice or never. */
 export interface ApplicationWatch {
-  /** Whether changes on that cluster are told. */
+  /** Whether changes on that cluster are reported now. */
   isHeard(engineCluster: string): boolean;
-  /** Returned: the end of it. */
+  /** Returns what ends it. */
   onApplication(listener: (change: ObjectChange<ObservedObject>) => void): () => void;
 }
 
@@ -57,19 +57,23 @@ export interface PlannedLiveMove {
   readonly ceiling: LoadVector;
 }
 
-/** What plans ask of live moves. */
+/** How plans request live moves. */
 export interface LiveMoves {
-  /** Asks for a live move once: one that this plan asked for and that has not ended is the answer. `why`: what speaks against it, for people. */
+  /**
+   * Requests a live move once: a move that this plan has requested and that has not ended is the answer. `why`: why it is not possible, for
+   * people.
+   */
   askFor(
-    wish: PlannedLiveMove,
+    planned: PlannedLiveMove,
     signal: AbortSignal,
   ): Promise<{ readonly kind: "asked"; readonly id: MoveId } | { readonly kind: "refused"; readonly why: string }>;
   /**
-   * Gives up moves away from an instance. Of an instance that is failed over from now on: those that would go there and are not committed
-   * yet. Of one that is not emptied any more: those that a drain asked for and that wait for their turn. Returns how many.
+   * Gives up moves away from an instance, and returns how many. "that go there": the instance is failed over from now on, and moves that would
+   * reach it and are not committed yet are given up. "that wait to drain it": it is not drained any more, and planned moves that wait for their
+   * turn are given up.
    */
   giveUp(source: InstanceId, which: "that go there" | "that wait to drain it", actor: string, signal: AbortSignal): Promise<number>;
-  /** Whether all that speaks against moving it there is that the right to write cannot be taken from the instance it is on. */
+  /** Whether a move there is refused only because the right to write cannot be taken from the instance that the unit is on. */
   isHeldBySource(unitId: UnitId, to: InstanceId, signal: AbortSignal): Promise<boolean>;
 }
 

@@ -1,6 +1,6 @@
-/** What one API server said when an account asked whether it may write, and tried. */
+/** What one API server answered when an account asked whether it may write, and tried to. */
 export type Answer =
-  /** Not allowed to ask for it, and the attempt was refused by the authoriser. */
+  /** It may not write, and the authoriser refused the attempt. */
   | "refused"
   | "allowed"
   /** No answer, or one that proves nothing: a quota's refusal, a failing admission. */
@@ -11,14 +11,14 @@ export interface EndpointAnswer {
   readonly answer: Answer;
 }
 
-/** The same with where it is, and how long its refusals are watched. */
+/** The same with the place, and for how long its refusals are watched. */
 export interface PlacedAnswer extends EndpointAnswer {
   /** The environment it belongs to; absent: the cluster of the own namespace. */
   readonly environment: string | undefined;
   readonly fenceMs: number;
 }
 
-/** A row of refusals of one endpoint without anything else between them, on a clock that only grows, in ms. */
+/** Refusals of one endpoint in a row, with no other answer between them, by the monotonic clock, in ms. */
 export interface Streak {
   readonly firstMs: number;
   readonly lastMs: number;
@@ -29,15 +29,15 @@ export interface Streak {
 export type Proof = ReadonlyMap<string, Streak>;
 
 export const NO_PROOF: Proof = new Map();
-/** How long one server's refusals are watched, in ms, and that of servers of which nobody knows how many answer at an address. */
+/** For how long refusals are watched, in ms: of a single API server, and of an address at which an unknown number of them answers. */
 const SINGLE_FENCE_MS = 2_000;
 const SHARED_FENCE_MS = 15_000;
-/** Refusals that a streak needs at least. Where several may answer each question goes to one of them, and all have to get their turn. */
+/** How many refusals a streak needs at least. Where several servers may answer, each question goes to one of them, and each has to get its turn. */
 const REFUSALS = 3;
 const SHARED_REFUSALS = 15;
 const isShared = (fenceMs: number): boolean => fenceMs > SINGLE_FENCE_MS;
 
-/** Counts a round of answers. An endpoint that was silent begins anew after it answers: it may carry out what it had queued. */
+/** Counts a round of answers. An endpoint that was silent starts again from zero when it answers: it may carry out what it had queued. */
 export function nextProof(proof: Proof, answers: readonly EndpointAnswer[], nowMs: number): Proof {
   return new Map(
     answers.flatMap(({ endpoint, answer }) => {
@@ -48,7 +48,7 @@ export function nextProof(proof: Proof, answers: readonly EndpointAnswer[], nowM
   );
 }
 
-/** Whether each endpoint has refused often enough, over the fence time: a request admitted before has ended by then. */
+/** Whether each endpoint has refused often enough during the fence time. A request that was admitted before has ended by then. */
 export function isProven(proof: Proof, endpoints: readonly Pick<PlacedAnswer, "endpoint" | "fenceMs">[]): boolean {
   return (
     endpoints.length > 0 &&
@@ -60,16 +60,16 @@ export function isProven(proof: Proof, endpoints: readonly Pick<PlacedAnswer, "e
   );
 }
 
-/** How soon one is asked again that is not yet answered as is hoped for, in ms: an authoriser learns of a register within milliseconds. */
+/** How soon to ask again while the answer is not the wanted one, in ms: an authoriser learns of an owner binding within milliseconds. */
 const SOON_MS = 50;
 const LATER_MS = 250;
 const SOON_FOR_MS = 1_000;
-/** Abroad each question takes a connection of its own, and is to be answered for longer. In ms. */
+/** How soon to ask remote clusters again, in ms: each question takes a connection of its own, and refusals are watched for longer. */
 const ABROAD_MS = 750;
 
 /**
- * When asking again tells something more, in ms from now: of one server that refuses some times within the fence time, and when that is over;
- * of several behind one address again and again, lest one that stands still was never asked. `sinceMs`: how long ago the phase began.
+ * How soon to ask again, in ms from now. A single server that refuses is asked a few times during the fence time, and when it is over. Several
+ * servers behind one address are asked again and again, or one that is frozen might never be asked. `sinceMs`: how long ago the phase began.
  */
 export function askAgainMs(
   proof: Proof,
@@ -89,25 +89,25 @@ export function askAgainMs(
 }
 
 /**
- * What all endpoints say, and where the one is that says something else than is hoped for: of the old owner that it is refused, of the new
- * one that it is allowed. One cluster's endpoints that differ say nothing.
+ * What all endpoints answer together. Wanted is that the old owner is refused, or that the new one is allowed. `askedAt`: the environment whose
+ * answer is another one. Endpoints of one cluster that differ count as silent.
  */
 export function summary(
   whom: "source" | "target",
   answers: readonly PlacedAnswer[],
 ): { readonly answer: Answer; readonly askedAt: string | undefined } {
-  const hoped = whom === "source" ? "refused" : "allowed";
+  const wanted = whom === "source" ? "refused" : "allowed";
   const places = [...new Set(answers.map(({ environment }) => environment))].map((environment) => {
     const said = new Set(answers.filter((each) => each.environment === environment).map(({ answer }) => answer));
     const [only] = said;
     return { environment, answer: said.size === 1 && only !== undefined ? only : ("silent" as const) };
   });
-  const worst = places.find(({ answer }) => answer !== hoped && answer !== "silent") ?? places.find(({ answer }) => answer !== hoped);
+  const worst = places.find(({ answer }) => answer !== wanted && answer !== "silent") ?? places.find(({ answer }) => answer !== wanted);
   if (worst !== undefined) return { answer: worst.answer, askedAt: worst.environment };
-  return { answer: places.length === 0 ? "silent" : hoped, askedAt: undefined };
+  return { answer: places.length === 0 ? "silent" : wanted, askedAt: undefined };
 }
 
-/** What a trial write was answered with. */
+/** The answer to a trial write. */
 export interface TrialAnswer {
   /** Absent: no answer came. */
   readonly status: number | undefined;
@@ -127,12 +127,12 @@ export function judgeAnswer(isAllowed: boolean | undefined, trial: TrialAnswer, 
 }
 
 /**
- * How long refusals are watched, in ms. A request that was admitted before may still be carried out: an API server that was frozen with
- * queued requests carried one out after it woke. Behind an address that several answer at, each has to get its turn.
+ * For how long refusals are watched, in ms. A request that was admitted before may still be carried out: an API server that was frozen with
+ * queued requests carried one out after it woke. Where several servers answer at one address, each has to get its turn.
  */
 export function fenceTimeMs(isSingleServer: boolean): number {
   return isSingleServer ? SINGLE_FENCE_MS : SHARED_FENCE_MS;
 }
 
-/** The same in environments: what answers at the address of a user's cluster nobody tells, and each answer is asked over a connection of its own. */
+/** The same in environments. How many servers answer at the address of a user's cluster is not known, and each question takes its own connection. */
 export const ENVIRONMENT_FENCE_MS = SHARED_FENCE_MS;

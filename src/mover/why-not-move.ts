@@ -4,18 +4,18 @@ import type { Instance } from "../domain/instance.ts";
 import { type LoadVector, loadVector } from "../domain/load.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 
-export interface MoveWish {
+interface ConsideredMove {
   readonly unit: PlacementUnit;
-  /** Where its applications deploy beside the own namespace. */
+  /** Where its applications deploy besides the own namespace. */
   readonly environments: readonly Pick<Environment, "name" | "createsAccount" | "unreachableSince">[];
-  /** Absent: the row of its instance is not there. */
+  /** Absent: its instance has no row. */
   readonly source: Instance | undefined;
   readonly target: Instance;
-  /** The source is not gone to. */
+  /** Nobody goes to the source. */
   readonly isFailOver?: boolean;
 }
 
-/** Why a unit cannot be handed over now, in a word and for people. */
+/** Why a unit cannot be handed over now: a code, and a text for people. */
 export interface MoveRefusal {
   readonly code:
     | "UNPLACED"
@@ -28,8 +28,8 @@ export interface MoveRefusal {
   readonly text: string;
 }
 
-/** The first thing that speaks against a move; `undefined`: nothing but what is tested when it begins (room, other moves, deletions). */
-export function whyNotMove({ unit, environments, source, target, isFailOver = false }: MoveWish): MoveRefusal | undefined {
+/** The first reason why a move is not possible; `undefined`: none but those that are tested when it begins (room, other moves, deletions). */
+export function whyNotMove({ unit, environments, source, target, isFailOver = false }: ConsideredMove): MoveRefusal | undefined {
   const { name, state } = target;
   if (unit.owner === undefined || source === undefined) return { code: "UNPLACED", text: "it lives nowhere yet: the scheduler places it" };
   if (unit.owner === target.id) return { code: "THERE_ALREADY", text: `it lives on ${name} already` };
@@ -43,7 +43,7 @@ export function whyNotMove({ unit, environments, source, target, isFailOver = fa
   return source.halt === "seen" ? undefined : whyNotTaken(environments, source, isFailOver);
 }
 
-/** Refusals that end where the source is stopped: then nothing has to be taken from it. */
+/** Refusals that end when the source is stopped: then nothing has to be taken from it. */
 const ENDS_WITH_SOURCE: readonly MoveRefusal["code"][] = ["SOFT_PROFILE", "ENVIRONMENT_UNREACHABLE"];
 
 /** Whether a unit that cannot be handed over now could be if its source's controller were gone for good. */
@@ -51,8 +51,8 @@ export function endsWithSource(refusal: Pick<MoveRefusal, "code"> | undefined): 
   return refusal !== undefined && ENDS_WITH_SOURCE.includes(refusal.code);
 }
 
-/** What keeps the right to write in an environment from being taken from the source. */
-function whyNotTaken(environments: MoveWish["environments"], { name }: Instance, isFailOver: boolean): MoveRefusal | undefined {
+/** Why the right to write in an environment cannot be taken from the source. */
+function whyNotTaken(environments: ConsideredMove["environments"], { name }: Instance, isFailOver: boolean): MoveRefusal | undefined {
   const soft = environments.find(({ createsAccount }) => !createsAccount);
   if (soft !== undefined) {
     const text = `applications deploy to environment ${soft.name}: its credential is the user's own and cannot be taken from ${name}`;
@@ -65,7 +65,7 @@ function whyNotTaken(environments: MoveWish["environments"], { name }: Instance,
   return { code: "ENVIRONMENT_UNREACHABLE", text };
 }
 
-/** Whether one version is older than another in its numbers. A suffix does not count. */
+/** Whether one version is older than another by its numbers. A suffix does not count. */
 function isOlder(version: string, than: string): boolean {
   const [a, b] = [numbersOf(version), numbersOf(than)];
   const index = a.findIndex((number, place) => number !== b[place]);
@@ -77,7 +77,7 @@ function numbersOf(version: string): readonly number[] {
   return parts.map(Number);
 }
 
-/** The largest load an instance may have with what a person sends there: a controller's start has to fit above it. */
+/** The largest load that an instance may have with the unit that a person moves there. The rest is for its controller's start. */
 export function roomOf({ capacity }: Pick<Instance, "capacity">): LoadVector {
   return loadVector((dimension) => Math.floor((capacity[dimension] * 9) / 10));
 }
