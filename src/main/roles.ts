@@ -32,7 +32,7 @@ import { createUserResources } from "../workspace/adapters/kubernetes/user-resou
 import { createUserSecrets } from "../workspace/adapters/kubernetes/user-secrets.ts";
 import { createWatchedKind } from "../workspace/adapters/kubernetes/watched-kind.ts";
 import { USER_KINDS, type UserKind } from "../workspace/api/names.ts";
-import { createWorkspaceDoor } from "../workspace/controller.ts";
+import { createDeploymentController } from "../workspace/deployment/controller.ts";
 import { createClusterAccounts } from "../workspace/environment/adapters/kubernetes/cluster-accounts.ts";
 import { createClusterProbe } from "../workspace/environment/adapters/kubernetes/cluster-probe.ts";
 import type { ReachOptions } from "../workspace/environment/adapters/kubernetes/reached-cluster.ts";
@@ -92,16 +92,16 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
   const watched = createUserResources(watching);
   const { deployment, patchStatus } = watched;
   const resources = { ...watched, patchStatus: events.telling(USER_KINDS.deployment.kind, deployment, patchStatus) };
-  // Started by the door for repository credentials, and read by that for environments too.
+  // Started by the controller of repository credentials, and read by that of environments too.
   const secrets = createUserSecrets(watching);
   const partition = membership.partition("workspace");
-  const door = { ...context, store, partition, apiCluster: context.config.apiCluster.name };
+  const parts = { ...context, store, partition, apiCluster: context.config.apiCluster.name };
   const reach = reachOf({ context, store, clusters });
-  const doors: readonly Running[] = [
-    createWorkspaceDoor({ ...door, resources }),
-    createSyncRunController({ ...door, resources, runs: telling(USER_KINDS.syncRun, createRunResources(watching)) }),
+  const controllers: readonly Running[] = [
+    createDeploymentController({ ...parts, resources }),
+    createSyncRunController({ ...parts, resources, runs: telling(USER_KINDS.syncRun, createRunResources(watching)) }),
     createRepositoryCredentialController({
-      ...door,
+      ...parts,
       resources: telling(USER_KINDS.credential, createWatchedKind({ ...watching, kind: USER_KINDS.credential })),
       secrets,
       namespaces: resources,
@@ -113,7 +113,7 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
       }),
     }),
     createEnvironmentController({
-      ...door,
+      ...parts,
       resources: telling(USER_KINDS.environment, createWatchedKind({ ...watching, kind: USER_KINDS.environment })),
       secrets,
       namespaces: resources,
@@ -121,8 +121,8 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
       accounts: createClusterAccounts(reach),
     }),
   ];
-  // The doors tell by events to their end, and the first one's watch of namespaces serves the others: these close last.
-  return together([events, ...doors]);
+  // The controllers write Events until they have stopped, and the first one's watch of namespaces serves the others: these stop last.
+  return together([events, ...controllers]);
 }
 
 /** How users' clusters are visited. */

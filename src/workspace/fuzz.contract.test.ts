@@ -13,7 +13,7 @@ import { USER_KINDS } from "./api/names.ts";
 import { kindSchemas } from "./api/schema.ts";
 import { OF_NAMESPACE } from "./events/allowance.ts";
 import { aSpec } from "./testing/builders.ts";
-import { openDoors } from "./testing/doors.ts";
+import { startControllers } from "./testing/controllers.ts";
 import { improprieties, whyUnfit } from "./testing/fuzz/fitness.ts";
 import { anyEnvironmentSecret, anyRepositorySecret } from "./testing/fuzz/secrets.ts";
 import { fuzzSeed } from "./testing/fuzz/seed.ts";
@@ -62,7 +62,7 @@ describeOnApiServers(
   `of ${BATCHES * BATCH * KINDS.length} resources generated from ${seed}, %s`,
   (_name, start) => {
     let subject: Subject;
-    let doors: { close(): Promise<void> };
+    let controllers: { close(): Promise<void> };
     const abort = new AbortController();
     let begunAt = 0;
     const client = () => subject.client;
@@ -70,14 +70,14 @@ describeOnApiServers(
       subject = await start();
       begunAt = performance.now();
       await client().create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAME, labels: LABEL } }, never);
-      doors = await openDoors(
+      controllers = await startControllers(
         client(),
         { workspaces: { selector: LABEL, quota: { deployments: 1000, syncsPerMinute: 20 } } },
         abort.signal,
       );
     });
     afterAll(async () => {
-      await doors.close();
+      await controllers.close();
       abort.abort();
       await client().delete(NAMESPACES, { namespace: "", name: NAME }, {}, never);
       await subject.close();

@@ -17,9 +17,9 @@ export interface SweepsOptions<Name extends string> {
   readonly name: string;
   readonly sweeps: Readonly<Record<Name, Sweep>>;
   /** Sweeps that have to end well once, one after the other, before any other sweep runs. */
-  readonly first: readonly Name[];
+  readonly first: readonly NoInfer<Name>[];
   /** Sweeps that run as soon as the first ones have ended well. Those that stand in neither list wait for their time. */
-  readonly next: readonly Name[];
+  readonly next: readonly NoInfer<Name>[];
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;

@@ -14,7 +14,7 @@ import type { Store } from "../../store/port.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createUserResources } from "../../workspace/adapters/kubernetes/user-resources.ts";
-import { createWorkspaceDoor } from "../../workspace/controller.ts";
+import { createDeploymentController } from "../../workspace/deployment/controller.ts";
 import type { UserResources } from "../../workspace/port.ts";
 import { noEnvironments } from "../models/no-environments.ts";
 import type { Party } from "../world/party.ts";
@@ -80,7 +80,7 @@ export function startArgosy({ party, store, api, engines: engineClients, isSingl
   const membership = createMembership({ ...common, store: ports.store.members, memberId: ids.next<MemberId>(), roles: ROLES, ...LEASES });
   const deps = (role: string) => ({ ...common, rng: rng.fork(role), store: ports.store, partition: membership.partition(role) });
   membership.start(signal);
-  createWorkspaceDoor({ ...deps("workspace"), resources: ports.resources, apiCluster: api.cluster }).start(signal);
+  createDeploymentController({ ...deps("workspace"), resources: ports.resources, apiCluster: api.cluster }).start(signal);
   createScheduler(deps("scheduler")).start(signal);
   apiCluster.start(signal);
   const place = { destination: DESTINATION, namespaces: { accounts: ACCOUNTS_NAMESPACE } };

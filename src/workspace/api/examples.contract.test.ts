@@ -12,8 +12,8 @@ import { systemRng } from "../../runtime/rng.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { SECRETS } from "../adapters/kubernetes/user-secrets.ts";
 import { typeOf } from "../adapters/kubernetes/watched-kind.ts";
+import { parseDeployment } from "../deployment/parse-deployment.ts";
 import { parseEnvironment } from "../environment/parse-environment.ts";
-import { parseDeployment } from "../parse-deployment.ts";
 import { parseRepositoryAddress } from "../repository-credential/repository-address.ts";
 import { parseRun } from "../sync-run/parse-run.ts";
 import { renderCrds } from "./crd.ts";
@@ -42,7 +42,7 @@ function examplesOf(page: string): readonly Example[] {
   return blocks.flatMap((block) => parseAllDocuments(block).map((document) => document.toJS() as Example));
 }
 
-/** Whether the door takes it too. */
+/** Whether the controllers take it too. */
 const taken: Readonly<Record<string, (spec: unknown) => boolean>> = {
   [USER_KINDS.deployment.kind]: (spec) => parseDeployment({ spec, refreshedAt: "" }, EGRESS).ok,
   [USER_KINDS.syncRun.kind]: (spec) => parseRun({ spec }).ok,

@@ -1,6 +1,6 @@
 /**
  * Sentences users' scripts and dashboards look for, to the letter (the odd spelling included). They are said at admission
- * by the resource definitions and in a condition by the users' door, whichever meets the mistake first.
+ * by the resource definitions and in a condition by a controller, whichever meets the mistake first.
  */
 export const WRONG_TYPE = "spec type must be manual or automated";
 export const WRONG_SYNC_OPTION =

@@ -1,7 +1,7 @@
 /** The users' API group; manifests written for it elsewhere work unchanged. */
 export const API_GROUP = "managed-gitops.redhat.com";
 export const API_VERSION = "v1alpha1";
-/** Field manager of everything the users' door writes into a status. */
+/** Field manager of every status that is written here. */
 export const STATUS_MANAGER = "argosy-status";
 /** Field manager of Events about users' resources. */
 export const EVENT_MANAGER = "argosy-events";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UnavailableError } from "../../domain/errors.ts";
 import { behindOnNamespaces, namespaceUid } from "../testing/behind.ts";
 import { eventually } from "../testing/world.ts";
-import { type DoorPorts, type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";
+import { type ControllerPorts, type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";
 
 let world: EnvironmentWorld;
 beforeEach(async () => {
@@ -11,12 +11,15 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const MODES = ["fails once", "loses its reply once"] as const;
-/** What a door waits for; the rest answers from memory. */
+/** What a controller waits for; the rest answers from memory. */
 const WAITING = ["claim", "connect", "withdraw", "recordEnd", "listKnown", "putCredential", "read", "readUid", "patchStatus", "probe"];
 const FIRST_READS = ["readFleet", "listInstances"];
 
 /** Breaks the first call of this name, whichever port it is of. */
-function breaking(name: string, mode: (typeof MODES)[number]): { readonly change: (ports: DoorPorts) => DoorPorts; broke(): boolean } {
+function breaking(
+  name: string,
+  mode: (typeof MODES)[number],
+): { readonly change: (ports: ControllerPorts) => ControllerPorts; broke(): boolean } {
   let hasBroken = false;
   const wrap = <T extends object>(target: T): T =>
     new Proxy(target, {
@@ -31,7 +34,7 @@ function breaking(name: string, mode: (typeof MODES)[number]): { readonly change
         };
       },
     });
-  const change = ({ store, resources, secrets, probe, accounts }: DoorPorts): DoorPorts => ({
+  const change = ({ store, resources, secrets, probe, accounts }: ControllerPorts): ControllerPorts => ({
     store: {
       ...store,
       environments: wrap(store.environments),
@@ -67,24 +70,24 @@ async function live(): Promise<void> {
   await eventually("nothing is left of it", async () => (await world.rows()).length === 0);
 }
 
-describe.each(MODES)("the door for environments converges when a call %s", (mode) => {
+describe.each(MODES)("the controller for environments converges when a call %s", (mode) => {
   it.each([...FIRST_READS, ...WAITING])("%s", async (name) => {
     const { change, broke } = breaking(name, mode);
-    world.openEnvironmentDoor(change);
+    world.startEnvironmentController(change);
     await live();
     expect(broke()).toBe(true);
   });
 
   it("at its start, when rows are compared with what there is", async () => {
-    const door = world.openEnvironmentDoor();
+    const controller = world.startEnvironmentController();
     world.clusters.serve(SERVER, "token-1");
     await world.putSecret("token-1");
     await world.putEnvironment();
     await eventually("it is connected", isConnected);
-    await door.stop();
+    await controller.stop();
     await world.removeEnvironment();
     const { change, broke } = breaking("listKnown", mode);
-    world.openEnvironmentDoor(change);
+    world.startEnvironmentController(change);
     await eventually("nothing is left of it", async () => (await world.rows()).length === 0);
     expect(broke()).toBe(true);
   });
@@ -106,26 +109,26 @@ async function liveWithAccount(): Promise<void> {
 
 describe.each(MODES)("the account of an environment is made once and removed when a call %s", (mode) => {
   it.each(["install", "remove", "noteAccount", "readUnitsOf", "putCredential", "recordEnd", "connect", "claim"])("%s", async (name) => {
-    world.openDoor();
+    world.startController();
     await world.apply("guestbook");
     await eventually("it is recorded", async () => (await world.row("guestbook")) !== undefined);
     await world.answer("guestbook");
     const { change, broke } = breaking(name, mode);
-    world.openEnvironmentDoor(change);
+    world.startEnvironmentController(change);
     await liveWithAccount();
     expect(broke()).toBe(true);
   });
 });
 
-describe("what a door merely cannot see", () => {
+describe("what a controller merely cannot see", () => {
   it("I2: is not ended, because the API server is asked", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     world.clusters.serve(SERVER, "token-1");
     await world.putSecret("token-1");
     await world.putEnvironment();
     await eventually("it is connected", isConnected);
     let asked = 0;
-    const blind = world.openEnvironmentDoor((ports) => ({
+    const blind = world.startEnvironmentController((ports) => ({
       ...ports,
       resources: {
         ...ports.resources,
@@ -137,14 +140,14 @@ describe("what a door merely cannot see", () => {
         },
       },
     }));
-    await eventually("the blind door has asked", () => asked > 0);
+    await eventually("the blind controller has asked", () => asked > 0);
     await blind.stop();
     expect(await world.rows()).toMatchObject([{ state: "connected" }]);
   });
 });
 
-it("an environment of a namespace that was made anew is recorded for that one, though its door has not heard of it yet", async () => {
-  world.openEnvironmentDoor();
+it("an environment of a namespace that was made anew is recorded for that one, though its controller has not heard of it yet", async () => {
+  world.startEnvironmentController();
   world.clusters.serve(SERVER, "token-1");
   await world.putSecret("token-1");
   await world.putEnvironment({}, "jane", "first");

@@ -3,7 +3,7 @@ import { NAMESPACES } from "../../runtime/kube/namespaces.ts";
 import { aSpec } from "../testing/builders.ts";
 import { eventually } from "../testing/world.ts";
 import type { EnvironmentStatus } from "./environment-status.ts";
-import { type DoorPorts, type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";
+import { type ControllerPorts, type EnvironmentWorld, SERVER, startEnvironmentWorld } from "./testing/environment-world.ts";
 
 const JANE = { namespace: "", name: "jane" };
 let world: EnvironmentWorld;
@@ -29,7 +29,7 @@ async function connected(): Promise<void> {
 
 describe("an environment", () => {
   it("is recorded once its credential was seen to work, and its user hears of it", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await connected();
     expect(await world.saidOfEnvironment()).toEqual(["ConnectionInitializationSucceeded=True/Succeeded", "Ready=True/Succeeded"]);
     expect(await world.rows()).toMatchObject([{ name: "prod", state: "connected", generation: 1, namespace: "jane" }]);
@@ -39,10 +39,10 @@ describe("an environment", () => {
 
   it("is told what was seen of the spec that was looked at, also when it has another by then", async () => {
     const said: (number | undefined)[] = [];
-    let resources: DoorPorts["resources"] | undefined;
+    let resources: ControllerPorts["resources"] | undefined;
     world.clusters.hold(true);
-    world.openEnvironmentDoor((ports) => {
-      const patchStatus: DoorPorts["resources"]["patchStatus"] = (at, status, signal) => {
+    world.startEnvironmentController((ports) => {
+      const patchStatus: ControllerPorts["resources"]["patchStatus"] = (at, status, signal) => {
         said.push((status as EnvironmentStatus).observedGeneration);
         return ports.resources.patchStatus(at, status, signal);
       };
@@ -61,7 +61,7 @@ describe("an environment", () => {
   });
 
   it("W6: without a Secret says so, also when none is named, and goes on as soon as there is one", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     world.clusters.serve(SERVER, "token-1");
     await world.putEnvironment({ credentialsSecret: "" });
     await says("False", "SecretNotSpecified");
@@ -74,7 +74,7 @@ describe("an environment", () => {
   });
 
   it("says what became of a Secret that was made after it with another type, and goes on with one of the right type", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     world.clusters.serve(SERVER, "token-1");
     await world.putEnvironment();
     await says("False", "SecretNotFound");
@@ -87,7 +87,7 @@ describe("an environment", () => {
   });
 
   it("says what is wrong with its Secret, and asks no cluster", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await world.putEnvironment();
     await world.putSecret("token-1", { data: {} });
     await says("False", "MissingKubeConfigField");
@@ -100,7 +100,7 @@ describe("an environment", () => {
   });
 
   it("W6: takes a new token as soon as the Secret has it, although the old one still works", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await connected();
     world.clusters.serve(SERVER, "token-2");
     await world.putSecret("token-2");
@@ -109,7 +109,7 @@ describe("an environment", () => {
   });
 
   it("keeps what worked when a new token does not, and when the cluster is away", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await connected();
     await world.putSecret("token-wrong");
     await says("Unknown", "UnableToValidateClusterCredentials");
@@ -127,14 +127,14 @@ describe("an environment", () => {
     ["its URL leads inside", () => world.putEnvironment({ apiURL: "https://127.0.0.1:6443" })],
     ["its Secret loses its content", () => world.putSecret("", { data: {} })],
   ])("may not be used any more when %s", async (_what, change) => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await connected();
     await change();
     await eventually("it is withdrawn", async () => (await state()) === "withdrawn");
   });
 
   it("is looked at again when the administrator's rules change", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     world.clusters.serve("https://10.1.2.3:6443", "token-1");
     await world.putSecret("token-1");
     await world.putEnvironment({ apiURL: "https://10.1.2.3:6443" });
@@ -144,19 +144,19 @@ describe("an environment", () => {
   });
 
   it("goes with its resource, and what went while nobody looked is found at the start", async () => {
-    const door = world.openEnvironmentDoor();
+    const controller = world.startEnvironmentController();
     await connected();
     await world.removeEnvironment();
     await eventually("nothing is left", async () => (await state()) === "");
     await connected();
-    await door.stop();
+    await controller.stop();
     await world.removeEnvironment();
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await eventually("nothing is left", async () => (await state()) === "");
   });
 
   it("that is paused says so, keeps what was said and used last, and is looked at again afterwards", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     world.clusters.serve(SERVER, "token-1");
     await world.putSecret("token-1");
     await world.putEnvironment({}, "jane", "new", { "argosy.dev/paused": "true" });
@@ -173,7 +173,7 @@ describe("an environment", () => {
 
   it("in a namespace that is no workspace is nobody's business", async () => {
     await world.namespace("kube-system");
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await world.putEnvironment({}, "kube-system");
     await connected();
     expect(await world.saidOfEnvironment("kube-system")).toEqual([]);
@@ -182,7 +182,7 @@ describe("an environment", () => {
   it("beyond the fiftieth of its namespace is not looked at", async () => {
     const names = Array.from({ length: 51 }, (_, index) => `env-${index}`);
     for (const name of names) await world.putEnvironment({}, "jane", name);
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     const said = () => Promise.all(names.map(async (name) => (await world.saidOfEnvironment("jane", name))[0] ?? ""));
     await eventually("everybody was told", async () => (await said()).every((condition) => condition !== ""));
     expect((await said()).filter((condition) => condition.endsWith("QuotaExceeded"))).toHaveLength(1);
@@ -190,7 +190,7 @@ describe("an environment", () => {
 
   it("that the watch still shows drives out none that the API server has by now under its name", async () => {
     let answers: string | undefined = "another-uid";
-    world.openEnvironmentDoor((ports) => ({
+    world.startEnvironmentController((ports) => ({
       ...ports,
       resources: { ...ports.resources, readUid: async (at, signal) => answers ?? ports.resources.readUid(at, signal) },
     }));
@@ -208,7 +208,7 @@ describe("an environment", () => {
     await world.putSecret("token-1");
     for (let index = 0; index < 20; index += 1) await world.putEnvironment({}, "jane", `env-${index}`);
     world.clusters.hold(true);
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await eventually("jane's share is used up", () => world.clusters.asked().length >= 4);
     await world.putEnvironment({}, "bob");
     await eventually("bob was told", async () => (await world.saidOfEnvironment("bob")).length > 0);
@@ -217,8 +217,8 @@ describe("an environment", () => {
   });
 
   it("S5: that is slow delays no deployment", async () => {
-    world.openEnvironmentDoor();
-    world.openDoor();
+    world.startEnvironmentController();
+    world.startController();
     world.clusters.hold(true);
     await world.putSecret("token-1");
     await world.putEnvironment();
@@ -232,8 +232,8 @@ describe("an environment", () => {
 
 describe("a deployment that names an environment", () => {
   it("is recorded although there is none, says so, and recovers by itself", async () => {
-    world.openEnvironmentDoor();
-    world.openDoor();
+    world.startEnvironmentController();
+    world.startController();
     await world.apply("guestbook", { spec: aSpec({ destination: { environment: "prod", namespace: "web" } }) });
     await eventually("its user knows", async () => (await world.said("guestbook")).includes("Ready=False/EnvironmentUnavailable"));
     expect(await world.said("guestbook")).toContain("ErrorOccurred=True/ErrorOccurred");
@@ -250,7 +250,7 @@ describe("a deployment that names an environment", () => {
 describe("an environment of a namespace that is deleted", () => {
   it("stays as it is until the deployments that use it are being deleted, whatever goes first", async () => {
     let asked = 0;
-    world.openEnvironmentDoor(({ store, ...ports }) => {
+    world.startEnvironmentController(({ store, ...ports }) => {
       const recordEnd: typeof store.environments.recordEnd = (...args) => {
         asked += 1;
         return store.environments.recordEnd(...args);
@@ -259,12 +259,12 @@ describe("an environment of a namespace that is deleted", () => {
     });
     await world.hands.mergePatch(NAMESPACES, JANE, { metadata: { finalizers: ["example.com/hold"] } }, world.signal);
     await connected();
-    const door = world.openDoor();
+    const controller = world.startController();
     await world.apply("guestbook", { spec: aSpec({ destination: { environment: "prod", namespace: "web" } }) });
     await eventually("the deployment is recorded", async () => (await world.row("guestbook")) !== undefined);
     await world.answer("guestbook");
     const uid = (await world.row("guestbook"))?.application.uid ?? "";
-    await door.stop();
+    await controller.stop();
 
     await world.hands.delete(NAMESPACES, JANE, {}, world.signal);
     await world.removeSecret();
@@ -274,7 +274,7 @@ describe("an environment of a namespace that is deleted", () => {
     expect(await state()).toBe("connected");
     expect((await world.rowOf(uid))?.application.deletion).toBe("none");
 
-    world.openDoor();
+    world.startController();
     await eventually("the deployment is being deleted", async () => (await world.rowOf(uid))?.application.deletion === "cascade");
     await eventually("then it is leaving", async () => (await state()) === "leaving");
     await world.finishDeletion(uid);
@@ -287,14 +287,14 @@ describe("an environment that wants an account of its own", () => {
   const accounts = () => world.clusters.accountsAt(SERVER);
   const isUsed = async () => accounts().length === 1 && (await world.storedToken()) === `token-of-${accounts()[0]}`;
   const place = async () => {
-    world.openDoor();
+    world.startController();
     await world.apply("guestbook", { spec: aSpec({ destination: { environment: "prod", namespace: "web" } }) });
     await eventually("it is recorded", async () => (await world.row("guestbook")) !== undefined);
     await world.answer("guestbook");
   };
 
   it("gets it once its unit has an owner, and its deployments use nothing else", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     world.clusters.serve(SERVER, "token-1");
     await world.putSecret("token-1");
     await world.putEnvironment(withAccount);
@@ -308,7 +308,7 @@ describe("an environment that wants an account of its own", () => {
   });
 
   it("says that it waits for a token, and why no account can be made", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await place();
     world.clusters.makeTokens(false);
     world.clusters.serve(SERVER, "token-1");
@@ -322,7 +322,7 @@ describe("an environment that wants an account of its own", () => {
   });
 
   it("is as the user last said: an account is made when it is wanted, and goes when it is not any more", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await connected();
     await world.putEnvironment({ namespaces: ["web"], ...withAccount });
     await eventually("nothing may go there with the user's own credential", async () => (await state()) === "withdrawn");
@@ -335,7 +335,7 @@ describe("an environment that wants an account of its own", () => {
   });
 
   it("gets another when what it may do changes, so that no right stays behind", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await place();
     await connected();
     await world.putEnvironment({ namespaces: ["web", "db"], ...withAccount });
@@ -348,7 +348,7 @@ describe("an environment that wants an account of its own", () => {
   });
 
   it("S8: loses it when it goes, after everything that used it", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await place();
     world.clusters.serve(SERVER, "token-1");
     await world.putSecret("token-1");
@@ -374,7 +374,7 @@ describe("an environment that wants an account of its own", () => {
   });
 
   it("keeps trying to remove it while the cluster is away, and gives up when it may not", async () => {
-    world.openEnvironmentDoor();
+    world.startEnvironmentController();
     await place();
     world.clusters.serve(SERVER, "token-1");
     await world.putSecret("token-1");

@@ -9,7 +9,7 @@ import { createSweeps } from "../../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { deploymentKey, namespaceOf } from "../keys.ts";
+import { namespaceOf, resourceKey } from "../keys.ts";
 import type { ResourceAt, UserResources, UserSecrets, WatchedResources } from "../port.ts";
 import { createPolicySource } from "../read-policy.ts";
 import { isAboutFleet } from "../workspace-policy.ts";
@@ -55,7 +55,7 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
   const policy = createPolicySource(store.fleet);
   const awaited = createAwaitedOwners();
   const pace = createVisitPace();
-  const keyOf = (at: ResourceAt): string => deploymentKey(apiCluster, at);
+  const keyOf = (at: ResourceAt): string => resourceKey(apiCluster, at);
 
   const removal = createAccountRemoval(parts);
   const removeAccount: TeardownDeps["removeAccount"] = async (environment, signal) => {

@@ -16,7 +16,7 @@ const ASK = {
   egress: { allow: [], http: [] },
 };
 
-function aDoor() {
+function aController() {
   const clusters = createTargetClusters();
   clusters.serve(SERVER, "the user's");
   const install = (over: Partial<PlacementUnit>) => {
@@ -29,7 +29,7 @@ function aDoor() {
 }
 
 it("gives the owner an account, and its successor another one; of the former nothing stays", async () => {
-  const { clusters, install } = aDoor();
+  const { clusters, install } = aController();
   expect(await install({})).toMatchObject({ kind: "installed" });
   const first = clusters.accountsAt(SERVER);
   expect(clusters.holdersAt()).toEqual(first);
@@ -39,13 +39,13 @@ it("gives the owner an account, and its successor another one; of the former not
 });
 
 it("leaves alone what stands there for a unit that is handed over (I8)", async () => {
-  const { clusters, install } = aDoor();
+  const { clusters, install } = aController();
   expect(await install({ phase: "MOVING" })).toEqual({ kind: "moving" });
   expect([clusters.accountsAt(SERVER), clusters.holdersAt()]).toEqual([[], []]);
 });
 
 it("writes no register that a newer epoch wrote, whatever it had read before (I7, I8)", async () => {
-  const { clusters, install } = aDoor();
+  const { clusters, install } = aController();
   await install({ owner: "instance-2" as InstanceId, epoch: 9 });
   const holders = clusters.holdersAt();
   expect(await install({ epoch: 7 })).toMatchObject({ kind: "failed", finding: { reason: "UnableToInstallServiceAccount" } });
@@ -53,7 +53,7 @@ it("writes no register that a newer epoch wrote, whatever it had read before (I7
 });
 
 it("makes none while nothing of the workspace is placed", async () => {
-  const { clusters, install } = aDoor();
+  const { clusters, install } = aController();
   expect(await install({ owner: undefined })).toEqual({ kind: "no-owner" });
   expect(clusters.accountsAt(SERVER)).toEqual([]);
 });

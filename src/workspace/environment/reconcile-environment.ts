@@ -4,7 +4,7 @@ import type { Partition } from "../../domain/partition.ts";
 import type { ObservedNamespace, ObservedResource } from "../../domain/user-resource.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { EnvironmentStore } from "../../store/environment/port.ts";
-import { deploymentKey, parseKey } from "../keys.ts";
+import { parseKey, resourceKey } from "../keys.ts";
 import type { UserKindResources, UserResources, UserSecrets } from "../port.ts";
 import { isWithinQuota } from "../quota.ts";
 import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
@@ -83,7 +83,7 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
     const now = clock.now();
     const status = followed === undefined ? pausedEnvironmentStatus(seen, now) : environmentStatus(seen, followed.finding, now);
     if (status !== undefined) await resources.patchStatus(resource, status, signal);
-    if (followed?.awaits !== undefined) deps.awaitOwner(deploymentKey(apiCluster, resource), followed.awaits);
+    if (followed?.awaits !== undefined) deps.awaitOwner(resourceKey(apiCluster, resource), followed.awaits);
     return followed && { requeueAfterMs: followed.againMs };
   }
 

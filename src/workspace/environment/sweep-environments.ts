@@ -2,7 +2,7 @@ import type { WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { EnvironmentStore } from "../../store/environment/port.ts";
 import type { PlacementStore } from "../../store/placement/port.ts";
-import { deploymentKey } from "../keys.ts";
+import { resourceKey } from "../keys.ts";
 import type { UserKindResources } from "../port.ts";
 import type { Teardown } from "./tear-down-environment.ts";
 
@@ -20,9 +20,9 @@ export interface EnvironmentSweepDeps {
 export async function findEndingEnvironments(deps: EnvironmentSweepDeps, signal: AbortSignal): Promise<readonly string[]> {
   const { apiCluster, environments, resources, teardown, partition } = deps;
   const rows = (await environments.listKnown(apiCluster, signal)).filter(({ namespace }) => partition.isMine(namespace));
-  for (const row of rows) teardown.saw(deploymentKey(apiCluster, row), row.uid);
+  for (const row of rows) teardown.saw(resourceKey(apiCluster, row), row.uid);
   const suspects = rows.filter((row) => row.state === "leaving" || resources.get(row)?.uid !== row.uid);
-  return suspects.map((row) => deploymentKey(apiCluster, row));
+  return suspects.map((row) => resourceKey(apiCluster, row));
 }
 
 /** Reconciles environments that waited for an owner and have one now, and those whose owner has no account. */
@@ -37,7 +37,7 @@ export async function findAwaitedOwners(
     if (units.some(({ owner }) => owner !== undefined)) review(awaited.take(workspaceId));
   }
   const lacking = await environments.listWithoutAccount(apiCluster, signal);
-  review(lacking.map((row) => deploymentKey(apiCluster, row)));
+  review(lacking.map((row) => resourceKey(apiCluster, row)));
 }
 
 export type AwaitedOwners = ReturnType<typeof createAwaitedOwners>;

@@ -54,7 +54,7 @@ describe.each<Mode>(["fails once", "loses its reply once"])("a credential conver
     await world.putSecret("access", { username: "bot", password: "first" });
     await world.putCredential("guestbook");
     fault.arm();
-    world.openCredentialDoor(undefined, fault.wrap);
+    world.startCredentialController(undefined, fault.wrap);
     await eventually("it is valid", says("ValidRepositoryCredential=True/RepositoryCredentialUpToDate"));
     expect(fault.isBroken()).toBe(true);
     expect(await passwords()).toEqual(["first"]);
@@ -66,7 +66,7 @@ describe.each<Mode>(["fails once", "loses its reply once"])("a credential conver
     const fault = breaking(name, mode);
     await world.putSecret("access", { username: "bot", password: "first" });
     await world.putCredential("guestbook");
-    world.openCredentialDoor(undefined, fault.wrap);
+    world.startCredentialController(undefined, fault.wrap);
     await eventually("it is valid", says("ValidRepositoryCredential=True/RepositoryCredentialUpToDate"));
     fault.arm();
     await world.removeSecret("access");
@@ -79,7 +79,7 @@ describe.each<Mode>(["fails once", "loses its reply once"])("a credential conver
     const fault = breaking(name, mode);
     await world.putSecret("access", { username: "bot", password: "first" });
     await world.putCredential("guestbook");
-    world.openCredentialDoor(undefined, fault.wrap);
+    world.startCredentialController(undefined, fault.wrap);
     await eventually("it is recorded", async () => (await world.recorded()).length === 1);
     fault.arm();
     await world.removeCredential("guestbook");
@@ -88,10 +88,10 @@ describe.each<Mode>(["fails once", "loses its reply once"])("a credential conver
   });
 });
 
-it("of a namespace that was made anew is recorded for that one, though its door has not heard of it yet", async () => {
+it("of a namespace that was made anew is recorded for that one, though its controller has not heard of it yet", async () => {
   await world.putSecret("access", { username: "bot", password: "first" });
   await world.putCredential("guestbook");
-  world.openCredentialDoor();
+  world.startCredentialController();
   await eventually("it is recorded", async () => (await passwords()).length === 1);
   const { arrive, renew, isAsked } = behindOnNamespaces(world);
   await world.removeCredential("guestbook");

@@ -34,7 +34,7 @@ const INVALID = [
 async function aValidOne(name = "guestbook"): Promise<void> {
   await world.putSecret("access", BASIC);
   await world.putCredential(name);
-  world.openCredentialDoor();
+  world.startCredentialController();
   await isSaid(name, ...VALID);
 }
 
@@ -56,7 +56,7 @@ describe("a repository credential", () => {
 
   it("is Ready once the instance that holds its workspace has it", async () => {
     await world.apply("app");
-    world.openDoor();
+    world.startController();
     await eventually("the deployment is recorded", async () => (await world.row("app")) !== undefined);
     await world.answer("app");
     await aValidOne();
@@ -76,7 +76,7 @@ describe("a repository credential", () => {
     world.answerWith(() => "denied");
     await world.putSecret("access", BASIC);
     await world.putCredential("guestbook");
-    world.openCredentialDoor();
+    world.startCredentialController();
     await isSaid("guestbook", ...INVALID, "Ready=False/InvalidCredentials", "Stalled=True/InvalidCredentials");
     expect(await world.recorded()).toEqual([]);
   });
@@ -149,7 +149,7 @@ describe("a repository credential", () => {
   ])("says %s without a look (%s)", async (reason, type) => {
     if (type !== undefined) await world.putSecret("access", BASIC, { type });
     await world.putCredential("guestbook");
-    world.openCredentialDoor();
+    world.startCredentialController();
     await isSaid(
       "guestbook",
       ...["ErrorOccurred=True", "ValidRepositoryCredential=False", "ValidRepositoryURL=False", "Ready=False"].map(
@@ -161,7 +161,7 @@ describe("a repository credential", () => {
 
   it("says what became of a Secret that was made after it, whatever its type, and goes on with the right one", async () => {
     await world.putCredential("guestbook");
-    world.openCredentialDoor();
+    world.startCredentialController();
     await isSaid("guestbook", "ErrorOccurred=True/SecretNotFound");
     await world.putSecret("access", BASIC, { type: "Opaque" });
     await isSaid("guestbook", "ErrorOccurred=True/SecretInvalidType");
@@ -173,13 +173,13 @@ describe("a repository credential", () => {
 
   it("says so when it names no Secret", async () => {
     await world.putCredential("guestbook", { secret: " " });
-    world.openCredentialDoor();
+    world.startCredentialController();
     await isSaid("guestbook", "ErrorOccurred=True/SecretNotSpecified");
   });
 
   it.each([".", "..", "../../../bob/secrets/access", "a/b", "Access"])("never has the Secret '%s' asked for", async (secret) => {
     await world.putCredential("guestbook", { secret });
-    world.openCredentialDoor();
+    world.startCredentialController();
     await isSaid("guestbook", "ErrorOccurred=True/SecretNotFound");
     expect(world.server.requests().filter(({ method, url }) => method === "GET" && /\/secrets\//.test(url))).toEqual([]);
   });
@@ -193,7 +193,7 @@ describe("a repository credential", () => {
   it("gives way to the older one for the same repository, says so, and takes over when that goes", async () => {
     await world.putSecret("access", BASIC);
     await world.putCredential("first");
-    world.openCredentialDoor();
+    world.startCredentialController();
     await isSaid("first", ...VALID);
     await world.putCredential("second", { repository: `${URL}.git` });
     const [older, younger] = await orderOf("first", "second");
@@ -230,7 +230,7 @@ describe("a repository credential", () => {
   it("is looked at within what the fleet declares, and again when that changes", async () => {
     await world.putSecret("access", BASIC);
     await world.putCredential("guestbook", { repository: "https://10.1.2.3/a" });
-    world.openCredentialDoor();
+    world.startCredentialController();
     await isSaid("guestbook", "ErrorOccurred=True/InvalidRepositoryUrl");
     await world.applyFleet({ egress: { allow: ["10.1.0.0/16"], http: [] } });
     await isSaid("guestbook", ...VALID);
@@ -239,7 +239,7 @@ describe("a repository credential", () => {
 
   it("is looked at once, not again by every process that starts", async () => {
     await aValidOne();
-    world.openCredentialDoor();
+    world.startCredentialController();
     await world.putCredential("late", { repository: "https://git.example/late" });
     await isSaid("late", ...VALID);
     expect(world.looks().filter(({ url }) => url === URL)).toHaveLength(1);
@@ -258,7 +258,7 @@ describe("a host that does not answer", () => {
     await world.putSecret("access", BASIC, { namespace: "other" });
     for (let index = 0; index < 12; index += 1)
       await world.putCredential(`silent-${index}`, { repository: `https://silent.example/${index}` });
-    world.openCredentialDoor();
+    world.startCredentialController();
     await eventually("two looks hang", () => world.looks().length === 2);
     await world.putCredential("broken", { secret: "nowhere" });
     await world.putCredential("fine", { namespace: "other" });

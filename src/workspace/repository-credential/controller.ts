@@ -9,7 +9,7 @@ import { createSweeps } from "../../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { deploymentKey, namespaceOf } from "../keys.ts";
+import { namespaceOf, resourceKey } from "../keys.ts";
 import type { ResourceAt, UserResources, UserSecrets, WatchedResources } from "../port.ts";
 import { createPolicySource } from "../read-policy.ts";
 import { isAboutFleet } from "../workspace-policy.ts";
@@ -50,7 +50,7 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
   const { resources, secrets, namespaces, apiCluster, partition } = deps;
   const store = deps.store.repositoryCredentials;
   const policy = createPolicySource(deps.store.fleet);
-  const keyOf = (at: ResourceAt): string => deploymentKey(apiCluster, at);
+  const keyOf = (at: ResourceAt): string => resourceKey(apiCluster, at);
   const reviewNamespace = (name: string): void => queue.add(resources.list(name).map(keyOf));
   const reviewAll = (): void => queue.add(resources.list().map(keyOf));
 

@@ -9,7 +9,7 @@ export interface CredentialStatus {
   readonly conditions: readonly Condition[];
 }
 
-/** Types that nobody but this door writes on a credential. */
+/** Types that nobody but this controller writes on a credential. */
 const OWN: ReadonlySet<string> = new Set([
   ...["Ready", "Reconciling", "Stalled", "Paused"],
   ...["ErrorOccurred", "ValidRepositoryURL", "ValidRepositoryCredential"],

@@ -14,8 +14,7 @@ import {
 } from "./conditions.ts";
 import { NOT_YOURS } from "./engine-sentences.ts";
 import { plainMessages, plainText, type TextScope } from "./engine-text.ts";
-import type { DeploymentRecord } from "./record.ts";
-import { destinationOf, judge, type StatusFacts, type Verdict } from "./verdict.ts";
+import { type DeploymentRecord, destinationOf, judge, type StatusFacts, type Verdict } from "./verdict.ts";
 
 /** A whole status, ready to be written. */
 type UserStatus = Omit<DeploymentStatus, "conditions"> & { readonly conditions: readonly Condition[] };
@@ -63,6 +62,22 @@ export function isShown(resource: ObservedDeployment, { status }: ComposedStatus
       ),
     )
   );
+}
+
+export interface PublicationFacts {
+  readonly resource: ObservedDeployment;
+  readonly composed: ComposedStatus;
+  /** Hash of what was written last; absent where there is no row to keep it. */
+  readonly publishedHash: string | undefined;
+}
+
+/**
+ * Why a status has to be written; `undefined` if the resource says it already. The hash covers everything that is written,
+ * the conditions seen tell whether somebody else took it away again.
+ */
+export function whyPublish({ resource, composed, publishedHash }: PublicationFacts): "new" | "lost" | undefined {
+  if (publishedHash !== undefined && publishedHash !== composed.hash) return "new";
+  return isShown(resource, composed) ? undefined : "lost";
 }
 
 function scopeOf({ resource, record, policy }: StatusFacts): TextScope {

@@ -1,18 +1,33 @@
-import { BLOCKED_AFTER_MS, heldText } from "../../domain/blockage.ts";
+import { BLOCKED_AFTER_MS, type Blockage, heldText } from "../../domain/blockage.ts";
 import type { Millis } from "../../domain/clock.ts";
+import type { Environment } from "../../domain/environment.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import { withCulprits } from "../../domain/sync-failure.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
+import type { Application, PlacementUnit } from "../../domain/workspace.ts";
 import * as say from "../api/messages.ts";
 import type { ReasonOf } from "../api/reasons.ts";
-import { parseDeployment } from "../parse-deployment.ts";
+import { parseDeployment } from "../deployment/parse-deployment.ts";
 import { describeProblems } from "../problem.ts";
 import { isWithinQuota } from "../quota.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
 import { isOurs, NOT_YOURS, type ToldDestination } from "./engine-sentences.ts";
-import type { DeploymentRecord } from "./record.ts";
 import { troubleText } from "./trouble-text.ts";
 import { worstObjectText } from "./worst-object.ts";
+
+/** What the database knows of a deployment, as far as its user's status goes. */
+export interface DeploymentRecord {
+  readonly application: Pick<Application, "id" | "generation" | "spec" | "argoName" | "name" | "deletedAt">;
+  readonly unit: Pick<PlacementUnit, "owner">;
+  readonly isUnplaceable: boolean;
+  /** Of a deletion that hangs. */
+  readonly blockage?: Blockage | undefined;
+  /** Why what is wanted is not on its instance yet, as that says, for SREs. */
+  readonly trouble?: string | undefined;
+  /** What its destination names, as far as it is known. */
+  readonly environment: Pick<Environment, "id" | "name" | "state" | "apiUrl" | "namespaces"> | undefined;
+  readonly status: { readonly status: EngineStatus } | undefined;
+}
 
 export interface StatusFacts {
   readonly resource: ObservedDeployment;

@@ -7,19 +7,19 @@ import { eventually, startWorld, type World } from "../testing/world.ts";
 import { playRuns } from "./testing/world.ts";
 
 let world: World;
-let doors: ResourceController[];
+let controllers: ResourceController[];
 const runs = playRuns(() => world);
-const open = (...share: Parameters<typeof runs.openDoor>) => {
-  const door = runs.openDoor(...share);
-  doors.push(door);
-  return door;
+const open = (...share: Parameters<typeof runs.startController>) => {
+  const controller = runs.startController(...share);
+  controllers.push(controller);
+  return controller;
 };
 beforeEach(async () => {
   world = await startWorld();
-  doors = [];
+  controllers = [];
 });
 afterEach(async () => {
-  await Promise.all(doors.map((door) => door.stop()));
+  await Promise.all(controllers.map((controller) => controller.stop()));
   await world.close();
 });
 
@@ -28,7 +28,7 @@ const hasRow = (name: string) => async () => (await world.row(name)) !== undefin
 
 /** The deployment `guestbook`, recorded and on an instance. */
 async function deployed(spec: unknown = manual): Promise<void> {
-  world.openDoor();
+  world.startController();
   await world.apply("guestbook", { spec });
   await eventually("the deployment is recorded", hasRow("guestbook"));
   await world.answer("guestbook");
@@ -43,7 +43,7 @@ async function forgetDeployment(): Promise<void> {
   await world.store.shards.forgetApplications([id], world.signal);
 }
 
-describe("the door for sync runs", () => {
+describe("the controller for sync runs", () => {
   it("records a run with its deployment, and tells its user how far it has come", async () => {
     await deployed();
     open();
@@ -145,10 +145,10 @@ describe("the door for sync runs", () => {
 
   it("finds out after a restart what was deleted meanwhile", async () => {
     await deployed();
-    const door = open();
+    const controller = open();
     const uid = await runs.apply("release");
     await eventually("it is taken in", runs.isSaid("release", "Ready=False/Pending"));
-    await door.stop();
+    await controller.stop();
     await runs.remove("release");
     open();
     await eventually("it is cancelled", async () => (await runs.viewOf(uid))?.run.isCancelled === true);
@@ -162,12 +162,12 @@ describe("the door for sync runs", () => {
     world.server.faults.silenceWatches();
     const unseen = await runs.apply("unseen");
     const other = open();
-    await eventually("another door records it", () => runs.isKnown(unseen));
+    await eventually("another controller records it", () => runs.isKnown(unseen));
     await other.stop();
     const before = world.server.requests().length;
     world.store.setAway(true);
     world.store.setAway(false);
-    await eventually("the blind door has asked for it", () =>
+    await eventually("the blind controller has asked for it", () =>
       world.server
         .requests()
         .slice(before)
@@ -231,7 +231,9 @@ describe("the door for sync runs", () => {
     };
     open(share);
     const uid = await runs.apply("later");
-    await eventually("the door has looked", () => world.server.requests().some(({ url }) => url.includes("gitopsdeploymentsyncruns?")));
+    await eventually("the controller has looked", () =>
+      world.server.requests().some(({ url }) => url.includes("gitopsdeploymentsyncruns?")),
+    );
     expect(await runs.isKnown(uid)).toBe(false);
     isMine = true;
     tell();

@@ -9,7 +9,7 @@ import { createSweeps } from "../../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { deploymentKey, namespaceOf } from "../keys.ts";
+import { namespaceOf, resourceKey } from "../keys.ts";
 import type { ResourceAt, ResourceChange, UserResources } from "../port.ts";
 import { createPolicySource } from "../read-policy.ts";
 import { isAboutFleet } from "../workspace-policy.ts";
@@ -43,7 +43,7 @@ export function createSyncRunController(deps: SyncRunControllerDeps): ResourceCo
   const { syncRuns } = store;
   const index = createRunIndex();
   const policy = createPolicySource(store.fleet);
-  const keyOf = (at: ResourceAt): string => deploymentKey(apiCluster, at);
+  const keyOf = (at: ResourceAt): string => resourceKey(apiCluster, at);
 
   const queue = createPartitionedQueue({
     ...{ ...deps, name: "sync-runs", concurrency: CONCURRENCY, groupOf: namespaceOf },

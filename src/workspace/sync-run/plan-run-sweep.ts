@@ -1,7 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import { isFinished, type RunPhase } from "../../domain/sync-run.ts";
 import type { ObservedResource } from "../../domain/user-resource.ts";
-import { deploymentKey } from "../keys.ts";
+import { resourceKey } from "../keys.ts";
 import { parseRun } from "./parse-run.ts";
 
 export interface KnownRunRow {
@@ -35,7 +35,7 @@ export function planRunSweep({ cluster, rows, resources, isMine }: RunSweepFacts
     const row = known.get(resource.uid);
     return row !== undefined && isFinished(row.phase) && row.isPublished && !mayExpire(resource);
   };
-  const keys = resources.filter((resource) => isMine(resource.namespace) && !isSettled(resource)).map((one) => deploymentKey(cluster, one));
+  const keys = resources.filter((resource) => isMine(resource.namespace) && !isSettled(resource)).map((one) => resourceKey(cluster, one));
   return { keys: keys.sort(), suspects: rows.filter((row) => isMine(row.namespace) && !present.has(row.uid)) };
 }
 

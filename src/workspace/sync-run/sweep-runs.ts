@@ -1,6 +1,6 @@
 import { isFinished } from "../../domain/sync-run.ts";
 import type { SyncRunStore } from "../../store/sync-run/port.ts";
-import { deploymentKey } from "../keys.ts";
+import { resourceKey } from "../keys.ts";
 import { type KnownRunRow, planRunSweep } from "./plan-run-sweep.ts";
 import type { RunResources } from "./port.ts";
 import type { RunIndex } from "./run-index.ts";
@@ -18,7 +18,7 @@ export async function sweepRuns(deps: RunSweepDeps, signal: AbortSignal): Promis
   const { apiCluster, syncRuns, runs, index, partition } = deps;
   const rows = await syncRuns.listKnown(apiCluster, signal);
   for (const row of rows) {
-    const key = deploymentKey(apiCluster, row);
+    const key = resourceKey(apiCluster, row);
     if (index.keyOf(row.uid) === undefined) index.recorded(key, { uid: row.uid, isFinished: isFinished(row.phase) });
   }
   const plan = planRunSweep({ cluster: apiCluster, rows, resources: runs.list(), isMine: partition.isMine });
@@ -34,7 +34,7 @@ async function findGone(
   const gone: string[] = [];
   for (const row of suspects) {
     if ((await runs.readUid(row, signal)) === row.uid) continue;
-    const key = deploymentKey(apiCluster, row);
+    const key = resourceKey(apiCluster, row);
     index.saw(key, row.uid);
     gone.push(key);
   }

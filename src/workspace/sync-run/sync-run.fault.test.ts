@@ -25,11 +25,11 @@ beforeEach(async () => {
   world = await startWorld();
   controller = build();
   await Promise.all([controller.runs.synced(world.signal), controller.resources.synced(world.signal)]);
-  const door = world.openDoor();
+  const deployments = world.startController();
   await world.apply("guestbook", { spec: aSpec({ type: "manual" }) });
   await eventually("the deployment is recorded", async () => (await world.row("guestbook")) !== undefined);
   await world.answer("guestbook");
-  await door.stop();
+  await deployments.stop();
 });
 afterEach(() => world.close());
 

@@ -1,7 +1,7 @@
 import type { ApplicationId, InstanceId } from "../../domain/ids.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import type { ObservedDeployment, ObservedNamespace } from "../../domain/user-resource.ts";
-import type { DeploymentRecord } from "../status/record.ts";
+import type { DeploymentRecord } from "../status/verdict.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
 
 export const REPOSITORY = "https://git.example/jane/guestbook";

@@ -13,6 +13,7 @@ import type { KubeClient } from "../../runtime/kube/client.ts";
 import { NAMESPACES } from "../../runtime/kube/namespaces.ts";
 import type { KubeObject } from "../../runtime/kube/resource.ts";
 import { type FakeApiServer, startFakeApiServer } from "../../runtime/kube/testing/fake-api-server.ts";
+import type { ResourceController } from "../../runtime/resource-controller/resource-controller.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import type { UserView } from "../../store/intent/port.ts";
@@ -21,7 +22,7 @@ import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createUserResources, DEPLOYMENTS } from "../adapters/kubernetes/user-resources.ts";
 import type { DeploymentStatus } from "../api/schema.ts";
-import { createWorkspaceDoor, type WorkspaceDoor } from "../controller.ts";
+import { createDeploymentController } from "../deployment/controller.ts";
 import { anEngineStatus, aSpec, REPOSITORY } from "./builders.ts";
 
 const CLUSTER = "api";
@@ -97,8 +98,8 @@ export interface World {
   readonly store: MemoryStore;
   readonly hands: KubeClient;
   readonly signal: AbortSignal;
-  /** A running door with watches of its own. `clock` is what its queues and timers go by; default the machine's. */
-  openDoor(partition?: Partition, clock?: Clock): WorkspaceDoor;
+  /** A running controller with watches of its own. `clock` is what its queues and timers go by; default the machine's. */
+  startController(partition?: Partition, clock?: Clock): ResourceController;
   /** Hints of the database get lost, or arrive again from now on; those that were lost are only said to be. */
   loseHints(isLosing: boolean): void;
   applyFleet(over?: Partial<FleetSpec>): Promise<void>;
@@ -134,7 +135,7 @@ export async function startWorld(): Promise<World> {
   const ids = createCountingIds();
   const abort = new AbortController();
   const { signal } = abort;
-  const doors: WorkspaceDoor[] = [];
+  const controllers: ResourceController[] = [];
   const listeners = new Set<(changes: "missed") => void>();
   let isLosing = false;
   const changes: ChangeFeed = {
@@ -153,13 +154,21 @@ export async function startWorld(): Promise<World> {
     store,
     hands,
     signal,
-    openDoor(partition = EVERYTHING_IS_MINE, clock = systemClock) {
-      const common = { rng: createSeededRng(`door ${doors.length}`), log: silentLog, metrics: noMetrics };
+    startController(partition = EVERYTHING_IS_MINE, clock = systemClock) {
+      const common = { rng: createSeededRng(`controller ${controllers.length}`), log: silentLog, metrics: noMetrics };
       const resources = createUserResources({ ...common, clock: systemClock, client: server.client(CLUSTER) });
-      const door = createWorkspaceDoor({ ...common, clock, store: { ...store, changes }, resources, apiCluster: CLUSTER, partition, ids });
-      doors.push(door);
-      door.start(signal);
-      return door;
+      const controller = createDeploymentController({
+        ...common,
+        clock,
+        store: { ...store, changes },
+        resources,
+        apiCluster: CLUSTER,
+        partition,
+        ids,
+      });
+      controllers.push(controller);
+      controller.start(signal);
+      return controller;
     },
     loseHints(losing) {
       isLosing = losing;
@@ -222,7 +231,7 @@ export async function startWorld(): Promise<World> {
         .requests()
         .filter(({ method, url }) => method === "PATCH" && url.includes(`/gitopsdeployments/${name}`) && url.includes("/status")).length,
     async close() {
-      await Promise.all(doors.map((door) => door.stop()));
+      await Promise.all(controllers.map((controller) => controller.stop()));
       abort.abort(new Error("the world ends"));
       await server.close();
     },

@@ -22,8 +22,8 @@ import { createTargetClusters, type TargetClusters } from "./target-clusters.ts"
 const ENVIRONMENTS = typeOf(USER_KINDS.environment);
 export const SERVER = "https://prod.example:6443";
 
-/** Ports of a door, for tests that come between. */
-export interface DoorPorts {
+/** Ports of a controller, for tests that come between. */
+export interface ControllerPorts {
   readonly store: Pick<Store, "environments" | "credentials" | "placements" | "fleet" | "changes">;
   readonly resources: WatchedResources;
   readonly secrets: UserSecrets;
@@ -34,8 +34,8 @@ export interface DoorPorts {
 /** The users' cluster and the database of {@link World}, with environments, Secrets and clusters to deploy to. */
 export interface EnvironmentWorld extends World {
   readonly clusters: TargetClusters;
-  /** A running door for environments; `change` comes between it and its ports. */
-  openEnvironmentDoor(change?: (ports: DoorPorts) => DoorPorts): { stop(): Promise<void> };
+  /** A running controller for environments; `change` comes between it and its ports. */
+  startEnvironmentController(change?: (ports: ControllerPorts) => ControllerPorts): { stop(): Promise<void> };
   putSecret(token: string, over?: { readonly type?: string; readonly data?: Readonly<Record<string, string>> }): Promise<void>;
   removeSecret(): Promise<void>;
   putEnvironment(
@@ -56,7 +56,7 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
   const world = await startWorld();
   const { server, store, hands, signal } = world;
   const clusters = createTargetClusters();
-  const doors: { stop(): Promise<void> }[] = [];
+  const controllers: { stop(): Promise<void> }[] = [];
   const at = { namespace: "jane", name: "prod-creds" };
   const rows = () => store.environments.listKnown("api", signal);
   const ids = createCountingIds();
@@ -64,8 +64,8 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
   return {
     ...world,
     clusters,
-    openEnvironmentDoor(change = (ports) => ports) {
-      const common = { clock: systemClock, rng: createSeededRng(`environments ${doors.length}`), log: silentLog, metrics: noMetrics };
+    startEnvironmentController(change = (ports) => ports) {
+      const common = { clock: systemClock, rng: createSeededRng(`environments ${controllers.length}`), log: silentLog, metrics: noMetrics };
       const watching = { ...common, client: server.client("api") };
       const namespaces = createUserResources(watching);
       const ports = change({
@@ -76,12 +76,12 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
         accounts: clusters,
       });
       const partition = { isMine: () => true, onChange: () => () => undefined };
-      const door = createEnvironmentController({ ...common, ...ports, namespaces, apiCluster: "api", partition, ids });
+      const controller = createEnvironmentController({ ...common, ...ports, namespaces, apiCluster: "api", partition, ids });
       namespaces.start(signal);
       ports.secrets.start(signal);
-      door.start(signal);
-      doors.push(door);
-      return door;
+      controller.start(signal);
+      controllers.push(controller);
+      return controller;
     },
     async putSecret(token, { type = "managed-gitops.redhat.com/managed-environment", data } = {}) {
       const kubeconfig = Buffer.from(kubeconfigWith(token)).toString("base64");
@@ -113,7 +113,7 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
       return stored === undefined ? undefined : (JSON.parse(stored) as { readonly token?: string }).token;
     },
     async close() {
-      await Promise.all(doors.map((door) => door.stop()));
+      await Promise.all(controllers.map((controller) => controller.stop()));
       await world.close();
     },
   };

@@ -11,7 +11,7 @@ import { createUserResources } from "../../adapters/kubernetes/user-resources.ts
 import { createUserSecrets, SECRETS } from "../../adapters/kubernetes/user-secrets.ts";
 import { createWatchedKind, typeOf } from "../../adapters/kubernetes/watched-kind.ts";
 import { USER_KINDS } from "../../api/names.ts";
-import { type World as DoorWorld, startWorld as startDoorWorld } from "../../testing/world.ts";
+import { type World as DeploymentWorld, startWorld as startDeploymentWorld } from "../../testing/world.ts";
 import { createRepositoryCredentialController } from "../controller.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Look } from "../port.ts";
@@ -23,10 +23,10 @@ type Credential = KubeObject & {
   readonly status?: { readonly observedGeneration?: number; readonly conditions?: readonly Readonly<Record<string, string>>[] };
 };
 
-/** The world of the users' door, with a door for credentials and Git hosts that answer what a test says. */
-export interface World extends DoorWorld {
-  /** `wrap`: what stands between the door and each of its ports. */
-  openCredentialDoor(partition?: Partition, wrap?: <T extends object>(port: T) => T): void;
+/** The world of deployments' controller, with one for credentials and Git hosts that answer what a test says. */
+export interface World extends DeploymentWorld {
+  /** `wrap`: what stands between the controller and each of its ports. */
+  startCredentialController(partition?: Partition, wrap?: <T extends object>(port: T) => T): void;
   /** How looks end from now on; a promise keeps them waiting. */
   answerWith(answer: (look: Look) => Outcome | Promise<Outcome>): void;
   looks(): readonly Look[];
@@ -56,9 +56,9 @@ export interface World extends DoorWorld {
 const ALL: Partition = { isMine: () => true, onChange: () => () => undefined };
 
 export async function startWorld(): Promise<World> {
-  const base = await startDoorWorld();
+  const base = await startDeploymentWorld();
   const { server, store, hands, signal } = base;
-  const doors: { stop(): Promise<void> }[] = [];
+  const controllers: { stop(): Promise<void> }[] = [];
   const taken: Look[] = [];
   let answer: (look: Look) => Outcome | Promise<Outcome> = () => "readable";
   const at = (name: string, namespace = "jane") => ({ namespace, name });
@@ -68,12 +68,17 @@ export async function startWorld(): Promise<World> {
   };
   const world: World = {
     ...base,
-    openCredentialDoor(partition = ALL, wrap = (port) => port) {
-      const common = { clock: systemClock, rng: createSeededRng(`credential door ${doors.length}`), log: silentLog, metrics: noMetrics };
+    startCredentialController(partition = ALL, wrap = (port) => port) {
+      const common = {
+        clock: systemClock,
+        rng: createSeededRng(`credential controller ${controllers.length}`),
+        log: silentLog,
+        metrics: noMetrics,
+      };
       const client = server.client("api");
       const namespaces = createUserResources({ ...common, client });
       namespaces.start(signal);
-      const door = createRepositoryCredentialController({
+      const controller = createRepositoryCredentialController({
         looksAtOnce: 8,
         ...common,
         ...{ partition, namespaces, apiCluster: "api", ids: createCountingIds() },
@@ -87,8 +92,8 @@ export async function startWorld(): Promise<World> {
           },
         },
       });
-      doors.push(door);
-      door.start(signal);
+      controllers.push(controller);
+      controller.start(signal);
     },
     answerWith(next) {
       answer = next;
@@ -118,7 +123,7 @@ export async function startWorld(): Promise<World> {
       return store.credentials.read({ id: found.credentialId, owner: found.workspaceId, purpose: "repository" }, signal);
     },
     async close() {
-      await Promise.all(doors.map((door) => door.stop()));
+      await Promise.all(controllers.map((controller) => controller.stop()));
       await base.close();
     },
   };

@@ -58,15 +58,15 @@ export function playRuns(world: () => World) {
       await world().store.syncRuns.recordReports([{ ...report, progress: { ...view.run.progress, ...progress } }], world().signal);
     },
     isKnown: async (uid: string) => (await world().store.syncRuns.listKnown("api", world().signal)).some((row) => row.uid === uid),
-    /** A running door for runs with watches of its own. */
-    openDoor(partition = EVERYTHING) {
+    /** A running controller for runs with watches of its own. */
+    startController(partition = EVERYTHING) {
       const options = { ...common, client: world().server.client("api") };
       const resources = createUserResources(options);
       resources.start(world().signal);
       const runs = createRunResources(options);
-      const door = createSyncRunController({ ...common, store: world().store, runs, resources, apiCluster: "api", partition });
-      door.start(world().signal);
-      return door;
+      const controller = createSyncRunController({ ...common, store: world().store, runs, resources, apiCluster: "api", partition });
+      controller.start(world().signal);
+      return controller;
     },
   };
   return play;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
-import { createPatience, FIRST_STATUS_MS } from "./patience.ts";
+import { createAnswerWait, FIRST_STATUS_MS } from "./answer-wait.ts";
 
 describe("patience with an instance", () => {
   it("is the shortest for wishes that come one by one", async () => {
     const clock = createVirtualClock();
-    const patience = createPatience(clock);
+    const patience = createAnswerWait(clock);
     for (let wish = 0; wish < 100; wish += 1) {
       expect(patience.waitMs()).toBe(FIRST_STATUS_MS);
       await clock.advance(100);
@@ -14,7 +14,7 @@ describe("patience with an instance", () => {
   });
 
   it("grows with a burst, so that its last wish is given longer than all before it take", () => {
-    const patience = createPatience(createVirtualClock());
+    const patience = createAnswerWait(createVirtualClock());
     const waits = Array.from({ length: 200 }, patience.waitMs);
     expect(waits[0]).toBe(FIRST_STATUS_MS);
     expect(waits).toEqual(waits.toSorted((a, b) => a - b));
@@ -22,14 +22,14 @@ describe("patience with an instance", () => {
   });
 
   it("ends, however many wishes come", () => {
-    const patience = createPatience(createVirtualClock());
+    const patience = createAnswerWait(createVirtualClock());
     const waits = Array.from({ length: 10_000 }, patience.waitMs);
     expect(Math.max(...waits)).toBe(8_000);
   });
 
   it("is what it was once the burst is over", async () => {
     const clock = createVirtualClock();
-    const patience = createPatience(clock);
+    const patience = createAnswerWait(clock);
     Array.from({ length: 10_000 }, patience.waitMs);
     await clock.advance(8_000);
     expect(patience.waitMs()).toBe(FIRST_STATUS_MS);
@@ -41,7 +41,7 @@ describe("patience with an instance", () => {
     [5_000, 1],
   ])("learns from bursts answered every %d ms how long the next one takes", async (everyMs, bursts) => {
     const clock = createVirtualClock();
-    const patience = createPatience(clock);
+    const patience = createAnswerWait(clock);
     for (let burst = 0; burst < bursts; burst += 1) {
       Array.from({ length: 200 }, patience.waitMs);
       for (let answer = 0; answer < 200; answer += 1) {

@@ -1,34 +1,34 @@
 import type { Clock } from "../../domain/clock.ts";
 
 /**
- * How long an instance is given to answer a new wish before its user is told that it is being worked on, in ms. Argo CD
+ * How long an instance is given to answer a new intent before its user is told that it is being worked on, in ms. Argo CD
  * reports a first status within half a second: most users are told once, with what they want to know.
  */
 export const FIRST_STATUS_MS = 700;
-/** By how much later each further wish of a burst is answered, in ms, until it has been measured: a busy API server of two cores. */
+/** By how much later each further intent of a burst is answered, in ms, until it has been measured: a busy API server of two cores. */
 const EACH_MS = 20;
 /** What is believed of a measurement, in ms: beyond it nobody was working through a burst. */
 const SLOWEST_EACH_MS = 100;
-/** Share of a gap between two answers in what is believed from then on. */
+/** Weight of a new gap between two answers in the moving average of gaps. */
 const NEWS = 0.05;
-/** Times what is expected that is waited for: a word too early is a write too many when there is least room for it, one too late is a later word. */
+/** How many times the expected time is waited for: a status too early is one write too many when there is least room for it, one too late is only later. */
 const MARGIN = 2;
-/** Nobody waits longer for a first word. */
+/** Nobody waits longer for a first status. */
 const LONGEST_MS = 8_000;
 
-export interface Patience {
-  /** How long to wait for an instance's answer to a wish that comes now, in ms. */
+export interface AnswerWait {
+  /** How long to wait for an instance's answer to an intent that comes now, in ms. */
   waitMs(): number;
   /** An instance has answered somebody. */
   answered(): void;
 }
 
 /**
- * Grows while wishes come faster than they are answered, as the level of a leaking bucket does, and is back at
- * {@link FIRST_STATUS_MS} when that is over: in a burst a word in between would be one write more for each wish, and would
- * keep its answer waiting. How fast the bucket leaks is learnt from bursts: from the time between their answers.
+ * The wait grows while intents come faster than they are answered, as the level of a leaking bucket does, and is back at
+ * {@link FIRST_STATUS_MS} when the burst is over. A status in between would be one more write for each intent of a burst, and would
+ * delay the answers. How fast the bucket leaks is learnt from bursts: from the time between their answers.
  */
-export function createPatience(clock: Clock): Patience {
+export function createAnswerWait(clock: Clock): AnswerWait {
   let answeredAtMs = clock.monotonicMs();
   let lastAnswerMs = Number.NEGATIVE_INFINITY;
   let eachMs = EACH_MS;

@@ -3,13 +3,13 @@ import type { ApplicationId } from "../../domain/ids.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { anIntent } from "../../store/testing/builders.ts";
-import { createRowIndex } from "../row-index.ts";
-import { createPublicationSweep } from "./controller.ts";
+import { createRowIndex } from "./row-index.ts";
+import { createPublicationSweep } from "./sweep-rows.ts";
 
 const HALF = 601;
 const { signal } = new AbortController();
 
-it("announces what is ours behind any number that another door leaves unpublished", async () => {
+it("announces what is ours behind any number that another controller leaves unpublished", async () => {
   const { intents } = createMemoryStore({ clock: systemClock });
   const theirs = Array.from({ length: HALF }, () => anIntent({ namespace: "theirs" }));
   const ours = Array.from({ length: HALF }, () => anIntent({ namespace: "ours" }));

@@ -1,9 +1,9 @@
 import type { ObservedDeployment, ObservedNamespace } from "../../domain/user-resource.ts";
 import type { ApplicationSpec } from "../../domain/workspace.ts";
 import { argoName } from "../argo-name.ts";
-import { parseDeployment } from "../parse-deployment.ts";
 import { isWithinQuota } from "../quota.ts";
 import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
+import { parseDeployment } from "./parse-deployment.ts";
 import { wishOf } from "./plan-sweep.ts";
 
 export interface IntentFacts {

@@ -1,11 +1,11 @@
-import type { EgressSpec } from "../domain/fleet.ts";
-import { sha256 } from "../domain/hash.ts";
-import type { ObservedDeployment } from "../domain/user-resource.ts";
-import type { ApplicationSpec } from "../domain/workspace.ts";
-import * as say from "./api/messages.ts";
-import { checkDeploymentSpec, type DeploymentSpec } from "./api/schema.ts";
-import type { Problem } from "./problem.ts";
-import { hasControlCharacters, parseRepositoryUrl } from "./repository-url.ts";
+import type { EgressSpec } from "../../domain/fleet.ts";
+import { sha256 } from "../../domain/hash.ts";
+import type { ObservedDeployment } from "../../domain/user-resource.ts";
+import type { ApplicationSpec } from "../../domain/workspace.ts";
+import * as say from "../api/messages.ts";
+import { checkDeploymentSpec, type DeploymentSpec } from "../api/schema.ts";
+import type { Problem } from "../problem.ts";
+import { hasControlCharacters, parseRepositoryUrl } from "../repository-url.ts";
 
 export type ParsedDeployment =
   | { readonly ok: true; readonly spec: ApplicationSpec }

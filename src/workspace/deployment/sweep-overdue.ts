@@ -18,12 +18,12 @@ export interface OverdueDeps {
   readonly metrics: Metrics;
 }
 
-/** Taken at once; there is another look soon. */
+/** Applications given up in one run; the next run is soon. */
 const LIMIT = 500;
 
 /**
- * Gives up what namespaces that are gone had deployed elsewhere and what does not go: it stays there, and SREs are told. Told first: after
- * a crash in between they hear of it twice, and never not at all.
+ * Gives up deleting what namespaces that are gone had deployed elsewhere and what has not gone in time: it stays there, and SREs are told.
+ * They are told first: after a crash in between they hear of it twice, and never not at all.
  */
 export function createOverdueSweep(deps: OverdueDeps): (signal: AbortSignal) => Promise<void> {
   const { apiCluster, intents, decisions, partition, clock, ids, log } = deps;

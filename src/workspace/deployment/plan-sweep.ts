@@ -1,7 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { ApplicationId, WorkspaceId } from "../../domain/ids.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
-import { deploymentKey } from "../keys.ts";
+import { resourceKey } from "../keys.ts";
 
 export interface KnownRow {
   readonly applicationId: ApplicationId;
@@ -35,7 +35,7 @@ export function planSweep({ cluster, rows, resources, isMine, isRecorded }: Swee
     suspects: rows.filter((row) => row.deletedAt === undefined && !present.has(row.uid) && isMine(row.namespace)),
     keys: resources
       .filter((resource) => isMine(resource.namespace) && (resource.isDeleting || !withRow.has(resource.uid) || !isRecorded(resource)))
-      .map((resource) => deploymentKey(cluster, resource)),
+      .map((resource) => resourceKey(cluster, resource)),
   };
 }
 

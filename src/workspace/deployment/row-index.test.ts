@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApplicationId } from "../domain/ids.ts";
+import type { ApplicationId } from "../../domain/ids.ts";
 import { createRowIndex } from "./row-index.ts";
 
 const id = (text: string) => text as ApplicationId;

@@ -1,10 +1,10 @@
 import type { ApplicationId, WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
-import { type KnownRow, planSweep, suspectWorkspaces, wishOf } from "../intent/plan-sweep.ts";
-import { deploymentKey, parseKey } from "../keys.ts";
+import { parseKey, resourceKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
-import type { RowIndex } from "../row-index.ts";
+import { type KnownRow, planSweep, suspectWorkspaces, wishOf } from "./plan-sweep.ts";
+import type { RowIndex } from "./row-index.ts";
 
 export interface SweepDeps {
   readonly apiCluster: string;
@@ -15,18 +15,17 @@ export interface SweepDeps {
 }
 
 /**
- * Compares all rows of the cluster with all resources; returns the keys that have to be looked at. A row whose resource
- * cannot be seen is only called gone when the API server says so: what is kept here may be behind, and a deletion cannot be
- * taken back.
+ * Compares all rows of the cluster with all resources. Resolves to the keys that have to be reconciled. A row whose resource is not seen
+ * counts as gone only when the API server says so: the watch may be behind, and a deletion cannot be taken back.
  */
-export function createSweep({
+export function createRowSweep({
   apiCluster,
   intents,
   resources,
   rows,
   partition,
 }: SweepDeps): (signal: AbortSignal) => Promise<readonly string[]> {
-  const keyOf = (at: { readonly namespace: string; readonly name: string }): string => deploymentKey(apiCluster, at);
+  const keyOf = (at: { readonly namespace: string; readonly name: string }): string => resourceKey(apiCluster, at);
 
   async function findGone(suspects: readonly KnownRow[], signal: AbortSignal): Promise<readonly string[]> {
     const gone: string[] = [];
@@ -80,7 +79,7 @@ export interface PublicationSweepDeps extends Omit<SweepDeps, "resources"> {
 export function createPublicationSweep(deps: PublicationSweepDeps): (signal: AbortSignal) => Promise<void> {
   const { apiCluster, intents, resources, rows, partition, unpublished, announce } = deps;
 
-  /** Nobody is there any more to be told; should the resource turn up after all, no hash of it is taken for published. */
+  /** Nobody is left to be told. Should the resource turn up after all, no hash of it counts as published. */
   const isGone = (key: string | undefined): boolean =>
     key !== undefined && partition.isMine(parseKey(key).namespace) && resources.deployment(parseKey(key)) === undefined;
 

@@ -5,8 +5,8 @@ import { createVirtualClock, settle } from "../../runtime/testing/virtual-clock.
 import type { IntentStore, UserView } from "../../store/intent/port.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { createRowIndex } from "../row-index.ts";
-import { createAnnouncer } from "./controller.ts";
+import { createApplicationFollower } from "./follow-applications.ts";
+import { createRowIndex } from "./row-index.ts";
 
 const ID = "app-1" as ApplicationId;
 const VIEW = { application: { id: ID, uid: "uid-1", name: "web" }, workspace: { apiCluster: "main", namespace: "shop" } } as UserView;
@@ -14,7 +14,7 @@ const VIEW = { application: { id: ID, uid: "uid-1", name: "web" }, workspace: { 
 it("passes on at once what has to be said at once, also when that is known only while the row is read", async () => {
   const told: (readonly [string, string])[] = [];
   let answer: (views: readonly UserView[]) => void = () => undefined;
-  const announcer = createAnnouncer({
+  const follower = createApplicationFollower({
     apiCluster: "main",
     intents: { readByIds: () => new Promise((resolve) => (answer = resolve)) } as unknown as IntentStore,
     rows: createRowIndex(),
@@ -24,13 +24,13 @@ it("passes on at once what has to be said at once, also when that is known only 
     log: silentLog,
     metrics: noMetrics,
   });
-  announcer.start();
-  announcer.add(ID, "soon");
+  follower.start();
+  follower.add(ID, "soon");
   await settle();
-  announcer.add(ID, "now");
-  announcer.add(ID, "soon");
+  follower.add(ID, "now");
+  follower.add(ID, "soon");
   answer([VIEW]);
   await settle();
   expect(told.map(([, when]) => when)).toEqual(["now"]);
-  await announcer.stop();
+  await follower.stop();
 });

@@ -5,10 +5,10 @@ import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { deploymentKey, parseKey } from "../keys.ts";
-import type { RowIndex } from "../row-index.ts";
+import { parseKey, resourceKey } from "../keys.ts";
+import type { RowIndex } from "./row-index.ts";
 
-export interface AnnouncerDeps {
+export interface ApplicationFollowerDeps {
   readonly apiCluster: string;
   readonly intents: IntentStore;
   readonly rows: RowIndex;
@@ -20,9 +20,9 @@ export interface AnnouncerDeps {
   readonly metrics: Metrics;
 }
 
-/** From applications to the resources they are of. */
-export interface Announcer {
-  /** Something about the application changed: passes it on to its resource, which is looked up where it is not known. */
+/** Passes on what changed about an application to the resource it is of. */
+export interface ApplicationFollower {
+  /** Something about the application changed. Its resource is looked up in the database where it is not known here. */
   add(applicationId: ApplicationId, when: "now" | "soon"): void;
   start(): void;
   stop(): Promise<void>;
@@ -31,8 +31,11 @@ export interface Announcer {
 const PAGE = 500;
 const EVERYTHING = "unknown";
 
-/** Applications are unknown that another process has recorded, or we this very moment: hints overtake answers. */
-export function createAnnouncer(deps: AnnouncerDeps): Announcer {
+/**
+ * Creates a follower. An application is unknown here when another process recorded it, or when we did this very moment: a hint may
+ * overtake the answer of the transaction that it tells of.
+ */
+export function createApplicationFollower(deps: ApplicationFollowerDeps): ApplicationFollower {
   const { apiCluster, intents, rows, onRow } = deps;
   const waiting = new Map<ApplicationId, "now" | "soon">();
 
@@ -40,7 +43,7 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     const asked = [...waiting.keys()].slice(0, PAGE);
     const unknown = asked.filter((id) => rows.keyOf(id) === undefined);
     for (const { application, workspace } of unknown.length === 0 ? [] : await intents.readByIds(unknown, signal)) {
-      const key = deploymentKey(workspace.apiCluster, { namespace: workspace.namespace, name: application.name });
+      const key = resourceKey(workspace.apiCluster, { namespace: workspace.namespace, name: application.name });
       rows.recorded(key, { uid: application.uid, applicationId: application.id });
     }
     for (const id of asked) {

@@ -1,20 +1,15 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
-import type { Rng } from "../../domain/rng.ts";
 import { createBatcher } from "../../runtime/batcher.ts";
-import { createKeyedQueue, type KeyedQueue } from "../../runtime/keyed-queue.ts";
 import type { IntentStore, Publication, UserView } from "../../store/intent/port.ts";
-import type { Log } from "../../telemetry/log.ts";
-import type { Metrics } from "../../telemetry/metrics.ts";
 import { describeSpan } from "../../telemetry/tracing.ts";
 import { parseKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
-import type { RowIndex } from "../row-index.ts";
+import { type ComposedStatus, composeStatus, whyPublish } from "../status/deployment-status.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
-import { type ComposedStatus, composeStatus } from "./deployment-status.ts";
-import { whyPublish } from "./why-publish.ts";
+import type { RowIndex } from "./row-index.ts";
 
-export interface StatusDeps {
+export interface StatusWorkDeps {
   readonly intents: IntentStore;
   readonly resources: UserResources;
   readonly rows: RowIndex;
@@ -22,23 +17,13 @@ export interface StatusDeps {
   /** Applications that the store lists as not published yet; each is taken out when it is. */
   readonly unpublished: Set<ApplicationId>;
   readonly clock: Clock;
-  readonly rng: Rng;
-  readonly log: Log;
-  readonly metrics: Metrics;
 }
 
 /** Rows read, and publications recorded, in one statement. */
 const BATCH = 200;
-/**
- * Keys under way at once. An API server takes as much processor time for a status as for two objects: more at once would only stand in front of
- * what others, and our own creations, ask of it.
- */
-const CONCURRENCY = 8;
-/** How many of them may be of one namespace while others are served: what is under way stands in front of theirs. */
-const BESIDE_OTHERS = 2;
 
-/** News out: makes the status of one resource say what its row and its instance say. Key: `cluster|namespace|name`. */
-export function createStatusController(deps: StatusDeps): KeyedQueue {
+/** Makes the status of one resource say what its row and its instance say. Key: `cluster|namespace|name`. */
+export function createStatusWork(deps: StatusWorkDeps): (key: string, signal: AbortSignal) => Promise<void> {
   const { intents, resources, rows, unpublished, clock } = deps;
   const views = createBatcher<string, UserView | undefined>({ maxSize: BATCH, key: (uid) => uid, flush: readViews });
   const publish = createBatcher<Publication, undefined>({
@@ -47,17 +32,7 @@ export function createStatusController(deps: StatusDeps): KeyedQueue {
     flush: recordPublished,
   });
 
-  async function readViews(uids: readonly string[], signal: AbortSignal): Promise<readonly (UserView | undefined)[]> {
-    const found = new Map((await intents.readByUids(uids, signal)).map((view) => [view.application.uid, view]));
-    return uids.map((uid) => found.get(uid));
-  }
-
-  async function recordPublished(batch: readonly Publication[], signal: AbortSignal): Promise<readonly undefined[]> {
-    await intents.recordPublished(batch, signal);
-    return batch.map(() => undefined);
-  }
-
-  async function work(key: string, signal: AbortSignal): Promise<void> {
+  async function reconcile(key: string, signal: AbortSignal): Promise<void> {
     const at = parseKey(key);
     const seen = resources.deployment(at);
     if (seen === undefined) return;
@@ -82,5 +57,15 @@ export function createStatusController(deps: StatusDeps): KeyedQueue {
     unpublished.delete(application.id);
   }
 
-  return createKeyedQueue({ ...deps, name: "workspace-status", concurrency: CONCURRENCY, besideOthers: BESIDE_OTHERS, work });
+  async function readViews(uids: readonly string[], signal: AbortSignal): Promise<readonly (UserView | undefined)[]> {
+    const found = new Map((await intents.readByUids(uids, signal)).map((view) => [view.application.uid, view]));
+    return uids.map((uid) => found.get(uid));
+  }
+
+  async function recordPublished(batch: readonly Publication[], signal: AbortSignal): Promise<readonly undefined[]> {
+    await intents.recordPublished(batch, signal);
+    return batch.map(() => undefined);
+  }
+
+  return reconcile;
 }

@@ -12,7 +12,7 @@ import { createUserResources } from "../adapters/kubernetes/user-resources.ts";
 import { createUserSecrets } from "../adapters/kubernetes/user-secrets.ts";
 import { createWatchedKind } from "../adapters/kubernetes/watched-kind.ts";
 import { USER_KINDS, type UserKind } from "../api/names.ts";
-import { createWorkspaceDoor } from "../controller.ts";
+import { createDeploymentController } from "../deployment/controller.ts";
 import { createEnvironmentController } from "../environment/controller.ts";
 import type { ClusterAccounts, ClusterProbe } from "../environment/port.ts";
 import { createTargetClusters } from "../environment/testing/target-clusters.ts";
@@ -23,11 +23,15 @@ import type { RepositoryLooker } from "../repository-credential/port.ts";
 import { createSyncRunController } from "../sync-run/controller.ts";
 import { EVERYTHING_IS_MINE, FLEET } from "./world.ts";
 
-/** The doors of all four kinds over one API server, with a database in memory. Whatever users name answers, and takes what it gets. */
-export async function openDoors(client: KubeClient, fleet: Partial<FleetSpec>, signal: AbortSignal): Promise<{ close(): Promise<void> }> {
+/** The controllers of all four kinds over one API server, with a database in memory. Whatever users name answers, and takes what it gets. */
+export async function startControllers(
+  client: KubeClient,
+  fleet: Partial<FleetSpec>,
+  signal: AbortSignal,
+): Promise<{ close(): Promise<void> }> {
   const store = createMemoryStore({ clock: systemClock });
   await store.fleet.applyFleet({ ...FLEET, ...fleet }, "test", signal);
-  const common = { client, clock: systemClock, rng: createSeededRng("doors"), log: silentLog, metrics: noMetrics };
+  const common = { client, clock: systemClock, rng: createSeededRng("controllers"), log: silentLog, metrics: noMetrics };
   const events = createUserEvents({ ...common, recorder: createEventRecorder(client) });
   const telling = <R extends UserKindResources>(kind: UserKind, of: R): R => ({
     ...of,
@@ -49,8 +53,8 @@ export async function openDoors(client: KubeClient, fleet: Partial<FleetSpec>, s
   };
   const looker: RepositoryLooker = { look: async () => "readable" };
   const { deployments: namespaces, secrets } = kinds;
-  const doors = [
-    createWorkspaceDoor({ ...deps, resources: kinds.deployments }),
+  const controllers = [
+    createDeploymentController({ ...deps, resources: kinds.deployments }),
     createSyncRunController({ ...deps, runs: kinds.runs, resources: kinds.deployments }),
     createRepositoryCredentialController({
       ...deps,
@@ -70,10 +74,10 @@ export async function openDoors(client: KubeClient, fleet: Partial<FleetSpec>, s
     }),
   ];
   events.start();
-  for (const door of doors) door.start(signal);
+  for (const controller of controllers) controller.start(signal);
   return {
     async close() {
-      await Promise.all(doors.map((door) => door.stop()));
+      await Promise.all(controllers.map((controller) => controller.stop()));
       await events.stop();
     },
   };

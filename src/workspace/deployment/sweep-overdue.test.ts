@@ -7,8 +7,8 @@ import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { aDecision, anInstance, anIntent, aSpec, WIDE } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { createOverdueSweep } from "./controller.ts";
 import { givenUp, PATIENCE_MS } from "./give-up.ts";
+import { createOverdueSweep } from "./sweep-overdue.ts";
 
 const { signal } = new AbortController();
 const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };

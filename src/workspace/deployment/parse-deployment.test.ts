@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import * as say from "./api/messages.ts";
+import * as say from "../api/messages.ts";
+import { describeProblems } from "../problem.ts";
+import { aResource, aSpec, REPOSITORY } from "../testing/builders.ts";
 import { parseDeployment } from "./parse-deployment.ts";
-import { describeProblems } from "./problem.ts";
-import { aResource, aSpec, REPOSITORY } from "./testing/builders.ts";
 
 const CLOSED = { allow: [], http: [] };
 const parse = (spec: unknown, refreshedAt = "") => parseDeployment(aResource({ spec, refreshedAt }), CLOSED);

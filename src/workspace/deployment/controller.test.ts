@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { millis } from "../domain/clock.ts";
-import { USER_FINALIZER } from "../domain/names.ts";
-import { NAMESPACES } from "../runtime/kube/namespaces.ts";
-import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
-import { DEPLOYMENTS } from "./adapters/kubernetes/user-resources.ts";
-import * as say from "./api/messages.ts";
-import { FIRST_STATUS_MS } from "./routing/patience.ts";
-import { aSpec, REPOSITORY } from "./testing/builders.ts";
-import { EVERYTHING_IS_MINE, eventually, startWorld, type World } from "./testing/world.ts";
+import { millis } from "../../domain/clock.ts";
+import { USER_FINALIZER } from "../../domain/names.ts";
+import { NAMESPACES } from "../../runtime/kube/namespaces.ts";
+import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { DEPLOYMENTS } from "../adapters/kubernetes/user-resources.ts";
+import * as say from "../api/messages.ts";
+import { aSpec, REPOSITORY } from "../testing/builders.ts";
+import { EVERYTHING_IS_MINE, eventually, startWorld, type World } from "../testing/world.ts";
+import { FIRST_STATUS_MS } from "./answer-wait.ts";
 
 let world: World;
 beforeEach(async () => {
@@ -21,7 +21,7 @@ const hasRow = (name: string) => async () => (await world.row(name)) !== undefin
 
 describe("a wish", () => {
   it("is recorded and shown as being worked on while the instance is silent", async () => {
-    world.openDoor();
+    world.startController();
     await world.apply("guestbook");
     await eventually("it is recorded", hasRow("guestbook"));
     expect((await world.row("guestbook"))?.application).toMatchObject({
@@ -39,7 +39,7 @@ describe("a wish", () => {
   it("costs one status write when the instance answers before its user would be told to wait, for each of a burst", async () => {
     // It stands still until everybody was answered, however long the machine takes for that.
     const clock = createVirtualClock();
-    world.openDoor(EVERYTHING_IS_MINE, clock);
+    world.startController(EVERYTHING_IS_MINE, clock);
     const names = Array.from({ length: 20 }, (_, index) => `app-${index}`);
     await Promise.all(names.map((name) => world.apply(name)));
     for (const name of names) {
@@ -58,7 +58,7 @@ describe("a wish", () => {
   });
 
   it("changes with its resource, and is not passed off as deployed before it is", async () => {
-    world.openDoor();
+    world.startController();
     await world.apply("guestbook");
     await eventually("it is recorded", hasRow("guestbook"));
     await world.answer("guestbook");
@@ -80,7 +80,7 @@ describe("a wish", () => {
   });
 
   it("that is wrong is refused at once in words, and taken when it is mended", async () => {
-    world.openDoor();
+    world.startController();
     await world.apply("guestbook", { spec: at("") });
     await eventually("the error is shown", isSaid("guestbook", "ErrorOccurred=True/ErrorOccurred"));
     expect((await world.read("guestbook"))?.status?.conditions?.[0]).toMatchObject({ message: say.EMPTY_PATH });
@@ -93,7 +93,7 @@ describe("a wish", () => {
   });
 
   it("that becomes wrong keeps what is deployed, and the engine's news do not hide the error", async () => {
-    world.openDoor();
+    world.startController();
     await world.apply("guestbook");
     await eventually("it is recorded", hasRow("guestbook"));
     await world.answer("guestbook");
@@ -109,7 +109,7 @@ describe("a wish", () => {
   });
 
   it("is not acted on while it is paused", async () => {
-    world.openDoor();
+    world.startController();
     const annotations = { "argosy.dev/paused": "true" };
     await world.apply("guestbook", { annotations });
     await eventually("it is shown as paused", isSaid("guestbook", "Ready=False/Paused"));
@@ -119,7 +119,7 @@ describe("a wish", () => {
   });
 
   it("for a fresh look at Git reaches the row, once for each poke", async () => {
-    world.openDoor();
+    world.startController();
     await world.apply("guestbook");
     await eventually("it is recorded", hasRow("guestbook"));
     const refreshes = [];
@@ -134,7 +134,7 @@ describe("a wish", () => {
 
   it("waits for a pool to be declared", async () => {
     await world.applyFleet({ pools: [] });
-    world.openDoor();
+    world.startController();
     await world.apply("guestbook");
     await eventually("it waits", isSaid("guestbook", "Ready=False/WaitingForCapacity"));
     await world.applyFleet();
@@ -142,7 +142,7 @@ describe("a wish", () => {
   });
 
   it("that nobody has room for says so until somebody has", async () => {
-    world.openDoor();
+    world.startController();
     await world.apply("guestbook");
     await eventually("it is recorded", hasRow("guestbook"));
     const unitId = (await world.row("guestbook"))?.application.unitId;
@@ -162,7 +162,7 @@ describe("a wish", () => {
 
   it("beyond the quota is told so, and taken when another goes", async () => {
     await world.applyFleet({ workspaces: { selector: {}, quota: { deployments: 2, syncsPerMinute: 1 } } });
-    world.openDoor();
+    world.startController();
     for (const name of ["a", "b"]) {
       await world.apply(name);
       await eventually(`${name} is recorded`, hasRow(name));
@@ -179,7 +179,7 @@ describe("a wish", () => {
 
   it("in numbers at once is taken up to the quota", async () => {
     await world.applyFleet({ workspaces: { selector: {}, quota: { deployments: 7, syncsPerMinute: 1 } } });
-    world.openDoor();
+    world.startController();
     await Promise.all(Array.from({ length: 40 }, (_, index) => world.apply(`app-${index}`)));
     const all = await world.hands.listPage<{ readonly metadata: { readonly name: string } }>(DEPLOYMENTS, {}, world.signal);
     const isOut = async (name: string) => (await world.said(name)).includes("Ready=False/QuotaExceeded");
@@ -193,7 +193,7 @@ describe("a wish", () => {
   it("in a namespace that is no workspace is nobody's business", async () => {
     await world.applyFleet({ workspaces: { selector: { gitops: "yes" }, quota: { deployments: 9, syncsPerMinute: 1 } } });
     await world.namespace("chosen", { gitops: "yes" });
-    world.openDoor();
+    world.startController();
     await world.apply("guestbook");
     await world.apply("guestbook", { namespace: "chosen" });
     await eventually("the chosen one is told", async () => (await world.said("guestbook", "chosen")).length > 0);
@@ -218,7 +218,7 @@ describe("a deletion", () => {
       (await world.rowOf(uid))?.application.deletion === deletion;
 
   it("without finalizer runs behind the user's back", async () => {
-    world.openDoor();
+    world.startController();
     const uid = await deployed("guestbook");
     await world.remove("guestbook");
     expect(await world.read("guestbook")).toBeUndefined();
@@ -226,7 +226,7 @@ describe("a deletion", () => {
   });
 
   it("with finalizer keeps the resource until everything is gone", async () => {
-    world.openDoor();
+    world.startController();
     const uid = await deployed("guestbook", [USER_FINALIZER, "example.com/other"]);
     await world.remove("guestbook");
     await eventually("the row is marked", isMarked(uid));
@@ -244,7 +244,7 @@ describe("a deletion", () => {
   });
 
   it("of a resource that came back under its name touches the old row only", async () => {
-    world.openDoor();
+    world.startController();
     const first = await deployed("guestbook");
     await world.remove("guestbook");
     await world.apply("guestbook", { spec: at("second") });
@@ -255,7 +255,7 @@ describe("a deletion", () => {
   });
 
   it("of a whole namespace never hangs on our finalizer, and ends the workspace", async () => {
-    world.openDoor();
+    world.startController();
     const uid = await deployed("guestbook", [USER_FINALIZER]);
     const workspaceId = (await world.rowOf(uid))?.workspace.id;
     await world.hands.mergePatch(
@@ -276,7 +276,7 @@ describe("a deletion", () => {
   });
 
   it("of a whole namespace still deletes what stands on other clusters", async () => {
-    world.openDoor();
+    world.startController();
     await world.apply("away", { spec: { ...at("first"), destination: { environment: "prod", namespace: "web" } } });
     await eventually("it is recorded", hasRow("away"));
     await world.answer("away");
@@ -286,8 +286,8 @@ describe("a deletion", () => {
     await eventually("its objects are being deleted", isMarked(uid, "cascade"));
   });
 
-  it("while no door was open is found when one opens", async () => {
-    const first = world.openDoor();
+  it("while no controller ran is found when one starts", async () => {
+    const first = world.startController();
     const gone = await deployed("gone");
     const replaced = await deployed("replaced");
     const held = await deployed("held", [USER_FINALIZER]);
@@ -295,7 +295,7 @@ describe("a deletion", () => {
     await first.stop();
     for (const name of ["gone", "replaced", "held"]) await world.remove(name);
     await world.apply("replaced");
-    world.openDoor();
+    world.startController();
     for (const uid of [gone, replaced, held]) await eventually("its row is marked", isMarked(uid));
     await world.finishDeletion(held);
     await eventually("it is let go", async () => (await world.read("held")) === undefined);

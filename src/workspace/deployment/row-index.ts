@@ -1,4 +1,4 @@
-import type { ApplicationId } from "../domain/ids.ts";
+import type { ApplicationId } from "../../domain/ids.ts";
 
 /** Which rows there may be for which resource, as far as this process has seen. Lost on a restart and found again by the sweep. */
 export interface RowIndex {

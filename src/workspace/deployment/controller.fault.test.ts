@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { USER_FINALIZER } from "../domain/names.ts";
-import type { Partition } from "../domain/partition.ts";
-import { anIntent } from "../store/testing/builders.ts";
-import { behindOnNamespaces, namespaceUid } from "./testing/behind.ts";
-import { aSpec } from "./testing/builders.ts";
-import { eventually, startWorld, type World } from "./testing/world.ts";
+import { USER_FINALIZER } from "../../domain/names.ts";
+import type { Partition } from "../../domain/partition.ts";
+import { anIntent } from "../../store/testing/builders.ts";
+import { behindOnNamespaces, namespaceUid } from "../testing/behind.ts";
+import { aSpec } from "../testing/builders.ts";
+import { eventually, startWorld, type World } from "../testing/world.ts";
 
 let world: World;
 beforeEach(async () => {
@@ -44,7 +44,7 @@ function aShare(isMine: boolean): Partition & { set(isMine: boolean): void } {
 
 describe("when the API server is away or lies", () => {
   it("learns what users deleted meanwhile from the list it makes afterwards", async () => {
-    world.openDoor();
+    world.startController();
     const uids = [await deployed("a"), await deployed("b")];
     const kept = await deployed("kept");
     world.server.faults.silenceWatches();
@@ -56,7 +56,7 @@ describe("when the API server is away or lies", () => {
   });
 
   it("does not take a namespace for gone whose news are late: what its user deletes goes with its objects", async () => {
-    world.openDoor();
+    world.startController();
     await deployed("first");
     const { arrive, isAsked } = behindOnNamespaces(world);
     await world.namespace("late");
@@ -75,7 +75,7 @@ describe("when the API server is away or lies", () => {
   });
 
   it("does not give a new namespace's resource to the former namespace of that name whose end it has not heard of", async () => {
-    world.openDoor();
+    world.startController();
     await deployed("first");
     const { arrive, renew, isAsked } = behindOnNamespaces(world);
     await renew();
@@ -89,17 +89,17 @@ describe("when the API server is away or lies", () => {
 
   it("does not take a resource for deleted that it merely cannot see yet (I2)", async () => {
     const blind = aShare(false);
-    const late = world.openDoor(blind);
-    const other = world.openDoor();
+    const late = world.startController(blind);
+    const other = world.startController();
     await deployed("first");
     world.server.faults.silenceWatches();
     await world.apply("second");
-    world.openDoor();
-    await eventually("another door records it", hasRow("second"));
+    world.startController();
+    await eventually("another controller records it", hasRow("second"));
     const uid = await uidOf("second");
     const before = world.server.requests().length;
     blind.set(true);
-    await eventually("the blind door has asked for it", () =>
+    await eventually("the blind controller has asked for it", () =>
       world.server
         .requests()
         .slice(before)
@@ -110,12 +110,12 @@ describe("when the API server is away or lies", () => {
   });
 
   it("takes no deletion for granted while it cannot ask (I2)", async () => {
-    const first = world.openDoor();
+    const first = world.startController();
     const uid = await deployed("guestbook");
     await first.stop();
     await world.remove("guestbook");
     world.server.faults.fail({ method: "GET", path: /\/gitopsdeployments\/guestbook$/, status: 503, times: 8 });
-    world.openDoor();
+    world.startController();
     await eventually(
       "it has been told not now",
       () => world.server.requests().filter(({ method, url }) => method === "GET" && url.endsWith("/guestbook")).length >= 2,
@@ -125,7 +125,7 @@ describe("when the API server is away or lies", () => {
   });
 
   it.each(["fail", "loseReply", "breakConnection"] as const)("writes a status all the same: %s", async (fault) => {
-    world.openDoor();
+    world.startController();
     const match = { method: "PATCH", path: /\/status/, times: 2 } as const;
     if (fault === "fail") world.server.faults.fail({ ...match, status: 500 });
     else world.server.faults[fault](match);
@@ -134,7 +134,7 @@ describe("when the API server is away or lies", () => {
   });
 
   it.each([409, 500, 503])("lets a held resource go all the same: %i", async (status) => {
-    world.openDoor();
+    world.startController();
     const uid = await deployed("guestbook", [USER_FINALIZER]);
     world.server.faults.fail({ method: "PATCH", path: /\/gitopsdeployments\/guestbook$/, status, times: 2 });
     await world.remove("guestbook");
@@ -144,7 +144,7 @@ describe("when the API server is away or lies", () => {
   });
 
   it("never writes what one resource did on its namesake", async () => {
-    world.openDoor();
+    world.startController();
     await deployed("guestbook");
     const release = world.server.faults.hold({ method: "PATCH", path: /\/gitopsdeployments\/guestbook\/status/ });
     await world.answer("guestbook", { sync: { status: "Synced", revision: "of the first life" } });
@@ -161,7 +161,7 @@ describe("when the API server is away or lies", () => {
   });
 
   it("puts back a status that somebody wiped", async () => {
-    world.openDoor();
+    world.startController();
     await deployed("guestbook");
     const resource = await world.read("guestbook");
     await world.hands.request(
@@ -178,7 +178,7 @@ describe("when the API server is away or lies", () => {
 
 describe("when the database is away", () => {
   it("records wishes and deletions when it is back", async () => {
-    world.openDoor();
+    world.startController();
     const uid = await deployed("old");
     world.store.setAway(true);
     await world.apply("new");
@@ -190,18 +190,18 @@ describe("when the database is away", () => {
 
   it("opens as soon as it is there", async () => {
     world.store.setAway(true);
-    world.openDoor();
+    world.startController();
     await world.apply("guestbook");
     world.store.setAway(false);
     await eventually("it is recorded", hasRow("guestbook"));
   });
 
   it("shows what instances said meanwhile, though no hint arrived", async () => {
-    const door = world.openDoor();
+    const controller = world.startController();
     await deployed("guestbook");
-    await door.stop();
+    await controller.stop();
     await world.answer("guestbook", { sync: { status: "Synced", revision: "while nobody listened" } });
-    world.openDoor();
+    world.startController();
     await eventually("it is shown", async () => (await world.read("guestbook"))?.status?.sync?.revision === "while nobody listened");
     await eventually(
       "nothing is left to tell",
@@ -212,7 +212,7 @@ describe("when the database is away", () => {
 
 describe("when hints get lost", () => {
   it("shows what instances said all the same, and lists nothing twice", async () => {
-    world.openDoor();
+    world.startController();
     await deployed("guestbook");
     world.loseHints(true);
     await world.answer("guestbook", { sync: { status: "Synced", revision: "unheard" } });
@@ -225,7 +225,7 @@ describe("when hints get lost", () => {
   });
 
   it("notes what was said before and after without writing it again", async () => {
-    world.openDoor();
+    world.startController();
     await deployed("guestbook");
     await eventually(
       "nothing is left to tell",
@@ -244,7 +244,7 @@ describe("when hints get lost", () => {
   });
 
   it("does not list for ever what nobody can be told any more", async () => {
-    world.openDoor();
+    world.startController();
     const uid = await deployed("guestbook");
     await world.remove("guestbook");
     await eventually("the row is marked", isMarked(uid));
@@ -273,7 +273,7 @@ describe("when hints get lost", () => {
   });
 
   it("lets a held resource go all the same", async () => {
-    world.openDoor();
+    world.startController();
     const uid = await deployed("guestbook", [USER_FINALIZER]);
     await world.remove("guestbook");
     await eventually("the row is marked", isMarked(uid));
@@ -284,10 +284,10 @@ describe("when hints get lost", () => {
   });
 });
 
-describe("two doors at once", () => {
+describe("two controllers at once", () => {
   it("record everything once, delete nothing that is wanted and agree on what they say", async () => {
-    world.openDoor();
-    world.openDoor();
+    world.startController();
+    world.startController();
     const names = Array.from({ length: 20 }, (_, index) => `app-${index}`);
     await Promise.all(names.map((name) => world.apply(name)));
     for (const name of names) await eventually(`${name} is recorded`, hasRow(name));
@@ -306,15 +306,15 @@ describe("two doors at once", () => {
   });
 
   it("do not write one against the other: a settled status stays as it is", async () => {
-    world.openDoor();
-    world.openDoor();
+    world.startController();
+    world.startController();
     await deployed("guestbook");
     await eventually(
       "nothing is left to tell",
       async () => (await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).length === 0,
     );
     const version = (await world.read("guestbook"))?.metadata.resourceVersion;
-    const third = world.openDoor();
+    const third = world.startController();
     await world.apply("marker");
     await eventually("all have looked", hasRow("marker"));
     await world.answer("marker");
@@ -325,11 +325,11 @@ describe("two doors at once", () => {
 
   it("tell of what the other has recorded", async () => {
     const mine = aShare(true);
-    const first = world.openDoor(mine);
+    const first = world.startController(mine);
     await world.apply("guestbook");
     await eventually("it is recorded", hasRow("guestbook"));
     world.server.faults.silenceWatches();
-    const second = world.openDoor();
+    const second = world.startController();
     world.server.faults.unsilenceWatches();
     await eventually("the other one is told of it too", isSaid("guestbook", "Ready=False/Reconciling"));
     await first.stop();
@@ -340,8 +340,8 @@ describe("two doors at once", () => {
 
   it("leave each other's namespaces alone, and take over what the other leaves", async () => {
     const [mine, other] = [aShare(true), aShare(false)];
-    const first = world.openDoor(mine);
-    world.openDoor(other);
+    const first = world.startController(mine);
+    world.startController(other);
     const uid = await deployed("guestbook", [USER_FINALIZER]);
     await first.stop();
     await world.remove("guestbook");

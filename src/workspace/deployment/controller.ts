@@ -1,0 +1,136 @@
+import type { Change } from "../../domain/change.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { ApplicationId, Ids } from "../../domain/ids.ts";
+import type { Partition } from "../../domain/partition.ts";
+import type { Rng } from "../../domain/rng.ts";
+import type { ObservedDeployment } from "../../domain/user-resource.ts";
+import { createPartitionedQueue } from "../../runtime/resource-controller/partitioned-queue.ts";
+import { createResourceController, type ResourceController } from "../../runtime/resource-controller/resource-controller.ts";
+import { createSweeps } from "../../runtime/resource-controller/sweeps.ts";
+import type { Store } from "../../store/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import { namespaceOf, parseKey, resourceKey } from "../keys.ts";
+import type { ResourceChange, UserResources } from "../port.ts";
+import { createPolicySource } from "../read-policy.ts";
+import { isAboutFleet } from "../workspace-policy.ts";
+import { createAnswerWait } from "./answer-wait.ts";
+import { createApplicationFollower } from "./follow-applications.ts";
+import { createIntentWork, INTENT_BATCH } from "./record-intent.ts";
+import { createRowIndex } from "./row-index.ts";
+import { createOverdueSweep } from "./sweep-overdue.ts";
+import { createPublicationSweep, createRowSweep, createWorkspaceSweep } from "./sweep-rows.ts";
+import { createStatusWork } from "./write-status.ts";
+
+export interface DeploymentControllerDeps {
+  readonly store: Pick<Store, "intents" | "decisions" | "fleet" | "changes">;
+  readonly resources: UserResources;
+  /** Name of the cluster the resources are of. */
+  readonly apiCluster: string;
+  /** This process's share of the namespaces. */
+  readonly partition: Partition;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Keys under way at once: of intents a few batches' worth, so that the next one gathers while one is written. Of statuses few: each takes an
+ * API server as much processor time as two objects, and more at once would only stand in front of what others, and our own
+ * creations, ask of it.
+ */
+const CONCURRENCY = { intents: 4 * INTENT_BATCH, statuses: 8 } as const;
+/** How many of them may be of one namespace while others are served. Intents share a transaction; statuses stand in front of each other. */
+const BESIDE_OTHERS = { intents: 4, statuses: 2 } as const;
+const SWEEP_EVERY_MS = 60_000;
+/** Users wait for what nobody has told them. */
+const UNPUBLISHED_EVERY_MS = 15_000;
+
+/**
+ * The controller of GitOpsDeployments: records what users ask for, and tells them how it goes. These are two queues with the same keys,
+ * `cluster|namespace|name`: what users ask for is recorded although their statuses have to wait.
+ */
+export function createDeploymentController(deps: DeploymentControllerDeps): ResourceController {
+  const { store, resources, apiCluster, partition } = deps;
+  const rows = createRowIndex();
+  const policy = createPolicySource(store.fleet);
+  const answers = createAnswerWait(deps.clock);
+  /** Applications of which the store says that their users have not heard the latest. */
+  const unpublished = new Set<ApplicationId>();
+  const parts = { ...deps, intents: store.intents, decisions: store.decisions, rows, unpublished, policy: policy.current };
+
+  const statuses = createPartitionedQueue({
+    ...{ ...deps, name: "workspace-status", groupOf: namespaceOf },
+    ...{ concurrency: CONCURRENCY.statuses, besideOthers: BESIDE_OTHERS.statuses },
+    work: createStatusWork(parts),
+  });
+  /** The user of this resource should hear how it stands, at once or when its instance had time to answer. */
+  const tell = (key: string, when: "now" | "soon"): void => {
+    if (partition.isMine(namespaceOf(key))) statuses.add([key], { afterMs: when === "now" ? 0 : answers.waitMs() });
+  };
+  const intents = createPartitionedQueue({
+    ...{ ...deps, name: "workspace-intent", groupOf: namespaceOf },
+    ...{ concurrency: CONCURRENCY.intents, besideOthers: BESIDE_OTHERS.intents },
+    work: createIntentWork({ ...parts, tell }),
+  });
+  /** The row of this resource changed, or has gone. */
+  const onRow = (key: string, when: "now" | "soon"): void => {
+    if (when === "now") answers.answered();
+    // A resource that its finalizer holds waits for just this.
+    if (resources.deployment(parseKey(key))?.isDeleting === true) intents.add([key]);
+    tell(key, when);
+  };
+  const applications = createApplicationFollower({ ...parts, onRow });
+
+  const compareRows = createRowSweep(parts);
+  const sweeps = createSweeps({
+    ...{ ...deps, name: "workspace-upkeep", first: ["policy", "rows"], next: ["unpublished"] },
+    sweeps: {
+      policy: { everyMs: SWEEP_EVERY_MS, run: readPolicy },
+      rows: { everyMs: SWEEP_EVERY_MS, run: async (signal) => intents.add(await compareRows(signal)) },
+      workspaces: { everyMs: SWEEP_EVERY_MS, run: createWorkspaceSweep(parts) },
+      overdue: { everyMs: SWEEP_EVERY_MS, run: createOverdueSweep(parts) },
+      unpublished: { everyMs: UNPUBLISHED_EVERY_MS, run: createPublicationSweep({ ...parts, announce: applications.add }) },
+    },
+  });
+
+  async function readPolicy(signal: AbortSignal): Promise<void> {
+    if (await policy.refresh(signal)) intents.add(keysOf(resources.deployments()));
+  }
+
+  const keysOf = (found: readonly ObservedDeployment[]): readonly string[] => found.map((resource) => resourceKey(apiCluster, resource));
+  const onResource = (change: ResourceChange): void => {
+    if (change.kind === "namespace") {
+      if (resources.namespace(change.name) === undefined) sweeps.add("workspaces");
+      return intents.add(keysOf(resources.deployments(change.name)));
+    }
+    const key = resourceKey(apiCluster, change.at);
+    for (const uid of change.uids) rows.saw(key, uid);
+    intents.add([key]);
+    if (resources.deployment(change.at) !== undefined) return;
+    // One that goes may make room for one that the quota kept out.
+    const left = resources.deployments(change.at.namespace);
+    if (left.length >= policy.current().deployments) intents.add(keysOf(left.filter(({ uid }) => !rows.hasRow(uid))));
+  };
+  const onChange = (change: Change): void => {
+    const { kind, id } = change;
+    if (isAboutFleet(change)) sweeps.add("policy");
+    if (kind === "status") applications.add(id as ApplicationId, "now");
+    // What an application should be, and where it went, can wait for its first status.
+    if (kind === "application") applications.add(id as ApplicationId, "soon");
+  };
+  const onMissedChanges = (): void => {
+    for (const sweep of ["policy", "rows", "workspaces", "overdue", "unpublished"] as const) sweeps.add(sweep);
+  };
+
+  return createResourceController({
+    ...{ name: "deployments", watches: [resources], otherWatches: [], partition, sweeps, loops: [intents, statuses, applications] },
+    subscribe: () => [
+      resources.subscribe(onResource),
+      store.changes.subscribe((changes) => (changes === "missed" ? onMissedChanges() : changes.forEach(onChange))),
+    ],
+    takeOver: () => sweeps.add("rows"),
+  });
+}
