@@ -6,8 +6,5 @@ export const SYNC_RUNS = typeOf(USER_KINDS.syncRun);
 
 /** Watches all GitOpsDeploymentSyncRuns of the cluster that `client` speaks to. */
 export function createRunResources(options: Omit<WatchedKindOptions, "kind">): RunResources {
-  return {
-    ...createWatchedKind({ ...options, kind: USER_KINDS.syncRun }),
-    remove: ({ namespace, name, uid }, signal) => options.client.delete(SYNC_RUNS, { namespace, name }, { preconditions: { uid } }, signal),
-  };
+  return createWatchedKind({ ...options, kind: USER_KINDS.syncRun });
 }

@@ -1,16 +1,15 @@
 import type { Clock } from "../../../domain/clock.ts";
-import { RefusedError, StaleError } from "../../../domain/errors.ts";
 import { USER_FINALIZER } from "../../../domain/names.ts";
 import type { Rng } from "../../../domain/rng.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { NAMESPACES, readNamespace } from "../../../runtime/kube/namespaces.ts";
 import { createReflector } from "../../../runtime/kube/reflector.ts";
-import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts";
+import type { ResourceType } from "../../../runtime/kube/resource.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import { USER_KINDS } from "../../api/names.ts";
-import { finalizersOf, parseNamespace } from "../../parse-resource.ts";
-import type { ResourceAt, ResourceChange, UserResources } from "../../port.ts";
+import { parseNamespace } from "../../parse-resource.ts";
+import type { ResourceChange, UserResources } from "../../port.ts";
 import { createWatchedKind, typeOf } from "./watched-kind.ts";
 
 export const DEPLOYMENTS: ResourceType = typeOf(USER_KINDS.deployment);
@@ -57,29 +56,6 @@ export function createUserResources(options: UserResourcesOptions): UserResource
     readUid: deployments.readUid,
     readNamespaceUid: async (name, signal) => (await readNamespace(client, name, signal))?.uid,
     patchStatus: deployments.patchStatus,
-    removeFinalizer: (resource, signal) => removeFinalizer(client, resource, signal),
+    removeFinalizer: (resource, signal) => deployments.removeFinalizer(resource, USER_FINALIZER, signal),
   };
-}
-
-async function removeFinalizer(
-  client: KubeClient,
-  { namespace, name, uid }: ResourceAt & { readonly uid: string },
-  signal: AbortSignal,
-): Promise<void> {
-  const live = await client.get<KubeObject>(DEPLOYMENTS, { namespace, name }, signal);
-  const place = finalizersOf(live).indexOf(USER_FINALIZER);
-  if (live?.metadata.uid !== uid || place < 0) return;
-  const finalizer = `/metadata/finalizers/${place}`;
-  const patch = [
-    { op: "test", path: "/metadata/uid", value: uid },
-    { op: "test", path: "/metadata/resourceVersion", value: live.metadata.resourceVersion },
-    { op: "test", path: finalizer, value: USER_FINALIZER },
-    { op: "remove", path: finalizer },
-  ] as const;
-  try {
-    await client.jsonPatch(DEPLOYMENTS, { namespace, name }, patch, signal);
-  } catch (error) {
-    if (!(error instanceof RefusedError && error.code === "kube.test-failed")) throw error;
-    throw new StaleError(error.message, { code: error.code, context: error.context, cause: error });
-  }
 }

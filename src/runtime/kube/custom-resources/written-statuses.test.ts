@@ -1,10 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { aResource } from "../../testing/builders.ts";
-import { createWrittenStatuses } from "./written-statuses.ts";
+import { createWrittenStatuses as createOf, type Versioned } from "./written-statuses.ts";
 
-const version = (resourceVersion: string, reason = "", over: Partial<ReturnType<typeof aResource>> = {}) => ({
-  ...aResource({ conditions: reason === "" ? [] : [{ type: "Ready", status: "False", reason }], ...over }),
-  resourceVersion,
+interface Resource extends Versioned {
+  readonly conditions: readonly { readonly type: string; readonly reason: string }[];
+}
+
+const createWrittenStatuses = () =>
+  createOf<Resource>((seen, { resourceVersion, conditions }) => ({ ...seen, resourceVersion, conditions }));
+
+const version = (resourceVersion: string, reason = "", over: Partial<Resource> = {}): Resource => ({
+  ...{ namespace: "jane", name: "guestbook", uid: "uid-1", resourceVersion },
+  conditions: reason === "" ? [] : [{ type: "Ready", reason }],
+  ...over,
 });
 
 describe("what was written and not yet seen", () => {
