@@ -23,7 +23,8 @@ describe("argosy instance", () => {
       out: [
         "instance standard-2 would be asked for",
         "pool standard would ask for 2 instances instead of 1",
-        "then write instances.min: 2 into fleet.yaml, or the next `argosy apply -f` takes it back",
+        "then write instances.min: 2 into fleet.yaml, or the next `argosy apply -f`",
+        "  takes it back",
         "nothing was done",
       ].join("\n"),
     });

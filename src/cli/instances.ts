@@ -1,7 +1,7 @@
 import type { InstanceOrderView } from "../api/routes/instances.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
-import { cellText } from "./table.ts";
+import { sentences } from "./table.ts";
 
 export interface InstanceOrderOptions {
   readonly dryRun?: boolean;
@@ -30,5 +30,5 @@ function textOf(view: InstanceOrderView, { output }: InstanceOrderOptions): stri
   const sizes = min === null ? [] : [`pool ${pool} ${asks} for ${min.after} instances instead of ${min.before}`];
   const file =
     min === null ? [] : [`${keep} write instances.min: ${min.after} into fleet.yaml, or the next \`argosy apply -f\` takes it back`];
-  return [text, ...sizes, ...file, ...(dryRun ? ["nothing was done"] : [])].map(cellText).join("\n");
+  return sentences([text, ...sizes, ...file, ...(dryRun ? ["nothing was done"] : [])].join("\n"));
 }
