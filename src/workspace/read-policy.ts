@@ -27,7 +27,7 @@ export function createPolicySource(fleet: Pick<FleetStore, "readFleet" | "listIn
 }
 
 /** Reads what the declared fleet means for users' resources; `undefined` while none is declared. */
-export async function readDeclaredPolicy(
+async function readDeclaredPolicy(
   fleet: Pick<FleetStore, "readFleet" | "listInstances">,
   signal: AbortSignal,
 ): Promise<WorkspacePolicy | undefined> {
