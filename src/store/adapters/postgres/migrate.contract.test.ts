@@ -188,6 +188,15 @@ describe("a schema that was made by the steps before the first file", () => {
     expect(await done()).toEqual(STEPS);
   });
 
+  it("is not taken for what another first file makes", async () => {
+    await makeBySteps(STEPS);
+    await expect(run({ migrations: [migration("0001-baseline", "create table other (id text)")] })).rejects.toMatchObject({
+      name: "InputError",
+      code: "store.schema-older",
+    });
+    expect(await done()).toEqual(STEPS);
+  });
+
   it.each([
     ["only the first of them were run", STEPS.slice(0, 12)],
     ["one is missing", STEPS.filter((_, index) => index !== 5)],

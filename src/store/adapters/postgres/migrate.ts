@@ -69,7 +69,7 @@ async function migrateLocked(options: MigrateOptions, client: pg.Client, over: A
   if (state.isFromSteps) log.info({}, "Recording that the database's schema is as the first migration makes it");
   const database = openKnex(options, migrations, over);
   try {
-    await run(database, migrations, state);
+    await runMigrations(database, migrations, state);
   } catch (error) {
     throw over.aborted ? over.reason : error;
   } finally {
@@ -101,7 +101,7 @@ function openKnex({ url, log }: MigrateOptions, migrations: readonly Migration[]
  * knex's own lock is a row that a killed process leaves behind; ours is held, so nobody else's is in force. One file after the other:
  * `latest` would run all of them in a single transaction.
  */
-async function run(database: Knex, migrations: readonly Migration[], { pending, isFromSteps }: SchemaState): Promise<void> {
+async function runMigrations(database: Knex, migrations: readonly Migration[], { pending, isFromSteps }: SchemaState): Promise<void> {
   await database.migrate.forceFreeMigrationsLock();
   await prepareTable(database);
   if (isFromSteps) await replaceSteps(database, migrations);

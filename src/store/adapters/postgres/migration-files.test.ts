@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { migration, misplaced, readMigrations } from "./migration-files.ts";
+import { BASELINE_HASH } from "./schema-checks.ts";
 
 const MIGRATIONS = await readMigrations();
 
@@ -7,6 +8,10 @@ describe("the files of migrations/", () => {
   it("are numbered in turn, from the baseline on", () => {
     expect(MIGRATIONS[0]?.name).toBe("0001-baseline");
     expect(misplaced(MIGRATIONS.map(({ name }) => `${name}.sql`))).toBeUndefined();
+  });
+
+  it("begin with the baseline whose schema earlier databases have: a change of it is another file", () => {
+    expect(MIGRATIONS[0]?.hash).toBe(BASELINE_HASH);
   });
 
   it.each(MIGRATIONS)("$name neither begins nor ends a transaction: it runs in one", ({ sql }) => {
