@@ -79,6 +79,24 @@ describe("what we wrote ourselves", () => {
     expect(own.get(AT)).toBeUndefined();
   });
 
+  test("is not believed where the object's end is seen before the answer", async () => {
+    const { own, delivered, see, end, write } = aWatch();
+    see(version("4"));
+    await write(async () => {
+      see(version("5"));
+      end(version("5"));
+      return version("5");
+    });
+    expect(own.get(AT)).toBeUndefined();
+    expect(delivered).toEqual(["4", "deleted"]);
+    await write(async () => {
+      see(version("6", "another"));
+      end(version("6", "another"));
+      return version("7", "the next");
+    });
+    expect(own.get(AT)?.resourceVersion).toBe("7");
+  });
+
   test("holds changes back until the last of two writes has ended", async () => {
     const { delivered, see, write } = aWatch();
     const gate = Promise.withResolvers<void>();

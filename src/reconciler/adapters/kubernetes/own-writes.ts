@@ -69,8 +69,8 @@ export function createOwnWrites<T extends ObservedObject>({
         const object = await run();
         flight.echoes.add(object.resourceVersion);
         const shown = cached(at);
-        if (shown === undefined || isNewerVersion(object.resourceVersion, shown.resourceVersion))
-          written.set(key, { object, atMs: clock.monotonicMs() });
+        const isShown = shown !== undefined && !isNewerVersion(object.resourceVersion, shown.resourceVersion);
+        if (!isShown && !hasEnded(flight, object)) written.set(key, { object, atMs: clock.monotonicMs() });
         return object;
       } finally {
         end(key, flight);
@@ -88,6 +88,11 @@ export function createOwnWrites<T extends ObservedObject>({
       else flight.held.push(change);
     },
   };
+}
+
+/** Whether the watch has shown the end of the written object before the answer to the write came. */
+function hasEnded<T extends ObservedObject>({ held }: UnderWay<T>, { uid }: T): boolean {
+  return held.some((change) => change.kind === "delete" && change.before.uid === uid);
 }
 
 /** Whether a change happened after the write: a newer state of the same object, or its end. */
