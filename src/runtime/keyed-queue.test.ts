@@ -83,6 +83,27 @@ describe("keyed queue", () => {
     await queue.stop();
   });
 
+  it("runs thousands at once where it may", async () => {
+    const clock = createVirtualClock();
+    let running = 0;
+    const gate = Promise.withResolvers<void>();
+    const queue = createKeyedQueue({
+      ...{ name: "test", concurrency: 10_000, clock, rng: createSeededRng(1), log: silentLog, metrics: noMetrics },
+      async work() {
+        running += 1;
+        await gate.promise;
+      },
+    });
+    for (let index = 0; index < 20_000; index += 1) queue.add(`key ${index}`);
+    queue.start();
+    await settle();
+    expect(running).toBe(10_000);
+    gate.resolve();
+    await queue.idle();
+    expect(running).toBe(20_000);
+    await queue.stop();
+  });
+
   it("does not add a waiting key twice", async () => {
     const bench = aQueue();
     for (const key of ["a", "b", "a", "b"]) bench.queue.add(key);

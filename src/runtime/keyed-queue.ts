@@ -74,57 +74,55 @@ export function createKeyedQueue({ work, ...options }: KeyedQueueOptions): Keyed
 export function createGatheringQueue(options: Omit<KeyedQueueOptions, "work">): GatheringQueue {
   const { name, concurrency, clock, graceMs = DEFAULT_GRACE_MS, atOncePerGroup = concurrency } = options;
   const share = { alone: atOncePerGroup, besideOthers: options.besideOthers ?? atOncePerGroup };
-  const keys = createWaitingKeys({ clock, onReady: () => ask(), share });
-  const pool = new PQueue({ concurrency, autoStart: false });
+  const keys = createWaitingKeys({ clock, onReady: () => fill(), share });
+  const pool = new PQueue({ concurrency });
   const abort = new AbortController();
   const meter = createQueueMeter({ metrics: options.metrics, queue: name, ...keys });
-  let runOnce: Runner | undefined;
-  let isStopped = false;
-  let isAsking = false;
+  const idleWaiters: (() => void)[] = [];
+  let phase: { readonly kind: "new" | "stopped" } | { readonly kind: "started"; readonly runOnce: Runner } = { kind: "new" };
+  let running = 0;
 
-  /** Asks the pool for one run. Only one request waits there, and asks for the next: whose turn it is stays open until there is room. */
-  const ask = (): void => {
-    if (isAsking || isStopped || keys.depth() === 0) return;
-    isAsking = true;
-    void pool.add(runNext);
+  /** Hands the pool as many keys as it has room for, so that whose turn it is stays open until there is room. */
+  const fill = (): void => {
+    while (phase.kind === "started" && running < concurrency) {
+      const entry = keys.take();
+      if (entry === undefined) break;
+      running += 1;
+      const { runOnce } = phase;
+      void pool.add(() => run(entry, runOnce));
+    }
+    if (running === 0 && (keys.depth() === 0 || phase.kind === "stopped")) for (const resolve of idleWaiters.splice(0)) resolve();
   };
 
-  const runNext = (): Promise<void> | undefined => {
-    isAsking = false;
-    // The pool begins when the queue is given its work.
-    const entry = runOnce && keys.take();
-    // All that wait are of groups that have their share: the end of one of their runs asks again.
-    if (entry === undefined || runOnce === undefined) return undefined;
-    const ended = run(entry, runOnce);
-    ask();
-    return ended;
-  };
-
-  const run = async (entry: KeyEntry, once: Runner): Promise<void> => {
-    const againAfterMs = await once(entry);
+  const run = async (entry: KeyEntry, runOnce: Runner): Promise<void> => {
+    const againAfterMs = await runOnce(entry);
+    running -= 1;
     keys.release(entry, againAfterMs);
-    ask();
+    fill();
   };
+
+  const idle = (): Promise<void> =>
+    new Promise((resolve) => {
+      idleWaiters.push(resolve);
+      fill();
+    });
 
   return {
     add(key, { group, afterMs = 0 } = {}) {
-      if (!isStopped) keys.add(key, { group, afterMs });
+      if (phase.kind !== "stopped") keys.add(key, { group, afterMs });
     },
     depth: keys.depth,
     oldestAgeMs: keys.oldestAgeMs,
-    idle: () => pool.onIdle(),
+    idle,
     start(work) {
-      if (isStopped) return;
-      runOnce ??= createRunner(options, { work, meter, signal: abort.signal });
-      pool.start();
+      if (phase.kind === "new") phase = { kind: "started", runOnce: createRunner(options, { work, meter, signal: abort.signal }) };
+      fill();
     },
     async stop() {
-      isStopped = true;
+      phase = { kind: "stopped" };
       keys.stop();
-      pool.pause();
-      pool.clear();
       const cancel = clock.after(graceMs, () => abort.abort(new Error(`the queue ${name} stops`)));
-      await pool.onIdle();
+      await idle();
       cancel();
     },
   };
