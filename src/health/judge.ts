@@ -2,32 +2,46 @@ import type { Millis } from "../domain/clock.ts";
 import type { Component, Evidence, HealthCause, HealthSample, InstanceVerdict, SignalName, Verdict } from "../domain/health.ts";
 import { type HealthSettings, KILLED_S, MEMORY, type Rule, rulesOf } from "./rules.ts";
 
+/** What a verdict is made from. */
 export interface Window {
   readonly now: Millis;
-  /** Oldest first; those of {@link windowMs} count. */
+  /** Oldest first, and no older than {@link windowMs}. */
   readonly samples: readonly HealthSample[];
-  /** Time between two looks, in ms. */
+  /** Time between two observations, in ms. */
   readonly periodMs: number;
   readonly settings: HealthSettings;
-  /** What was said last; absent: nothing. */
+  /** Cause of the last verdict; absent: there is none. */
   readonly before?: HealthCause | undefined;
 }
 
-/** Fewer looks than this prove nothing that has to last. */
+/** Fewer samples than this do not show that something lasts. */
 const FEWEST_LOOKS = 3;
-/** Of the samples that tell, so many must say the same. One in five may be odd: queues run empty now and then. */
+/**
+ * The share of samples in which a rule must hold, of those that tell anything about it. One in five may differ:
+ * queues run empty now and then.
+ */
 const QUORUM = 0.8;
-/** Restarts of one component within the window that are no accident any more. */
+/** So many restarts of one component within the window are no accident. */
 const MANY_RESTARTS = 3;
-/** Of one that is ended for want of memory each time: what fills it is there again each time. */
+/**
+ * The same for a component that is killed for lack of memory. Two are enough: what filled its memory is there again
+ * after each restart.
+ */
 const MANY_KILLED = 2;
 
-/** How much of the past verdicts are made from, in ms: what takes longest to be believed, a burst of a thousand applications before it. */
+/**
+ * How far back the samples of a verdict go, in ms. No rule has to hold for longer than twice `overloadMs`; five minutes
+ * more leave room for a burst of a thousand new applications, which makes the rule about overload wait 200 s longer.
+ */
 export function windowMs({ overloadMs }: Pick<HealthSettings, "overloadMs">): number {
   return 2 * overloadMs + 300_000;
 }
 
-/** Judges an instance by what was seen of it lately. The first rule that has held long enough counts; without samples nothing is said. */
+/**
+ * Judges an instance by its latest samples. In this order: `unknown` without a recent sample; `failed` where a
+ * component restarts again and again; the first rule of `rulesOf` that has held for long enough; `unknown` where
+ * nothing shows that it works; else `healthy`.
+ */
 export function judge(window: Window): Verdict {
   const { now, samples, periodMs, settings } = window;
   const newest = samples.at(-1);
@@ -50,7 +64,7 @@ function unknown(cause: Verdict["cause"], text: string, samples: readonly Health
   return { state: "unknown", cause, component: undefined, text, evidence: evidenceOf(["controllerAnswers", "canaryS"], samples) };
 }
 
-/** Nothing speaks against it. */
+/** The verdict where no rule applies: `healthy`, with the cause of what may look wrong all the same. */
 function well({ samples, settings }: Window): Verdict {
   const { signals = {} } = samples.at(-1) ?? {};
   const healthy = { state: "healthy", component: undefined } as const;
@@ -72,23 +86,33 @@ function well({ samples, settings }: Window): Verdict {
   return { ...healthy, cause: "none", text: "it works", evidence: usual };
 }
 
-/** Neither its controller nor a canary has told anything for half a minute. */
+/**
+ * Whether no sample of the last half minute shows that the instance works. Its controller has answered, or, in a sample
+ * that says nothing about the controller, a canary was refreshed within 30 s: either shows it.
+ */
 function isBlind({ now, samples, periodMs }: Window): boolean {
   const late = samples.filter(({ at }) => now - at <= 30_000 + periodMs);
   return !late.some(({ signals }) => signals.controllerAnswers === 1 || (signals.controllerAnswers !== 0 && (signals.canaryS ?? 31) < 30));
 }
 
-/** Whether a rule has held for its time until now, or until a moment ago. */
+/**
+ * Whether a rule has held for its `persistMs`, up to now or up to a moment at most `clearMs` ago. Only samples that
+ * tell anything about the rule count. Of these there must be enough, without too large a gap, and the rule must hold in
+ * nearly all of them (`QUORUM`).
+ */
 function isOn(rule: Rule, { now, samples, periodMs }: Window): boolean {
   const told = samples.flatMap(({ at, signals }) => {
     const holds = rule.holds(signals);
     return holds === undefined ? [] : [{ at, holds }];
   });
+  // Samples may be late or tell nothing: six in ten of those that the time would hold are enough.
   const needed = rule.persistMs === 0 ? 1 : Math.max(FEWEST_LOOKS, Math.floor((rule.persistMs / periodMs) * 0.6));
   const longest = Math.max(rule.persistMs, needed * periodMs) + patienceMs(periodMs);
   return told.some((end, index) => {
     if (!end.holds || (end !== told.at(-1) && now - end.at > rule.clearMs)) return false;
-    // A span that begins between two samples begins with the earlier one, also where looks at what gives no answer take longer than the time between two.
+    // The span reaches back to the last sample that is `persistMs` old, and further where that takes in the samples of
+    // one more period, or as many as are needed. Samples of an instance that does not answer may be further apart than
+    // `periodMs`, because each observation takes longer.
     const lasted = told.findLastIndex(({ at }) => end.at - at >= rule.persistMs);
     const earlier = told.findIndex(({ at }) => end.at - at <= rule.persistMs + periodMs);
     const span = told.slice(Math.max(0, Math.min(lasted, earlier, index + 1 - needed)), index + 1);
@@ -97,11 +121,12 @@ function isOn(rule: Rule, { now, samples, periodMs }: Window): boolean {
   });
 }
 
-/** How late a look may come, in ms. */
+/** How late a sample may come before it counts as missing, in ms. */
 function patienceMs(periodMs: number): number {
   return 3 * periodMs + 15_000;
 }
 
+/** The verdict on a component that has restarted too often within the window; `undefined`: none has. */
 function restartsOf(samples: readonly HealthSample[]): Verdict | undefined {
   const counters: readonly (readonly [Component, SignalName])[] = [
     ["controller", "controllerRestarts"],
@@ -122,17 +147,21 @@ function restartsOf(samples: readonly HealthSample[]): Verdict | undefined {
   return undefined;
 }
 
-/** A burst of new applications looks like an overload while it lasts, and is none. */
+/**
+ * How many applications were added within the window. While a burst of them is worked off, an instance looks
+ * overloaded and is not.
+ */
 function newApplications(samples: readonly HealthSample[]): number {
   const counts = samples.flatMap(({ signals }) => signals.applications ?? []);
   return Math.max(0, (counts.at(-1) ?? 0) - Math.min(...counts, Number.MAX_SAFE_INTEGER));
 }
 
+/** The last known value of each signal. */
 function evidenceOf(names: readonly SignalName[], samples: readonly HealthSample[]): readonly Evidence[] {
   return names.map((signal) => ({ signal, value: samples.findLast(({ signals }) => signals[signal] !== undefined)?.signals[signal] }));
 }
 
-/** The verdict as it is recorded: one that is still the same keeps its beginning. */
+/** The verdict as it is recorded. While state and cause stay the same, it keeps the time at which they began (`since`). */
 export function nextVerdict(
   before: InstanceVerdict | undefined,
   verdict: Verdict,

@@ -23,36 +23,52 @@ export interface AccessDeps {
   readonly managed: Pick<ManagedCluster, "ask">;
   readonly registers: Pick<EnvironmentRegisters, "ask">;
   readonly namespaces: OwnNamespaces;
-  /** How long refusals in own namespaces are watched, in ms. */
+  /** For how long an API server has to refuse in an own namespace before that counts as proof, in ms. */
   readonly fenceMs: number;
   readonly clock: Clock;
 }
 
 type Whom = "source" | "target";
 
-/** The last answers, and what they prove together with the rounds before. */
+/** The answers of the last round, and what all rounds so far prove together. */
 interface Round {
   readonly whom: Whom;
   readonly proof: Proof;
   readonly answers: readonly PlacedAnswer[];
 }
 
+/** What the rounds so far have shown. */
 interface Known {
+  /** Every endpoint of the last round has refused for long enough. */
   readonly isRefusalProven: boolean;
+  /** What all endpoints of the last round answered together. Absent: not asked yet. */
   readonly answer: Answer | undefined;
+  /**
+   * Name of the environment (not a time) that gave an unwanted answer. Absent: the own namespace gave it, or none was
+   * unwanted.
+   */
   readonly askedAt: string | undefined;
 }
 
-/** Asks API servers whether an account may write, and remembers for how long they have refused it. A new process begins again. */
+/**
+ * Asks API servers whether an account may write, and remembers for how long they have refused it. That is kept in
+ * memory only: a process that takes a move over starts from nothing, which costs time and no safety.
+ */
 export interface Access {
+  /** Asks every API server once about the account of the source or of the target, and remembers the answers. */
   ask(observed: ObservedMove, whom: Whom, signal: AbortSignal): Promise<void>;
+  /** What is known about a move so far. Before the first question nothing is proven. */
   known(id: MoveId): Known;
   /** How soon to ask again, in ms. */
   askAgainMs(observed: ObservedMove): number;
-  /** The owner binding was written, or another account is asked about: the answers until now say nothing any more. */
+  /**
+   * Drops the answers. Has to be called when the owner binding is written, or another account is asked about: old
+   * answers prove nothing then.
+   */
   forget(id: MoveId): void;
 }
 
+/** Creates the memory of one worker, for all of its moves. It is empty at first. */
 export function createAccess({ managed, registers, namespaces, fenceMs, clock }: AccessDeps): Access {
   const rounds = new Map<MoveId, Round>();
 
@@ -61,6 +77,7 @@ export function createAccess({ managed, registers, namespaces, fenceMs, clock }:
     whom: Whom,
     signal: AbortSignal,
   ): Promise<readonly PlacedAnswer[]> => {
+    // Nobody gets a right in a namespace that is gone.
     if (whom === "target" && world.isHomeGone) return [];
     const account = accountName(move.unitId, whom === "source" ? move.from : move.to);
     const user = `system:serviceaccount:${namespaces.accounts}:${account}`;
@@ -70,7 +87,10 @@ export function createAccess({ managed, registers, namespaces, fenceMs, clock }:
     });
   };
 
-  /** Asks in the environments where this phase could do its work. */
+  /**
+   * Asks in the environments that this phase's work has reached. The others do not answer; whether to wait for them
+   * is `nextStep`'s decision.
+   */
   const askRemoteClusters = async (
     { remoteClusters, visits, move }: ObservedMove,
     whom: Whom,
@@ -87,7 +107,8 @@ export function createAccess({ managed, registers, namespaces, fenceMs, clock }:
     return (await Promise.all(remoteClusters.filter(({ environment }) => reached.has(environment.name)).map(askOne))).flat();
   };
 
-  // Only the source's refusal has to be proven. While the target is refused, an authoriser has not yet learnt of the owner binding.
+  // Only a refusal of the source needs proof over time. A refusal of the target only means that an authoriser has not
+  // seen the new binding yet.
   const proofAfter = (round: Round | undefined, whom: Whom, answers: readonly PlacedAnswer[]): Proof => {
     if (whom === "target") return NO_PROOF;
     return nextProof(round?.proof ?? NO_PROOF, answers, clock.monotonicMs());

@@ -12,70 +12,102 @@ import { fence, hand, quiet } from "./phases/quiesce.ts";
 import { judgeVisits, unreachableOf, type Visited } from "./phases/remote-clusters.ts";
 import type { Answer } from "./proof.ts";
 
-/** What the next step is decided from, observed a moment ago. */
+/** What the next step is decided from: one observation, and what the worker remembers of this phase. */
 export interface MoveWorld {
   readonly now: Millis;
   readonly pairs: readonly Pair[];
-  /** Every Application of the unit on a side, also ones that no row wants. */
+  /** Every Application of the unit on the source, also those that no row asks for. */
   readonly onSource: readonly Sight[];
-  /** Nobody reaches the source, or nobody is to go there: what is there is not known. */
+  /** The source is not observed: it cannot be reached, or this is a fail-over. What is on it is unknown. */
   readonly isSourceAway: boolean;
+  /** The same on the target. */
   readonly onTarget: readonly Sight[];
+  /** The owner binding, as far as it is believed. Absent: there is none, or this phase does not observe it. */
   readonly register: RegisterSight | undefined;
-  /** The unit's own namespace is gone, or is being deleted and has no owner binding: nobody has a right there, or gets one. */
+  /**
+   * The unit's own namespace is gone, or is being deleted and has no owner binding: there is no right to take or to
+   * give there.
+   */
   readonly isHomeGone: boolean;
   /** The owner binding as it will be once the target has the right to write. */
   readonly granted: DesiredObject;
-  /** What the prerequisites on the target wait for; empty: they are there, absent: nobody has looked. */
+  /** What the prerequisites of the move still wait for, for people. Empty: they are complete. Absent: not checked yet. */
   readonly groundWaits: readonly string[] | undefined;
-  /** Whether the old account was seen to be refused for long enough. */
+  /** Every API server that was asked has refused the source's account for long enough. */
   readonly isRefusalProven: boolean;
-  /** The last answer about the account that is asked about in this phase; absent: nobody has asked yet. */
+  /** What all API servers together answered last about the account that this phase asks about. Absent: not asked yet. */
   readonly answer: Answer | undefined;
-  /** The environment that gave this answer while the others gave the wanted one; absent: the own namespace gave it, or all did. */
+  /**
+   * Name of the environment that gave an unwanted `answer`. Absent: the own namespace gave it, or every answer was
+   * the wanted one.
+   */
   readonly askedAt: string | undefined;
-  /** The source's controller was seen to be gone for good: it can do nothing that has to be waited for or forbidden. */
+  /** The source's controller was seen to be gone for good. Nothing that it could do has to be waited for or forbidden. */
   readonly isSourceStopped: boolean;
-  /** An environment that the source may enter with a credential that nobody can take from it; absent: none is known, or nobody has looked. */
+  /**
+   * Name of an environment that the source of a fail-over may enter with the user's own credential, which nobody can
+   * take from it. Absent: none is known, or not checked yet.
+   */
   readonly enteredFreely: string | undefined;
-  /** How this phase's work in environments with owner bindings of the unit ended; absent: it was not tried yet. */
+  /** How this phase's work in the unit's remote clusters ended, one entry for each. Absent: it was not tried yet. */
   readonly visits: readonly Visited[] | undefined;
 }
 
 /** What a move does next. */
 export type Step =
   | { readonly kind: "write"; readonly writes: readonly SidedWrite[] }
-  /** Make the prerequisites on the target. */
+  /** Create or update the prerequisites of the unit on the target. */
   | { readonly kind: "raise" }
   /** Do in each environment what the phase asks for: make the target's account, write the owner binding, or remove an account. */
   | { readonly kind: "visit" }
-  /** Ask the API servers whether an account may write: the source's, that it may not, or the target's, that it may. */
+  /** Ask the API servers whether an account may write. The source's has to be refused, the target's to be allowed. */
   | { readonly kind: "probe"; readonly whom: "source" | "target"; readonly why: string }
   | { readonly kind: "advance"; readonly to: MovePhase; readonly baseline?: readonly MoveBaseline[]; readonly message: string }
-  /** The one transaction that changes the owner. */
+  /** Run the one transaction that changes the owner of the unit. */
   | { readonly kind: "commit" }
   | { readonly kind: "abort"; readonly why: AbortReason }
-  /** Remove the unit's prerequisites on this side, and then the move has ended. */
+  /** Remove the unit's prerequisites on this side. That ends the move. */
   | { readonly kind: "clear"; readonly side: "source" | "target" }
   | { readonly kind: "wait"; readonly why: string }
-  /** A newer epoch was found: read the move again. */
+  /** An object carries a newer epoch than the move, so this worker is late: read the move again. */
   | { readonly kind: "late" };
 
-/** A target that cannot compare after this long is not fit, in ms. */
+/** PREPARE aborts the move where prerequisites or copies on the target are not ready after this long, in ms. */
 const PREPARE_CAP_MS = 5 * 60_000;
-/** An account that may still write after this long has its right from another binding than ours, in ms. */
+/**
+ * REVOKE aborts the move where the source's account may still write, or an environment cannot be reached, after this
+ * long, in ms. The owner binding names nobody by then: an account that may still write has its right from another
+ * binding.
+ */
 const REVOKE_CAP_MS = 60_000;
-/** A silent API server is no refusal, and a move is no reason to leave users without an owner for longer. In ms. */
+/**
+ * REVOKE aborts the move where the owner binding cannot be emptied, or API servers do not answer, for this long, in ms.
+ * Silence does not prove a refusal, and from the moment the binding is empty the unit has no owner who may write: a
+ * move does not justify that for longer.
+ */
 const SILENCE_CAP_MS = 5 * 60_000;
-/** How long an environment or a source that cannot be reached is waited for, before the move is given up or goes on without it, in ms. */
+/**
+ * How long an environment that cannot be reached is waited for in PREPARE, CLEANUP and ABORT, and the source in
+ * CLEANUP, in ms. After that PREPARE aborts the move, and the other two phases go on without it.
+ */
 const AWAY_CAP_MS = 10_000;
+/** How long GRANT waits for an environment that cannot be reached before it goes on without it, in ms. */
 const GRANT_AWAY_CAP_MS = 60_000;
-/** After this long the new owner need not have refreshed what it deploys to a cluster that does not answer. In ms. */
+/** After this long ACTIVATE waits no more for applications on remote clusters, in ms: their cluster may be unreachable. */
 const ACTIVATE_ABROAD_CAP_MS = 3 * 60_000;
-/** An application that is worse for this long after a move is worse because of it. In ms. */
+/**
+ * VERIFY waits this long for applications to be as well as before, in ms. Then the move goes on, and its message
+ * names one that is worse.
+ */
 const VERIFY_CAP_MS = 3 * 60_000;
 
-/** Decides the next step of a move from its row and from what was observed. It never concludes from time alone that a source has stopped. */
+/**
+ * Decides the next step of a move from its row and one observation. It reads and writes nothing itself.
+ *
+ * COMMIT needs a proven refusal of the source's account. That time has passed is never taken as proof that the source
+ * has stopped: a timeout aborts the move, or lets it go on without what it waited for where the owner binding keeps the
+ * unit safe.
+ */
 export function nextStep(move: Move, world: MoveWorld): Step {
   const { pairs, now } = world;
   const epoch = move.toEpoch;
@@ -124,10 +156,12 @@ export function nextStep(move: Move, world: MoveWorld): Step {
 }
 
 const SOURCE_AWAY: Step = { kind: "wait", why: "for its former instance, which gives no answer" };
-/** The API server refuses to change the owner binding, or somebody puts it back each time. */
+/** Said when the API server refuses to change the owner binding for that long, or somebody restores it each time. */
 const NOT_TAKEN = "the right to write could not be taken from the old owner in five minutes";
+/** Stands where `after` needs a next step and cannot get to it, because the joined step is known not to be `done`. */
 const DEAD_END: Step = { kind: "wait", why: "" };
 
+/** PREPARE: first what makes the move impossible, then remote clusters, then prerequisites, and last the copies on the target. */
 function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
   const { pairs, groundWaits, visits } = world;
   const away = unreachableOf(visits ?? []);
@@ -147,8 +181,9 @@ function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
 }
 
 /**
- * Removes first what the unit left on the target when it was there before, also Applications that no row wants: the target's account will
- * have the right to write again, and such an Application would deploy again what it once deployed.
+ * Puts copies of the unit's Applications on the target. Before that it removes what the unit left there from an earlier
+ * stay, also Applications that no row asks for: once the target may write again, such an orphan would deploy again what
+ * it once deployed.
  */
 function arrivals({ pairs, onTarget }: MoveWorld, epoch: number, elapsedMs: number): JoinedStep {
   const left = onTarget.filter((sight) => (sight.epoch ?? 0) < epoch);
@@ -162,7 +197,11 @@ function arrivals({ pairs, onTarget }: MoveWorld, epoch: number, elapsedMs: numb
   );
 }
 
-/** Goes to the unit's environments before the step `then`. Where the source was stopped, one that nobody reaches is not waited for. */
+/**
+ * The step `then`, once this phase's work in remote clusters is done; until then, the step that does that work or waits
+ * for it. An environment that cannot be reached is not waited for where `mayBeAway`, or where the source was stopped
+ * for good.
+ */
 function visitFirst({ visits, isSourceStopped }: MoveWorld, mayBeAway: boolean, then: Step): Step {
   return visits === undefined ? { kind: "visit" } : after(judgeVisits(visits, mayBeAway || isSourceStopped), then);
 }
@@ -177,6 +216,10 @@ function unreachable(environment: string): Step {
   return { kind: "abort", why: { code: "ENVIRONMENT_UNREACHABLE", text } };
 }
 
+/**
+ * REVOKE: empties the owner binding, then those in remote clusters, and then asks until the refusal of the source's
+ * account is proven. Only then COMMIT follows. Timeouts abort the move.
+ */
 function revocation(world: MoveWorld, epoch: number, elapsedMs: number): Step {
   const { register, granted, answer, isRefusalProven, visits } = world;
   const revoked = world.isHomeGone ? DONE : revoke(register, granted, epoch);
@@ -201,7 +244,11 @@ function revocation(world: MoveWorld, epoch: number, elapsedMs: number): Step {
   return { ...probe, why: `${probe.why}${where}` };
 }
 
-/** After the point of no return an environment that cannot be reached is left to the controller of environments. */
+/**
+ * GRANT: gives the target its right, in its own namespace and in remote clusters, and then asks until it is allowed.
+ * The move cannot be aborted any more, so an environment that stays unreachable is left to the controller of
+ * environments.
+ */
 function granting(world: MoveWorld, elapsedMs: number): Step {
   const granted = world.isHomeGone ? DONE : grant(world.register, world.granted);
   if (granted.kind !== "done") return after(together([granted]), DEAD_END);
@@ -212,7 +259,11 @@ function granting(world: MoveWorld, elapsedMs: number): Step {
   return isNowhere || world.answer === "allowed" ? { kind: "advance", to: "ACTIVATE", message: "" } : probe;
 }
 
-/** A source that nobody reaches is waited for a moment. Then what is there is left to the sweep; after a fail-over it is at once. */
+/**
+ * CLEANUP: removes the unit's Applications from the source, then its access to remote clusters, then its prerequisites.
+ * A source that cannot be reached is waited for briefly, in a fail-over not at all. What stays on it is an orphan,
+ * which the reconciler's sweep removes.
+ */
 function emptying({ isFailOver, toEpoch }: Move, world: MoveWorld, elapsedMs: number): Step {
   const isTooLong = elapsedMs > AWAY_CAP_MS;
   if (world.isSourceAway && !isFailOver && !isTooLong) return SOURCE_AWAY;
@@ -220,12 +271,16 @@ function emptying({ isFailOver, toEpoch }: Move, world: MoveWorld, elapsedMs: nu
   return emptied.kind === "clear" ? visitFirst(world, isTooLong, emptied) : emptied;
 }
 
-/** Removes the unit's Applications from a side, except those that a newer epoch wrote: they are not the move's. */
+/**
+ * Removes the unit's Applications from one side, then its prerequisites. Applications with a newer epoch are not the
+ * move's and stay.
+ */
 function empty(sights: readonly Sight[], side: "source" | "target", epoch: number): Step {
   const ours = sights.filter((sight) => (sight.epoch ?? 0) <= epoch);
   return after(together(ours.map((sight) => remove(side, sight))), { kind: "clear", side });
 }
 
+/** Turns the joined step of several objects into a step of the move. `then` follows where nothing is left to do for them. */
 function after(joined: JoinedStep, then: Step): Step {
   switch (joined.kind) {
     case "writes":

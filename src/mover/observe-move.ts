@@ -22,31 +22,51 @@ import { pairUp } from "./phases/pair.ts";
 import { type RemoteCluster, remoteClustersOf, type Visited } from "./phases/remote-clusters.ts";
 import type { ManagedCluster, SightSource, Sights } from "./port.ts";
 
-/** Everything that a step of one move is decided from and carried out with. */
+/** One observation of a move: what its next step is decided from (`world`), and what that step needs to be carried out. */
 export interface ObservedMove {
   readonly move: Move;
   readonly source: Instance;
   readonly target: Instance;
-  /** The unit on the target under the move's epoch. */
+  /** The unit as it will be on the target: owned by the target, under the move's epoch. */
   readonly placement: Seat;
-  /** The Applications of the source's engine cluster; absent: nobody goes there. */
+  /** Access to the Applications on the source's engine cluster. Absent: the move works without the source. */
   readonly sourceSights: Sights | undefined;
+  /** Access to the Applications on the target's engine cluster. */
   readonly targetSights: Sights;
-  /** Environments where the unit has, or had, an owner binding of its own. */
+  /** Environments in which Argosy makes accounts and owner bindings for the unit, or may have left some from earlier. */
   readonly remoteClusters: readonly RemoteCluster[];
-  /** Environments that the target has no account for, and does without: what deploys there is made once it has one. */
+  /**
+   * Environments where the target has no account and the move does not wait for one. What deploys there is created
+   * once it has one.
+   */
   readonly unknown: readonly EnvironmentId[];
-  /** The epoch in the unit's row: the source's until COMMIT, the target's from then on, and a newer one of the source's after a move was given up. */
+  /**
+   * The epoch in the unit's row: the source's until COMMIT, the target's afterwards. After an abort it is a newer one
+   * of the source's.
+   */
   readonly unitEpoch: number;
-  /** How this phase's work in remote clusters ended; absent: it was not tried yet. */
+  /** How this phase's work in remote clusters ended. Empty where the unit has none; absent where the work was not tried yet. */
   readonly visits: readonly Visited[] | undefined;
+  /**
+   * The observed part of what `nextStep` decides from. The worker remembers the omitted fields from step to step and
+   * adds them.
+   */
   readonly world: Omit<MoveWorld, "groundWaits" | "enteredFreely" | "isRefusalProven" | "answer" | "askedAt" | "visits">;
 }
 
-/** There is nothing to do for a move: its turn has not come, or it has ended or is gone with its unit. */
+/**
+ * There is nothing to do for a move. `waits`: its turn has not come. `over`: it has ended, or was deleted together
+ * with its unit.
+ */
 export type Idle = "waits" | "over";
 
-/** Reads a move's rows and what is on its clusters. Throws `UnavailableError` where an instance that the move needs cannot be reached. */
+/**
+ * Reads the rows of a move, and from the clusters what its phase needs (`OBSERVED` in `next-observation.ts`). Writes
+ * nothing.
+ *
+ * @throws UnavailableError where an instance that the move needs cannot be reached
+ * @throws StaleError where the move went on since its row was read, and that makes the owner binding unsafe to use
+ */
 export type ObserveMove = (id: MoveId, signal: AbortSignal) => Promise<ObservedMove | Idle>;
 
 export interface ObserveMoveDeps {
@@ -59,6 +79,7 @@ export interface ObserveMoveDeps {
   readonly clock: Clock;
 }
 
+/** Creates the function that observes moves. */
 export function createObserveMove(deps: ObserveMoveDeps): ObserveMove {
   const { store, sights, managed, destination, namespaces, clock } = deps;
   return async (id, signal) => {
@@ -110,18 +131,21 @@ export function createObserveMove(deps: ObserveMoveDeps): ObserveMove {
   };
 }
 
-/** One of the two instances of a move, and the Applications of its engine cluster. */
+/** One of the two instances of a move, with access to the Applications of its engine cluster. */
 interface Reached {
   readonly instance: Instance;
   readonly sights: Sights;
 }
-/** Without Applications: nobody goes there. */
+/** The source. `sights` is absent where the move works without it. */
 interface MaybeReached {
   readonly instance: Instance;
   readonly sights: Sights | undefined;
 }
 
-/** The target has to be reached always, the source until COMMIT unless the move is a fail-over. */
+/**
+ * Reaches both instances. The target is always needed. The source is needed while the move can still be aborted; a
+ * fail-over never tries.
+ */
 async function reachInstances(
   sights: SightSource,
   { move, ...rows }: Pick<MoveRows, "move" | "source" | "target">,
@@ -148,8 +172,8 @@ function unavailable(doing: string, instance: InstanceId): UnavailableError {
 }
 
 /**
- * `undefined` where the source is unavailable and the move can go on without it: after COMMIT nothing of it is needed, and a move that was
- * given up leaves it to the reconciler.
+ * Returns `undefined` instead of failing where the source is unavailable and the phase can go on without it. After
+ * COMMIT the move needs nothing from the source. After an abort the reconciler brings the source back to order.
  */
 async function ifNeeded<T>({ phase }: Move, reaching: Promise<T>): Promise<T | undefined> {
   try {
@@ -164,23 +188,29 @@ function list({ instance: { namespace }, sights }: Reached, unitId: UnitId, sign
   return sights.list({ namespace, unitId }, signal);
 }
 
-/** `undefined`: nobody reaches the source. */
+/** The unit's Applications on the source; `undefined` where the move works without the source. */
 async function listSource(move: Move, { instance, sights }: MaybeReached, signal: AbortSignal): Promise<readonly Sight[] | undefined> {
   return sights && ifNeeded(move, list({ instance, sights }, move.unitId, signal));
 }
 
-/** A unit's own namespace. */
+/** What was observed of a unit's own namespace. */
 interface OwnNamespace {
   readonly register: RegisterSight | undefined;
-  /** It is gone, whatever has its name now, or is being deleted and has no owner binding: nobody can be given a right there any more. */
+  /**
+   * The namespace does not exist any more, or is being deleted and has no owner binding: nobody can get a right there
+   * any more. A newer namespace of the same name does not count.
+   */
   readonly isGone: boolean;
 }
 
 const NOT_OBSERVED: OwnNamespace = { register: undefined, isGone: false };
 
 /**
- * Reads the owner binding of a unit. Where there is none, or it says that it is another unit's, reads also whether the namespace is still the
- * unit's own: in one that is being deleted nothing can be made, and a new one of the same name holds the binding of its own unit.
+ * Observes a unit's own namespace: its owner binding, and whether the namespace is gone.
+ *
+ * The namespace is read only where the binding is missing or labelled with another unit. Two cases count as gone: the
+ * namespace is being deleted, so that no binding can be created in it; or it was deleted and created again, so that a
+ * binding in it is another unit's and is not returned.
  */
 export async function observeOwnNamespace(
   { unitId, workspace, register: at }: { readonly unitId: UnitId; readonly workspace: Workspace; readonly register: ObjectAt },
@@ -194,7 +224,10 @@ export async function observeOwnNamespace(
   return { register, isGone: register === undefined && namespace.isDeleting };
 }
 
-/** Environments that the target has no account for. Only a move away from a source that was stopped goes on without. */
+/**
+ * Environments of the unit in which the target has no account yet. Empty unless the source was seen to be stopped for
+ * good: every other move waits until its target has all accounts.
+ */
 async function unknownToTarget(
   { registers }: Pick<ObserveMoveDeps, "registers">,
   { move, source, remoteClusters }: Pick<ObservedMove, "move" | "source" | "remoteClusters">,
@@ -208,7 +241,10 @@ async function unknownToTarget(
   );
 }
 
-/** The last recorded statuses of the unit's applications; `undefined` where their source is observed. */
+/**
+ * The last recorded statuses of the unit's applications, for a fail-over; `undefined` for other moves, which observe
+ * their source.
+ */
 async function readRecorded({ intents }: Pick<Store, "intents">, move: Move, ids: readonly ApplicationId[], signal: AbortSignal) {
   if (!move.isFailOver) return undefined;
   const applications = await intents.readByIds(ids, signal);
@@ -218,10 +254,16 @@ async function readRecorded({ intents }: Pick<Store, "intents">, move: Move, ids
 }
 
 /**
- * What of an observed owner binding is believed. A fence is written after the row that it is made from. So where the move is still in its phase
- * when its row is read after the binding, nobody can have a newer fence for the unit: one that claims to be newer is forged, and its epoch is
- * not believed. Otherwise whoever may write in that namespace could keep the move from ever ending. `granted`: the binding as it will be on
- * the target. Throws `StaleError` where the move has gone on since its row was read.
+ * Decides what to believe of an observed owner binding: all of it, or all but its epoch and revision, so that the move
+ * overwrites it. Without this, whoever may write in the namespace could set a high epoch and keep the move from ever
+ * ending.
+ *
+ * Only a binding with a newer fence than `granted` (the binding as it will be on the target) is in doubt. A fence is
+ * written after the row that it comes from. The move's row is therefore read once more, after the binding: if the move
+ * is still in the same phase, nobody can have written a newer fence for this unit, and the claim is false. It is
+ * believed if the move has entered another phase, or if the binding names another unit whose rows bear the fence out.
+ *
+ * @throws StaleError in REVOKE where the right was granted to the target since the move's row was read
  */
 export async function believedRegister(
   store: Pick<Store, "moves" | "shards">,
@@ -238,7 +280,11 @@ export async function believedRegister(
   return { ...seen, epoch: undefined, revision: undefined };
 }
 
-/** In REVOKE a binding with the move's epoch names somebody: by hand, or because the move was granted since its row was read. */
+/**
+ * Keeps a late worker from taking the right that another one has already granted. In REVOKE a binding with the move's
+ * own epoch should name nobody. If it does name somebody, a person has edited it, or the move went on to GRANT since
+ * its row was read. Reading the row once more tells which; in the second case this throws.
+ */
 async function refuseLateRevocation(
   { moves }: Pick<Store, "moves">,
   { id, phase, toEpoch }: Move,

@@ -8,15 +8,21 @@ import type { Sweep } from "./instances/sweep-instance.ts";
 import { type Requests, routeApplication, routeObject, statusKey } from "./keys.ts";
 import type { ApiCluster, EngineShard, Engines, ManagedObjects } from "./port.ts";
 
-/** Turns what the clusters' watches see into keys. Nothing is decided here but whom a change concerns. */
+/**
+ * Turns changes that the clusters' watches report into keys of the reconciler's queues. It only decides whom a change
+ * concerns.
+ */
 export interface ClusterWatch {
-  /** Engine clusters that are watched, by name. */
+  /** Watched engine clusters, by name. */
   readonly watched: ReadonlyMap<string, EngineShard>;
-  /** Reads which instances are ours, watches the clusters they stand in, and asks for each of them. */
+  /**
+   * Reads which instances this process works on, watches their engine clusters, and queues each instance. A cluster
+   * that cannot be reached is left out; the next call tries it again.
+   */
   observeFleet(signal: AbortSignal): Promise<void>;
-  /** Asks for the status of everything that is watched. */
+  /** Queues the status of every Application on the watched clusters. */
   recheckStatuses(): void;
-  /** Ends what follows the engine clusters. */
+  /** Stops following the engine clusters. */
   stop(): void;
 }
 
@@ -31,6 +37,7 @@ export interface ClusterWatchDeps {
   readonly log: Log;
 }
 
+/** Creates the watch of one reconciler. It follows nothing before the first `observeFleet`. */
 export function createClusterWatch(deps: ClusterWatchDeps): ClusterWatch {
   const { hosts, requests, log } = deps;
   const watched = new Map<string, EngineShard>();
@@ -40,7 +47,10 @@ export function createClusterWatch(deps: ClusterWatchDeps): ClusterWatch {
     for (const { at } of engine.applications.list()) requests.requestStatus(statusKey(engine.cluster, at));
   };
 
-  /** What a unit left that was failed over meanwhile goes now, and does not wait for the next round. */
+  /**
+   * Sweeps the instances of an engine cluster that answers again. Units may have been failed over from there meanwhile:
+   * the orphans they left are removed now and not with the next regular sweep.
+   */
   const revisit = ({ cluster }: EngineShard): void => {
     for (const { id, engineCluster } of hosts.mine()) {
       if (engineCluster !== cluster) continue;
@@ -58,7 +68,7 @@ export function createClusterWatch(deps: ClusterWatchDeps): ClusterWatch {
       followEngine(deps, engine),
       engine.onReturn(() => revisit(engine)),
     );
-    // Only stopping ends the wait early.
+    // This wait fails only when the reconciler stops.
     void engine.synced(deps.signal).then(
       () => recheck(engine),
       () => undefined,
@@ -80,7 +90,10 @@ export function createClusterWatch(deps: ClusterWatchDeps): ClusterWatch {
 
 type FollowDeps = Pick<ClusterWatchDeps, "requests" | "partition">;
 
-/** Follows what instances may do on the API cluster. Returned: the end of it. */
+/**
+ * Queues units and instances when what they may do on the API cluster changes: accounts, bindings, roles, tokens.
+ * Returns what ends that.
+ */
 export function followApiCluster(deps: FollowDeps, { accounts, bindings, roles, readers, tokens, isSynced }: ApiCluster): () => void {
   const ends = [
     followObjects(deps, accounts, { isSynced }),
@@ -100,6 +113,7 @@ function followEngine(deps: FollowDeps, engine: EngineShard): () => void {
   return () => ends.forEach((end) => end());
 }
 
+/** Before everything is listed, Applications are not queued, for the reason at `followObjects`; syncs and statuses are. */
 function followApplications({ requests, partition }: FollowDeps, engine: EngineShard): () => void {
   return engine.applications.subscribe((change) => {
     if (!isMine(partition, change)) return;
@@ -110,13 +124,18 @@ function followApplications({ requests, partition }: FollowDeps, engine: EngineS
   });
 }
 
+/** When a change is worth queueing somebody. */
 interface News<T> {
+  /** Whether all objects of the cluster are listed. */
   readonly isSynced: () => boolean;
-  /** Whether this change of an object concerns anybody; default: where its content differs. */
+  /** Whether an object that was created or changed differs in a way that matters; default: in its content. */
   readonly isNews?: (before: T | undefined, now: T) => boolean;
 }
 
-/** Changes are left out until everything is listed: each object would be one, and the sweep that follows covers them at less cost. */
+/**
+ * Queues the units or instances that a changed object concerns. Until everything is listed, changes are ignored: the
+ * first list would report every object as a change, and the sweep that follows it compares them all at less cost.
+ */
 function followObjects<T extends ObservedObject>(
   { requests, partition }: FollowDeps,
   objects: ManagedObjects<T>,
@@ -130,12 +149,13 @@ function followObjects<T extends ObservedObject>(
   });
 }
 
-/** What belongs to no instance is everybody's. */
+/** Whether this process handles the change. A change of an object that belongs to no instance is handled by every process. */
 function isMine(partition: Partition, change: ObjectChange<ObservedObject>): boolean {
   const holder = holderOf(change.kind === "delete" ? change.before : change.now);
   return holder === undefined || partition.isMine(holder);
 }
 
+/** A token matters also where only its value was replaced. */
 function isNewToken(before: ObservedToken | undefined, now: ObservedToken): boolean {
   return before?.token !== now.token || differsInContent(before, now);
 }

@@ -9,19 +9,22 @@ import type { PlacementPolicy } from "./policy.ts";
 import type { RingSource } from "./ring-memo.ts";
 import { boundsOf, ceilingOf, dominantShare, meanShare, shareOf } from "./utilisation.ts";
 
-/** An instance with what it carries and could carry. */
+/** An instance with its present load and its capacity. */
 export interface Held extends Offer {
   readonly load: LoadVector;
   readonly capacity: LoadVector;
 }
 
-/** An instance of the unit's class as the decision sees it. */
+/** An instance of the unit's class, as a candidate for a placement. */
 export interface Seat extends Held {
   readonly name: string;
   readonly weight: number;
 }
 
-/** Why an instance was passed over. Shares are parts per million. */
+/**
+ * Why an instance was passed over. `BOUND`: its `dimension` would be filled to `would`, and `limit` is allowed, both
+ * in parts per million.
+ */
 export type Refusal =
   | Ineligible
   | {
@@ -32,6 +35,10 @@ export type Refusal =
       readonly limit: number;
     };
 
+/**
+ * `PREFERRED`: the ring's first candidate. `SPILL`: a later one. `LEAST_LOADED`: no candidate fitted, so the least
+ * loaded instance was taken.
+ */
 export type PlacementRule = "PREFERRED" | "SPILL" | "LEAST_LOADED";
 
 export type Placement =
@@ -39,19 +46,22 @@ export type Placement =
       readonly kind: "chosen";
       readonly instance: InstanceId;
       readonly rule: PlacementRule;
-      /** Largest load the instance may hold with the unit on it. */
+      /** Largest load that the instance may have, this unit included. */
       readonly ceiling: LoadVector;
       readonly facts: PlacementFacts;
     }
   | { readonly kind: "unplaceable"; readonly facts: PlacementFacts };
 
-/** What the decision rested on: enough to take it again. */
+/** What the decision rested on. It is recorded, so that the decision can be checked later. */
 export interface PlacementFacts {
+  /** The ring's first candidate. */
   readonly preferred: InstanceId | undefined;
+  /** Version of the ring. */
   readonly ring: string;
   /** Mean dominant utilisation of the class, and the bound the decision was made under, in parts per million. */
   readonly mean: number;
   readonly bound: number;
+  /** Why the candidates before the chosen instance were passed over; where nothing fits, why each instance was, up to a limit. */
   readonly refusals: readonly Refusal[];
 }
 
@@ -63,15 +73,20 @@ export interface PlacementQuestion {
 }
 
 /**
- * Decides which instance a unit without owner gets.
+ * Decides which instance a unit without owner gets. Numbers below are those of `DEFAULT_POLICY`.
  *
- * The ring orders the instances for this unit: the first is preferred. Under a bound on dominant utilisation that starts at
- * 1.05 × the mean (never below 0.60), is loosened to 1.10 × and at last to 0.90, the first of eight candidates that would stay
- * within the bound is taken; where none would, the least loaded instance that would. Where nothing fits, instances of which nobody can
- * tell how they are have to do, in the same way: what cannot be looked at may work all the same. Nothing fits: unplaceable.
+ * 1. A hash ring orders the instances for this unit. The first eight are its candidates, and the very first is
+ *    preferred.
+ * 2. A bound limits how full an instance may be with the unit, in its fullest dimension. Three bounds are tried, the
+ *    tightest first: 1.05 × the class's mean, 1.10 × the mean (both at least 0.60 and at most 0.90), and 0.90.
+ * 3. Under each bound the first candidate that stays within it is taken. If none does, the least loaded instance that
+ *    does is taken. Only if there is none either, the next bound is tried.
+ * 4. If nothing fits under any bound, all of this is tried once more with instances whose health is unknown: they may
+ *    well work.
+ * 5. If still nothing fits, the unit is unplaceable.
  *
- * The same question gives the same answer in whatever order the instances come; ties go by hash of unit and instance.
- * `ringOf` saves building the ring anew; the answer does not depend on it.
+ * The order in which the instances are given does not matter, and ties are decided by a hash of unit and instance: the
+ * same question always gets the same answer. `ringOf` may keep rings, to save time; the answer does not depend on that.
  */
 export function placeUnit(question: PlacementQuestion, ringOf: RingSource = buildRing): Placement {
   const { unit, policy } = question;
@@ -109,26 +124,35 @@ export function placeUnit(question: PlacementQuestion, ringOf: RingSource = buil
   };
 }
 
-/** The rule that gave a unit its seat, by the seat's place in the ring's walk; -1: it was not among the candidates. */
+/**
+ * The rule by which the instance was chosen. `rank`: its place among the candidates, from 0; -1: it was taken as the
+ * least loaded.
+ */
 function ruleOf(rank: number): PlacementRule {
   if (rank === 0) return "PREFERRED";
   return rank < 0 ? "LEAST_LOADED" : "SPILL";
 }
 
-/** A decision that nothing fits names this many instances at most, so that a large fleet's journal stays readable. */
+/** Where nothing fits, so many refusals are recorded at most: the journal of a large fleet has to stay readable. */
 const REFUSALS_KEPT = 20;
 
 /**
- * Members that drain or are cordoned stay on the ring, so that a drain changes nobody's preference; those that do not serve
- * yet, or no longer, would only lengthen the walk.
+ * States of instances that are on the ring. One that is cordoned or drains stays on it, so that no other unit's
+ * preferred instance changes. One that does not serve yet, or not any more, is left out: as a candidate it would only
+ * be passed over.
  */
 const ON_RING: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
+/** The nodes from which the ring of these instances is built. */
 export function ringNodes(seats: readonly Pick<Seat, "id" | "state" | "weight">[]): readonly RingNode[] {
   return seats.filter(({ state }) => ON_RING.includes(state)).map(({ id, weight }) => ({ id, weight }));
 }
 
-/** Why a unit may not go to an instance under a bound; `undefined` when it may. */
+/**
+ * Why a unit may not go to an instance under a bound (in parts per million); `undefined` when it may. Room is checked
+ * last, and of the dimensions that would be too full the fullest is named. `takesUnknown`: an instance whose health is
+ * unknown is let pass.
+ */
 export function whyNot(
   seat: Held,
   unit: Pick<PlacementQuestion["unit"], "load" | "wish">,
@@ -145,12 +169,15 @@ export function whyNot(
   return { instance: seat.id, rule: "BOUND", dimension: worst, would: shareOf(after[worst], seat.capacity[worst]), limit: bound };
 }
 
-/** Utilisation of an instance in its fullest dimension with some load added. */
+/** Utilisation of an instance in its fullest dimension with `load` added, in parts per million. */
 export function shareWith(seat: Held, load: LoadVector): number {
   return dominantShare(addLoad(seat.load, load), seat.capacity);
 }
 
-/** Mean utilisation of the class in its fullest dimension, over instances that take units. */
+/**
+ * Mean utilisation of the class in its fullest dimension, in parts per million. Only ACTIVE instances count: the
+ * others take no units.
+ */
 function meanUtilisation(seats: readonly Seat[]): number {
   const active = seats.filter((seat) => seat.state === "ACTIVE");
   return meanShare(

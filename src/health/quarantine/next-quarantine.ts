@@ -8,36 +8,44 @@ import type { PlacementUnit } from "../../domain/workspace.ts";
 import { isInQuarantine, isOurs, type Quarantine, type QuarantineEnd } from "./entries.ts";
 import { type Noisiest, whyStays } from "./why-not-quarantine.ts";
 
-/** What a quarantine that has begun is carried on from: rows alone, so that whoever dies at any moment is followed by anybody. */
+/**
+ * What the next step of a quarantine is decided from. All of it is read from rows, so that any process can go on
+ * where another one has died.
+ */
 export interface OpenFacts {
   readonly now: Millis;
   readonly quarantine: Quarantine;
-  /** Whether none of its class began before it and has not ended. */
+  /** Whether it is the oldest open quarantine of its class: only one of a class goes on at a time. */
   readonly isFirst: boolean;
-  /** How the instance is that it leaves. */
+  /** Health of the instance that the workspace leaves. Absent: no verdict is recorded. */
   readonly verdict: VerdictState | undefined;
-  /** Absent: the workspace is gone. */
+  /** The workspace's unit, directive and number of parts. Absent: the workspace is gone. */
   readonly held: Pick<Noisiest, "unit" | "directive" | "parts"> | undefined;
+  /** Why nothing may be moved now that need not be. Absent: there is no freeze. */
   readonly freeze: string | undefined;
-  /** Absent: there is none of that name. */
+  /** The instance that the workspace is to get. Absent: there is none of that name, or not yet. */
   readonly target: Instance | undefined;
-  /** Units of which the target has something. */
+  /** How many units have anything on the target, or will have. */
   readonly targetUnits: number;
-  /** What speaks against a live move there. */
+  /** Why a live move to the target is not possible. Absent: it is possible. */
   readonly refusal: string | undefined;
-  /** The live move that was asked for. */
+  /** The live move that this quarantine has requested. Absent: none yet. */
   readonly move: Pick<Move, "id" | "phase"> | undefined;
 }
 
+/** What a quarantine does next. */
 export type QuarantineStep =
   | { readonly kind: "wait"; readonly for: string }
+  /** Create the target: one more instance of the pool. */
   | { readonly kind: "create" }
-  /** Nothing is undone after it but by a person, or because the move failed. */
+  /** Pin the workspace to the target. From here on the quarantine goes on even if it is not needed any more. */
   | { readonly kind: "pin"; readonly target: Instance }
   | { readonly kind: "move"; readonly target: Instance; readonly unit: PlacementUnit }
+  /** Cordon the target, so that no other workspace is placed there. */
   | { readonly kind: "cordon"; readonly target: Instance }
   | QuarantineEnding;
 
+/** The end of a quarantine: how it ended, for people too, and what has to be undone first. */
 export interface QuarantineEnding {
   readonly kind: "end";
   readonly outcome: QuarantineEnd;
@@ -45,20 +53,32 @@ export interface QuarantineEnding {
   readonly undo: Undo;
 }
 
+/** What a quarantine has done and its end has to undo. */
 export interface Undo {
+  /** Whether to remove its pin. */
   readonly unpin: boolean;
-  /** The instance to be given back to everybody. */
+  /** The target that it has cordoned, to be open to everybody again. */
   readonly uncordon: Instance | undefined;
+  /** Its live move, if that still waits for its turn. */
   readonly abort: MoveId | undefined;
 }
 
-/** What is not on its way after so long, in ms, stays: a person has been told for long. */
+/**
+ * Timeout of a quarantine whose target does not serve, or whose live move does not begin, in ms. An overload that lasts
+ * until then has already led to the advice to drain the instance.
+ */
 const PATIENCE_MS = 60 * 60_000;
 const NOTHING: Undo = { unpin: false, uncordon: undefined, abort: undefined };
 
 /**
- * The next step of a quarantine: ask for the instance, pin the workspace to it, ask for the live move, and keep others off once that has begun, which
- * takes a target that is open. Until the pin it is given up when it is not needed any more; after it, when the move fails.
+ * Decides the next step of a quarantine that has begun.
+ *
+ * The steps in order: create the target if it has to be new, pin the workspace to it, request the live move, cordon the
+ * target, end. The target is cordoned only once the move has begun, because a move begins only towards an open target.
+ *
+ * Before the pin, the quarantine is given up as soon as it is not needed any more. After it, it is given up where the
+ * workspace or the target can no longer take part, or the move fails or does not get its turn. A person calls it off by
+ * removing the pin.
  */
 export function nextQuarantine(facts: OpenFacts): QuarantineStep {
   const { quarantine, held, target, move } = facts;
@@ -66,7 +86,8 @@ export function nextQuarantine(facts: OpenFacts): QuarantineStep {
   if (held === undefined || owner === undefined) return giveUp(facts, `${quarantine.namespace} is gone`);
   const isPinned = isOurs(held.directive.pin, target);
   if (owner === target?.id) return isPinned ? settle(facts, target) : callOff(quarantine);
-  // One that failed is unpinned by whoever gives it up.
+  // A failed move is given up also without the pin: a run that gave it up may have removed the pin and died before it
+  // recorded the end.
   if (move !== undefined) return isPinned || hasFailed(move) ? follow(facts, move) : callOff(quarantine);
   if (owner !== quarantine.source) return giveUp(facts, `${quarantine.namespace} has left ${quarantine.sourceName} meanwhile`);
   if (isPinned && target !== undefined)
@@ -75,7 +96,10 @@ export function nextQuarantine(facts: OpenFacts): QuarantineStep {
   return why === undefined ? prepare(facts) : giveUp(facts, why);
 }
 
-/** It lives there. Who came before the instance was closed stays there too, which is said. */
+/**
+ * The workspace lives on the target: cordons it, then ends. Units that came before the cordon stay there, and the
+ * text counts them.
+ */
 function settle({ quarantine: { namespace, sourceName }, targetUnits }: OpenFacts, target: Instance): QuarantineStep {
   if (target.state === "ACTIVE") return { kind: "cordon", target };
   const others = targetUnits - 1;
@@ -83,16 +107,23 @@ function settle({ quarantine: { namespace, sourceName }, targetUnits }: OpenFact
   return { kind: "end", outcome: "done", text: `${namespace} has left ${sourceName} and lives on ${target.name}, ${how}`, undo: NOTHING };
 }
 
-/** Whoever unpins it decides where it lives: what is under way goes on, and nobody is kept off. */
+/**
+ * A person has removed the pin, and so decides where the workspace lives. A move under way goes on, and the target is
+ * not cordoned from here on.
+ */
 function callOff({ namespace }: Quarantine): QuarantineStep {
   return { kind: "end", outcome: "called-off", text: `a person has unpinned ${namespace}`, undo: NOTHING };
 }
 
-/** Asked of one whose unit is not on the target. */
+/**
+ * Whether the move has failed: it has ended, or is being aborted. Only asked while the unit is not on the target, so
+ * it did not succeed.
+ */
 function hasFailed({ phase }: Pick<Move, "phase">): boolean {
   return !PHASES[phase].isLive || phase === "ABORT";
 }
 
+/** Follows the live move: waits for its turn, cordons the target once it has begun, and gives up where it fails. */
 function follow(facts: OpenFacts, move: Pick<Move, "phase">): QuarantineStep {
   const { quarantine, target, now } = facts;
   if (hasFailed(move)) return giveUp(facts, `its live move is ${move.phase}`);
@@ -100,11 +131,11 @@ function follow(facts: OpenFacts, move: Pick<Move, "phase">): QuarantineStep {
     return now - quarantine.at < PATIENCE_MS
       ? { kind: "wait", for: "the turn of its live move" }
       : giveUp(facts, "its live move did not get its turn");
-  // Only what has begun may find its target closed.
+  // A move that has begun goes on to a cordoned target; one that waits for its turn would not begin.
   return target?.state === "ACTIVE" ? { kind: "cordon", target } : { kind: "wait", for: "its live move" };
 }
 
-/** Why what has not touched the workspace yet is let be. */
+/** Why to give up a quarantine that has not touched the workspace yet; `undefined`: it goes on. */
 function whyNotYet({ quarantine, verdict, isFirst, freeze, now }: OpenFacts, held: NonNullable<OpenFacts["held"]>): string | undefined {
   const { namespace, sourceName, target, at } = quarantine;
   if (!isFirst) return "another one of its class began before it";
@@ -113,8 +144,10 @@ function whyNotYet({ quarantine, verdict, isFirst, freeze, now }: OpenFacts, hel
   return whyStays({ namespace, ...held }, { freeze, now });
 }
 
+/** States in which the target may still come to serve. */
 const COMING: readonly Instance["state"][] = ["REQUESTED", "CREATING", "WARMING", "FAILED"];
 
+/** Before the pin: creates the target, waits until it serves, and pins the workspace to it if nobody else is there. */
 function prepare(facts: OpenFacts): QuarantineStep {
   const { quarantine, target, targetUnits, refusal } = facts;
   if (target === undefined) return quarantine.isNew ? { kind: "create" } : giveUp(facts, `${quarantine.target} is gone`);
@@ -124,7 +157,10 @@ function prepare(facts: OpenFacts): QuarantineStep {
   return refusal === undefined ? { kind: "pin", target } : giveUp(facts, refusal);
 }
 
-/** Ends it, and takes back what was done for it. */
+/**
+ * Ends a quarantine without success, and undoes its pin, its cordon, and its live move if that has not begun. `why`:
+ * for people.
+ */
 export function giveUp({ quarantine, held, target, move }: OpenFacts, why: string): QuarantineEnding {
   return {
     kind: "end",

@@ -2,7 +2,10 @@ import type { Millis } from "../../domain/clock.ts";
 import type { Component, HealthCause, InstanceVerdict } from "../../domain/health.ts";
 import type { Quarantine } from "../quarantine/entries.ts";
 
-/** Steps of the ladder. RESTART and SHED are carried out, DRAIN of what sticks again, and QUARANTINE where it may; the others are advice: a person takes them. */
+/**
+ * Steps of the ladder. Argosy takes RESTART and SHED itself, DRAIN where restarts have not helped, and QUARANTINE where
+ * `planQuarantine` allows it. Every other step is advice, which a person has to take.
+ */
 export const REMEDIES = ["RESTART", "SHED", "RAISE", "QUARANTINE", "DRAIN"] as const;
 export type RemedyStep = (typeof REMEDIES)[number];
 
@@ -11,7 +14,7 @@ export interface Remedy {
   readonly component: Component | undefined;
   readonly isAdvice: boolean;
   readonly text: string;
-  /** What is begun by it. */
+  /** The quarantine that begins with this step. */
   readonly quarantine?: Omit<Quarantine, "at">;
 }
 
@@ -24,62 +27,90 @@ export interface StepTaken {
 export interface RemedyFacts {
   readonly now: Millis;
   readonly verdict: InstanceVerdict;
-  /** Steps taken for the instance in the last day, and what for. */
+  /** Steps taken for the instance within the last day, with the cause of each. */
   readonly taken: readonly StepTaken[];
-  /** So many restarts for one cause within an hour are enough: when it sticks once more, the instance is emptied. 0: a person has it emptied. */
+  /**
+   * After so many restarts for one cause within an hour, a component that is stuck once more has its instance
+   * drained. 0: only a person drains it.
+   */
   readonly emptyAfter: number;
-  /** Since when the instance has been in its state: whoever takes it back from being emptied wants it to be helped anew. */
+  /**
+   * Since when the instance has been in its state. Restarts before that do not count: a person who ends a drain wants
+   * it helped anew.
+   */
   readonly stateSince: Millis;
-  /** Instances of its class that serve beside it. */
+  /** Other ACTIVE instances of its class. */
   readonly others: number;
-  /** How long a component that was restarted has to do its work again, in ms. */
+  /**
+   * How long a restarted component is given to work again, in ms. It is also the least time between two restarts of
+   * an instance.
+   */
   readonly apartMs: number;
-  /** Restarts elsewhere in the fleet within twice that time, other instances that were ordered to be emptied within an hour, and how many it has. */
+  /**
+   * The rest of the fleet. `restarts`: of other instances, within twice `apartMs`. `emptied`: other instances whose
+   * drain was ordered within an hour. `instances`: how many instances the fleet has.
+   */
   readonly fleet: { readonly restarts: number; readonly emptied: number; readonly instances: number };
-  /** The workspace that takes most of it. */
+  /** Namespace of the workspace that takes most of the instance. */
   readonly noisiest: string | undefined;
 }
 
 const MINUTE_MS = 60_000;
-/** Restarts of an instance in a day; one that needs more is not helped by them. */
+/** Largest number of restarts of an instance in a day. One that needs more is not helped by them. */
 const RESTARTS_A_DAY = 6;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
-/** What is wrong with many instances at once is not wrong with them: one in twenty, and one at least, within so many times the time between restarts. */
+/**
+ * When many instances fail at once, the cause is not in them, and restarts do not help. So at most one instance in
+ * twenty (`FLEET_SHARE`), and always one, is restarted within `FLEET_WINDOW` times the time between two restarts. The
+ * same share limits drains.
+ */
 export const FLEET_WINDOW = 2;
 const FLEET_SHARE = 0.05;
-/** What sticks again within this time sticks again; it is also how long an order to empty an instance counts for the whole fleet. In ms. */
+/**
+ * For how long a restart counts when the component is stuck again, and the order of a drain counts for the whole
+ * fleet, in ms.
+ */
 export const STICKS_MS = 60 * MINUTE_MS;
 
-/** When each step is taken after the verdict has begun, in the order of the ladder. */
+/** A ladder: its steps in order, and how long after the beginning of the verdict each is due. */
 const OVERLOADED: readonly (readonly [RemedyStep, afterMs: number])[] = [
   ["SHED", 0],
   ["RAISE", 10 * MINUTE_MS],
   ["QUARANTINE", 20 * MINUTE_MS],
   ["DRAIN", 60 * MINUTE_MS],
 ];
+/** The ladder for what no restart helps, or where none is allowed. */
 const NOT_HELPED: readonly (readonly [RemedyStep, afterMs: number])[] = [
   ["RAISE", 10 * MINUTE_MS],
   ["DRAIN", 20 * MINUTE_MS],
 ];
 
-/** What lacks memory is given none by restarts, and no less by waiting. */
+/** Neither a restart nor waiting gives a component more memory: a person is advised at once to raise its resources. */
 const OUT_OF_MEMORY: typeof NOT_HELPED = [
   ["RAISE", 0],
   ["DRAIN", 60 * MINUTE_MS],
 ];
 
 /**
- * The next step of the ladder for an instance, if one is due: restart what is stuck, empty what sticks again, shed what is too much, then advise to raise
- * resources, to give the noisiest workspace an instance of its own, to drain. What lacks memory is advised to be given more at once. Each once for as long as
- * a verdict lasts; restarts and emptying within budgets of the instance and of the fleet.
- * Nothing is done about what is slow, about one workspace's own trouble, about Git, or about what cannot be told.
+ * Decides which step to take for an instance now, by its verdict; `undefined`: none.
+ *
+ * - Overloaded: shed load; after a while advise more resources, then an instance of its own for the noisiest workspace,
+ *   then a drain.
+ * - Short of memory, whatever its state: advise more memory at once, and a drain later.
+ * - Stalled in one component: restart that component. If it is stuck again after enough restarts, drain the instance.
+ *   Where neither is allowed, as for a failed instance below.
+ * - Failed, or stalled in no component that is known: advise more resources, then a drain.
+ * - Any other verdict (slow, Git, one workspace's own trouble, unknown): nothing.
+ *
+ * Each step of a ladder is taken once for as long as the verdict lasts. Restarts and drains keep to limits of the
+ * instance and of the fleet.
  */
 export function nextRemedy(facts: RemedyFacts): Remedy | undefined {
   const { verdict } = facts;
   if (verdict.state === "overloaded") return nextOf(OVERLOADED, facts);
   if (verdict.cause === "memory") return nextOf(OUT_OF_MEMORY, facts);
   if (verdict.state !== "stalled" && verdict.state !== "failed") return undefined;
-  // A component that begins again and again is restarted by its cluster as it is.
+  // What has failed is restarted by its cluster already: another restart would not help.
   const component = verdict.state === "failed" ? undefined : verdict.component;
   if (component === undefined) return nextOf(NOT_HELPED, facts);
   if (sticksAgain(facts) && mayEmpty(facts))
@@ -94,7 +125,10 @@ export function nextRemedy(facts: RemedyFacts): Remedy | undefined {
     : nextOf(NOT_HELPED, facts);
 }
 
-/** What was restarted a moment ago may still be starting, unless it had been well in between. */
+/**
+ * Whether the component is stuck once more after `emptyAfter` restarts for the same cause. Within `apartMs` of the last
+ * restart it may still be starting, unless the verdict began after that restart: then it was well in between.
+ */
 function sticksAgain({ now, apartMs, verdict, taken, emptyAfter, stateSince }: RemedyFacts): boolean {
   const from = Math.max(now - STICKS_MS + 1, stateSince);
   const restarts = taken.filter(({ step, cause, at }) => step === "RESTART" && cause === verdict.cause && at >= from);
@@ -102,20 +136,24 @@ function sticksAgain({ now, apartMs, verdict, taken, emptyAfter, stateSince }: R
   return emptyAfter > 0 && restarts.length >= emptyAfter && (verdict.since > last || now - last >= apartMs);
 }
 
+/** Whether the instance may be drained: another one of its class serves, and few enough of the fleet are being drained. */
 function mayEmpty({ others, fleet }: RemedyFacts): boolean {
   return others > 0 && fleet.emptied < mostAtOnce(fleet.instances);
 }
 
+/** Whether a component may be restarted, by the limits of the instance and of the fleet. */
 function mayRestart({ now, taken, fleet, apartMs }: RemedyFacts): boolean {
   const restarts = taken.filter(({ step }) => step === "RESTART");
   if (restarts.length >= RESTARTS_A_DAY || restarts.some(({ at }) => now - at < apartMs)) return false;
   return fleet.restarts < mostAtOnce(fleet.instances);
 }
 
+/** How many instances of the fleet may be restarted, or drained, at once. */
 function mostAtOnce(instances: number): number {
   return Math.max(1, Math.floor(instances * FLEET_SHARE));
 }
 
+/** The first step of a ladder that is due and was not taken since the verdict began. */
 function nextOf(ladder: typeof OVERLOADED, { now, verdict, taken, noisiest }: RemedyFacts): Remedy | undefined {
   const since = taken.filter(({ at }) => at >= verdict.since).map(({ step }) => step);
   const step = ladder.find(([each, afterMs]) => now - verdict.since >= afterMs && !since.includes(each))?.[0];

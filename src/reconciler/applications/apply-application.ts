@@ -30,7 +30,7 @@ export interface ApplyApplicationDeps {
   readonly requests: Pick<Requests, "requestUnit" | "requestSync">;
 }
 
-/** A row, and the host that its unit's owner is. */
+/** An application's row, and the host of the instance that owns its unit. */
 interface Placed {
   readonly row: DesiredApplication;
   readonly host: Host;
@@ -38,10 +38,16 @@ interface Placed {
 
 type Plan = (observed: ObservedApplication | undefined) => ApplicationAction;
 
-/** How soon to try again while a sync is being stopped, in ms: what Argo CD reports asks for no run of this key. */
+/** How soon to try again while a sync is being stopped, in ms. Argo CD's report that it has stopped does not queue this key. */
 const REST_AGAIN_MS = 250;
 
-/** Returns what makes one Argo CD Application equal to its row. */
+/**
+ * Returns the work of one key: it makes the Argo CD Application of that row equal to the row, or removes it.
+ *
+ * It writes nothing while a move holds the unit, or before the objects of the engine cluster are listed. It creates or
+ * changes an Application only once the unit's prerequisites stand at the desired revision. What it waits for, and each
+ * failure, is reported on the application's operation; failures are thrown again, for the queue to retry.
+ */
 export function createApplyApplication(deps: ApplyApplicationDeps) {
   const { rows, applicationRows, hosts, progress } = deps;
   const timeouts = createDeletionTimeouts(deps.clock);
@@ -49,7 +55,7 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
   const applyRow = async (row: DesiredApplication, signal: AbortSignal): Promise<WorkResult | void> => {
     const { application, unit } = row;
     const isWanted = deletionOf(application) === "none";
-    // Never placed: nothing of it can stand anywhere.
+    // A unit without owner was never placed: no instance has anything of it.
     if (unit.owner === undefined) return isWanted ? undefined : rows.forget(application.id, signal);
     const host = await hosts.find(unit.owner, signal);
     if (host === undefined) return waitForHost(row, signal);
@@ -61,13 +67,13 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
     return apply({ row, host }, target, signal);
   };
 
-  /** The instance that owns it cannot be filled, or is not ours to fill. */
+  /** There is no host to write to. That is reported, unless the instance is another process's to write to. */
   const waitForHost = async ({ application, unit }: DesiredApplication, signal: AbortSignal): Promise<WorkResult | void> => {
     const what = unit.owner === undefined ? undefined : hosts.whyNot(unit.owner);
     return what === undefined ? progress.done(application.id) : progress.waits(application, what, signal);
   };
 
-  /** The run of the unit's key releases it. */
+  /** Leaves the row waiting and queues the unit's key. That key's run makes the prerequisites, and then releases the row. */
   const waitForPrerequisites = (row: DesiredApplication, signal: AbortSignal): Promise<WorkResult> => {
     applicationRows.wait(row);
     deps.requests.requestUnit(row.unit.id);
@@ -93,14 +99,17 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
     if (end.kind === "settled") return acknowledge(row, { seat, desired, observed: end.observed }, signal);
   };
 
-  /** Whether the next step of a wanted application may be taken now. If not, it is in line. */
+  /** Whether the next step may be taken now. If not, pacing has put it in line, and queues this key again when its turn comes. */
   const mayBegin = ({ row: { application, unit }, host }: Placed, plan: Plan): boolean => {
     const at = { namespace: host.instance.namespace, name: application.argoName };
     const seen = host.engine.applications.get(at);
     return !mayWait(plan(seen), seen) || deps.pacing.admits({ kind: "application", id: application.id, unit: unit.id, at }, host);
   };
 
-  /** Records that it stands as its row wants it, unless that is recorded. Syncs of a manual one that waited for that may begin. */
+  /**
+   * Records that the Application stands as its row desires, unless that is recorded already. Syncs of a manual one
+   * wait for that: it queues them.
+   */
   const acknowledge = async (
     { application, unit, acknowledged }: DesiredApplication,
     { seat, ...standing }: Pick<Standing, "desired" | "observed"> & { readonly seat: Seat },
@@ -113,7 +122,7 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
     if (application.spec.type === "manual") deps.requests.requestSync(application.id, unit.id);
   };
 
-  /** There is nowhere it could deploy to: its Application goes, and what it deployed stays. */
+  /** The application has nowhere to deploy to: its Application is removed from the instance, and what it has deployed stays. */
   const removeWithoutTarget = async ({ row, host }: Placed, signal: AbortSignal): Promise<WorkResult | void> => {
     const { application, unit } = row;
     const at = { namespace: host.instance.namespace, name: application.argoName };
@@ -132,6 +141,7 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
     if (end.kind === "gone") await rows.forget(application.id, signal);
   };
 
+  /** Nobody has answered a creation, so the Application may still appear: absence is believed only once it cannot any more. */
   const waitUnsure = async ({ application }: DesiredApplication, signal: AbortSignal): Promise<WorkResult> => ({
     ...(await progress.waits(application, waits.unanswered, signal)),
     requeueAfterMs: UNSURE_AGAIN_MS,
@@ -140,7 +150,7 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
   return async (id: ApplicationId, signal: AbortSignal): Promise<WorkResult | void> => {
     const row = applicationRows.get(id) ?? (await rows.readApplication(id, signal));
     applicationRows.remove(id);
-    // While its unit is moved the move writes for it, and in the end asks for it.
+    // During a move only the mover writes for the unit; at the end of the move this key is queued again.
     if (row === undefined || row.unit.phase === "MOVING") return void [timeouts.forget(id), progress.done(id)];
     try {
       return await applyRow(row, signal);

@@ -14,41 +14,55 @@ import type { ApplyOwnerBinding } from "./apply-owner-binding.ts";
 import type { RepositorySecrets } from "./apply-repository-secrets.ts";
 import type { Impersonation } from "./grant-impersonation.ts";
 
-/** One of a unit's own objects, and where it is kept. */
+/** One of a unit's own objects as it should be, and the access to the objects of its kind on its cluster. */
 export interface UnitPart {
   readonly kind: Extract<ShardKind, "account" | "register" | "project">;
   readonly desired: DesiredObject;
   readonly objects: ManagedObjects<ObservedObject>;
-  /** It is to be gone. */
+  /** The object is to be removed instead of written. */
   readonly isUnneeded?: boolean;
 }
 
-/** The parts that a unit has on its owner. An instance that a move names has all but the owner binding. */
+/**
+ * The parts that a unit needs on its owner. During a move, source and target are given all but the owner binding,
+ * which the mover writes.
+ */
 export interface UnitParts {
   readonly account: UnitPart;
   readonly ownerBinding: UnitPart;
   readonly project: UnitPart;
 }
 
-/** What was reached of a unit's prerequisites. */
+/** How far a unit's prerequisites have got: how each part ended, and what they still wait for or lack. */
 export interface Applied extends BlockedBy {
-  /** How each of the parts ended, in their order. */
+  /** How each part ended, in the order in which the parts were given. */
   readonly ends: readonly Settlement<ObservedObject>[];
 }
 
 /**
- * What has to stand on an instance before a unit's Applications can: the unit's account, its owner binding, its project, its repository
- * Secrets, the entries of its remote clusters, and the right to impersonate its account. Owners and moves have them from here alike.
+ * Makes what has to exist before a unit's Applications can stand on an instance: the unit's account, owner binding,
+ * project, repository Secrets, cluster entries of its remote clusters, and the instance's right to impersonate the
+ * account. Used for the owner of a unit, and by moves for their source and target.
  */
 export interface Prerequisites {
-  /** Name of a cluster on which they stand and whose objects are not listed yet; `undefined`: all are. */
+  /**
+   * Name of a cluster (the host's engine cluster or the API cluster) whose objects are not listed yet; `undefined`:
+   * both are. Until then nothing may be written: an object that is not listed yet looks as if it did not exist.
+   */
   unlisted(host: Host): string | undefined;
-  /** Whether the instance has its entry for the API cluster, without which no unit may stand there. */
+  /**
+   * Whether the instance has its cluster entry for the API cluster. Callers check this first: without the entry no
+   * unit may stand there.
+   */
   hasApiClusterEntry(host: Host): boolean;
+  /** Renders the unit's own objects for this host. Reads and writes nothing. */
   partsOf(placed: PlacedUnit): UnitParts;
-  /** The one part that stands on no engine cluster. */
+  /** Only the account. It stands on the API cluster, so it can be removed also where the engine cluster cannot be reached. */
   accountOf(row: DesiredUnit, instance: Instance): UnitPart;
-  /** Makes these parts, and all the rest, equal to the unit's row. */
+  /**
+   * Makes these parts, and all other prerequisites, equal to the unit's row, all at the same time. What cannot be done
+   * yet is returned as `waits` and `lacks`. Throws the first failure, once all of the work has ended.
+   */
   apply(placed: PlacedUnit, parts: readonly UnitPart[], signal: AbortSignal): Promise<Applied>;
 }
 
@@ -63,6 +77,7 @@ export interface PrerequisitesDeps {
   readonly namespaces: OwnNamespaces;
 }
 
+/** Creates the prerequisites of one reconciler. */
 export function createPrerequisites(deps: PrerequisitesDeps): Prerequisites {
   const { apiCluster, writer, destination, namespaces } = deps;
 

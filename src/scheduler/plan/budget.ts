@@ -6,12 +6,12 @@ import { WHOLE } from "../policy.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
 import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
-/** What kept a plan from moving more. `used` + `asked` would have been more than `limit`. */
+/** What a plan was blocked by, with the numbers that show it. For counts: `used` + `asked` would be more than `limit`. */
 export type Brake =
   | { readonly brake: "METRICS"; readonly verdict: MetricsVerdict }
   | { readonly brake: "FREEZE"; readonly reason: string; readonly at: Millis; readonly until: Millis }
   | { readonly brake: "BREAKER"; readonly failed: number; readonly of: number; readonly limit: number }
-  /** Above the bound, but not for long enough. */
+  /** The instance is above the bound, but not for long enough. */
   | { readonly brake: "PERSISTENCE"; readonly instance: InstanceId; readonly forMs: number; readonly persistMs: number }
   | {
       readonly brake: "PLAN_MOVES" | "HOUR_MOVES" | "INSTANCE_MOVES" | "CLUSTER_MOVES" | "WORKSPACES";
@@ -21,26 +21,32 @@ export type Brake =
       readonly limit: number;
     };
 
-/** Moves that are made together or not at all. */
+/** Moves of some units between two instances. What is asked of the budget in one call is made together or not at all. */
 export interface Asked {
   readonly units: readonly PlanUnit[];
   readonly from: InstanceId;
   readonly to: InstanceId;
 }
 
+/** `hot`: away from an instance that is overloaded now. `voluntary`: any other move that need not be made. */
 export type Urgency = "voluntary" | "hot";
 
+/** The budget of one plan. Every method but `spend` only asks; `undefined` means that nothing blocks the moves. */
 export interface Budget {
-  /** The brake that keeps every voluntary move from being made. */
+  /** What blocks all moves of this urgency: metrics that are not trusted, a freeze, or too many failed moves. */
   gate(urgency: Urgency): Brake | undefined;
-  /** The brake that keeps these from being made. */
+  /** What blocks these moves: the first limit that they would exceed. */
   whyNot(asked: readonly Asked[], urgency: Urgency): Brake | undefined;
+  /** Counts these moves as planned. */
   spend(asked: readonly Asked[]): void;
-  /** The brake that keeps even one more move from being made, whichever it is. */
+  /** What blocks any further move, whichever it is: the limit of the plan or that of the hour is reached. */
   spent(urgency: Urgency): Brake | undefined;
 }
 
-/** Counts what voluntary moves have used in the last hour and in this plan against the brakes of the policy. */
+/**
+ * Opens the budget of one plan. The voluntary moves of the last hour are counted first, towards every limit but that of
+ * one plan. A workspace counts once, however many of its units move.
+ */
 export function openBudget(snapshot: PlanSnapshot, { brakes }: PlannerPolicy): Budget {
   const recent = new Set<string>(snapshot.recentMoves.map(({ unit }) => unit));
   const units = new Map<string, PlanUnit>(snapshot.units.filter(({ id }) => recent.has(id)).map((unit) => [unit.id, unit]));
@@ -52,6 +58,8 @@ export function openBudget(snapshot: PlanSnapshot, { brakes }: PlannerPolicy): B
     CLUSTER_MOVES: brakes.movesPerCluster,
     WORKSPACES: Math.max(1, Math.floor((workspaces * brakes.workspaces) / WHOLE)),
   };
+  // Hot moves get a multiple of each limit. A share of the workspaces is next to nothing in a small class, so there a
+  // number holds too.
   const hotLimit = (brake: Count["brake"]): number =>
     Math.max(most[brake] * brakes.hotFactor, brake === "WORKSPACES" ? brakes.hotWorkspaces : 0);
   const used = new Map<string, number>();
@@ -61,6 +69,7 @@ export function openBudget(snapshot: PlanSnapshot, { brakes }: PlannerPolicy): B
       if (isPlan || brake !== "PLAN_MOVES") used.set(`${brake} ${subject}`, (used.get(`${brake} ${subject}`) ?? 0) + count);
     for (const { units: each } of asked) for (const { workspaceId } of each) moved.add(workspaceId);
   };
+  // A unit that is not in the snapshot any more counts as if it had a workspace of its own.
   for (const { unit, from, to } of snapshot.recentMoves) {
     charge(
       [{ units: [units.get(unit) ?? { id: unit, workspaceId: `of ${unit}` as WorkspaceId, epoch: 0, load: ZERO_LOAD }], from, to }],
@@ -94,7 +103,7 @@ export function openBudget(snapshot: PlanSnapshot, { brakes }: PlannerPolicy): B
   };
 }
 
-/** Of how many workspaces these are. */
+/** How many different workspaces these units belong to. */
 export function countWorkspaces(units: readonly PlanUnit[]): number {
   const seen = new Set<string>();
   for (const { workspaceId } of units) seen.add(workspaceId);
@@ -109,7 +118,10 @@ interface Count {
 
 const ONE = { subject: "", asked: 1 };
 
-/** What moves count towards, the fleet's brakes first. */
+/**
+ * What these moves count towards: the limits of the whole plan first, then those of each instance and each cluster.
+ * `moved`: workspaces that are counted already.
+ */
 function countsOf(asked: readonly Asked[], moved: ReadonlySet<string>): readonly Count[] {
   const moves = asked.reduce((sum, { units }) => sum + units.length, 0);
   const tally = (subjects: readonly string[], brake: Count["brake"]): readonly Count[] =>
@@ -133,7 +145,8 @@ function countsOf(asked: readonly Asked[], moved: ReadonlySet<string>): readonly
 
 function metricsBrake({ metrics }: PlanSnapshot, urgency: Urgency): Brake | undefined {
   if (metrics.kind === "trusted") return undefined;
-  // A tenant that floods an instance makes the fleet's total jump: that must not keep it from being helped.
+  // One tenant that floods an instance can make the fleet's total jump. That must not block the moves that relieve
+  // this very instance.
   return urgency === "hot" && metrics.rule === "JUMP" ? undefined : { brake: "METRICS", verdict: metrics };
 }
 
@@ -141,13 +154,14 @@ function freezeBrake({ freeze, at }: PlanSnapshot): Brake | undefined {
   return freeze !== undefined && freeze.until > at ? { brake: "FREEZE", reason: freeze.reason, at, until: freeze.until } : undefined;
 }
 
+/** Blocks all moves while too many of the last ones have failed. */
 function breaker({ outcomes }: PlanSnapshot, { failures, ofLast }: PlannerPolicy["brakes"]): Brake | undefined {
   const last = outcomes.slice(0, ofLast);
   const failed = last.filter((outcome) => outcome === "failed").length;
   return failed >= failures ? { brake: "BREAKER", failed, of: last.length, limit: failures } : undefined;
 }
 
-/** Whether the recorded numbers make the brake bite. */
+/** Whether the numbers in a recorded brake really block. The review of recorded plans asks this. */
 export function reEvaluatesBrake(brake: Brake): boolean {
   switch (brake.brake) {
     case "METRICS":

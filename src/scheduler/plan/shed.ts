@@ -8,7 +8,11 @@ import type { Cause } from "./record.ts";
 import type { Excess, Relief } from "./relief.ts";
 import { swapOnce } from "./swap.ts";
 
-/** Helps instances whose health verdict says that they are overloaded now, then those that have long been above the bound. */
+/**
+ * Plans moves away from instances that are too full: first from those that are overloaded now by their health verdict
+ * (hot), then from those that have been above the bound for long (voluntary). It keeps to the budget, and writes moves
+ * and reasons to `planning`.
+ */
 export function planRelief(planning: Planning): void {
   for (const reliefs of [hotReliefs(planning), skewReliefs(planning)]) {
     const open = reliefs.filter((relief) => isOpen(planning, relief));
@@ -17,20 +21,26 @@ export function planRelief(planning: Planning): void {
   }
 }
 
+/** Whether moves of this urgency may be planned at all. If not, it notes what they are blocked by. */
 function isOpen(planning: Planning, { urgency }: Relief): boolean {
   const gate = planning.budget.gate(urgency);
   if (gate !== undefined) noteBrake(planning, gate);
   return gate === undefined;
 }
 
-/** Moves beyond the fewest that suffice, which an instance may still make. */
+/** How many moves an instance may still make beyond the fewest that suffice. */
 interface Spare {
   left: number;
 }
 
 /**
- * An instance that sheds alone takes whatever is cheapest. Where several do, or one is overloaded, moves are held near the fewest: they
- * wait for each other, and relief is there when the last has ended. What there is beyond the fewest goes where it saves most load.
+ * Decides how many moves beyond the fewest that suffice each instance may make. Many small moves fit an excess more
+ * closely than a few large ones, so that less load is moved; but moves wait for each other, and an instance is relieved
+ * only when its last move has ended.
+ *
+ * An instance that sheds alone and is not overloaded may make any number. Otherwise all instances together get
+ * `spareMoves` of the sum of their fewest, and at least one. These are given first to the instance where they save most
+ * load.
  */
 function sparesOf(planning: Planning, reliefs: readonly Relief[]): ReadonlyMap<Relief, Spare> {
   if (reliefs.length === 1 && reliefs[0]?.urgency === "voluntary") return new Map([[reliefs[0], { left: Number.POSITIVE_INFINITY }]]);
@@ -64,18 +74,20 @@ function sumOf(amounts: readonly number[], indexes: readonly number[]): number {
   return indexes.reduce((sum, index) => sum + (amounts[index] as number), 0);
 }
 
-/** What a move costs beside its load in one dimension. */
+/** What each move costs beside the load that it moves, as a load in one dimension: the share `moveCost` of the mean unit's. */
 function fixedCostIn({ book, policy }: Planning, dimension: number): number {
   return Math.floor(((book.limits.meanUnit[dimension] as number) * policy.moveCost) / WHOLE);
 }
 
+/** Loads in the dimension of the excess, smallest first, as `cover` needs them. */
 function amountsIn(bundles: readonly Bundle[], { dimension }: Excess): readonly number[] {
   return bundles.map(({ load }) => load[dimension] as number).sort((a, b) => a - b);
 }
 
 /**
- * An overloaded instance comes down to the bound, by its load of the last ten minutes. Where that is below the bound already, its
- * capacity is less than was believed, and a fixed part of what it carries leaves.
+ * What overloaded instances are to shed, the fullest first. Their load is that of the last ten minutes. One that is
+ * above the bound comes down to the bound. One that is overloaded below the bound has less capacity than was believed:
+ * the share `hotRelief` of its load leaves.
  */
 function hotReliefs({ book, policy }: Planning): readonly Relief[] {
   const { bound, shedTo } = book.limits;
@@ -88,6 +100,11 @@ function hotReliefs({ book, policy }: Planning): readonly Relief[] {
   });
 }
 
+/**
+ * What instances that are above the bound, but not overloaded, are to shed, the fullest first. They come down to
+ * `shedTo`. One that has not been above the bound for long enough sheds nothing yet, which is noted. Units go first to
+ * instances with room to spare (`shedInto`).
+ */
 function skewReliefs(planning: Planning): readonly Relief[] {
   const { book, policy, snapshot } = planning;
   const { mean, bound, shedTo } = book.limits;
@@ -106,6 +123,7 @@ function skewReliefs(planning: Planning): readonly Relief[] {
   });
 }
 
+/** Indexes of the instances that are meant, the fullest first. Only ACTIVE and CORDONED ones shed. */
 function worstFirst(
   book: Planning["book"],
   isMeant: (seat: Planning["book"]["seats"][number], index: number) => boolean,
@@ -122,8 +140,12 @@ function evidence(book: Planning["book"], seat: number) {
 }
 
 /**
- * Takes a cheap subset of the instance's units that brings it to its target and gives each a seat. What finds none, or runs
- * into a brake, is left out and the rest is covered anew. When no single unit can leave any more, two units change places.
+ * Plans moves until an instance is down to its target, the budget is used up, or nothing more can leave.
+ *
+ * Each round selects a cheap set of units that covers the excess, and finds an instance for each of them. A unit for
+ * which there is none, or whose move is blocked by the budget, is left out (`stuck`), and the next round selects anew.
+ * When no unit can leave alone and the instance is still above the bound, one changes places with a smaller unit of
+ * another instance.
  */
 function relieve(planning: Planning, relief: Relief, spare: Spare): void {
   const stuck = new Set<Bundle>();
@@ -138,7 +160,7 @@ function relieve(planning: Planning, relief: Relief, spare: Spare): void {
   }
 }
 
-/** The dimension in which the instance is fullest above its target, and by how much. */
+/** The dimension that exceeds its target by the largest share of it, and by how much; `undefined`: none exceeds it. */
 function worstExcess({ book }: Planning, { seat, target }: Relief): Excess | undefined {
   const [load, capacity] = [book.loadOf(seat), book.capacityOf(seat)];
   const over = load.map((amount, dimension) => {
@@ -154,6 +176,7 @@ interface Leaving extends Excess {
   readonly spare: Spare;
 }
 
+/** Selects the bundles that are to leave for one excess, at the least cost, and takes what they need from the spare moves. */
 function cheapest(planning: Planning, { seat, urgency }: Relief, { dimension, amount, stuck, spare }: Leaving): readonly Bundle[] {
   const amountOf = (bundle: Bundle): number => bundle.load[dimension] as number;
   const movable = movableOn(planning, seat, urgency).filter((bundle) => !stuck.has(bundle) && amountOf(bundle) > 0);
@@ -176,6 +199,7 @@ interface Departure {
   readonly stuck: Set<Bundle>;
 }
 
+/** Plans the move of one bundle; `stuck` if there is no instance for it, or the budget blocks it. */
 function sendAway(planning: Planning, { seat, urgency, reason, bounds, cause }: Relief, { bundle, stuck }: Departure): void {
   const found = findSeat(planning, { bundle, cause, reason, bounds, except: seat });
   if (found === undefined) return void stuck.add(bundle);

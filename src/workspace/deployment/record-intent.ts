@@ -14,19 +14,36 @@ export interface IntentWorkDeps {
   readonly resources: UserResources;
   readonly rows: RowIndex;
   readonly policy: () => WorkspacePolicy;
-  /** The user should hear of this resource, at once or once its instance had time to answer. */
+  /** Queues the status of the user's resource: `now`, or `soon`, when its instance has had time to answer. */
   readonly tell: (key: string, when: "now" | "soon") => void;
   readonly ids: Ids;
 }
 
-/** Intents in one transaction: enough to carry a burst, few enough that the first of them does not wait for the last. */
+/**
+ * Largest number of intents in one transaction: enough to carry a burst, few enough that the first is not held up by
+ * the last.
+ */
 export const INTENT_BATCH = 100;
-/** A resource that its finalizer holds is reconciled again this often in case the hint of its row's end got lost, in ms. */
+/**
+ * A resource that its finalizer holds is reconciled again this often, in ms, in case the notification that its row is
+ * gone got lost.
+ */
 const HELD_AGAIN_MS = 30_000;
-/** How soon a namespace is looked for again that the watch has not shown yet, in ms; the watch tells too. */
+/**
+ * How soon to try again for a namespace that exists and that the watch has not shown yet, in ms. The watch queues the
+ * key too.
+ */
 const UNSEEN_AGAIN_MS = 1_000;
 
-/** Records what users ask for: makes the rows of one name in a namespace equal to the resource of that name. Key: `cluster|namespace|name`. */
+/**
+ * Returns the work of one key, `cluster|namespace|name`: it makes the rows of that name equal to the GitOpsDeployment
+ * of that name.
+ *
+ * It marks the rows of resources that are gone as deleted, records what the present resource asks for, queues the
+ * user's status, and last removes the finalizer of a resource that is being deleted. Where it must not decide yet, it
+ * returns when to run again. The watches may be behind: before rows go because their namespace is gone, and before the
+ * first row of a resource, the API server itself is asked.
+ */
 export function createIntentWork(deps: IntentWorkDeps): (key: string, signal: AbortSignal) => Promise<WorkResult | void> {
   const { intents, resources, rows, ids } = deps;
   const record = createBatcher<DeploymentIntent, IntentOutcome>({
@@ -54,7 +71,8 @@ export function createIntentWork(deps: IntentWorkDeps): (key: string, signal: Ab
       isAdmitted: rows.isAdmitted,
       policy: deps.policy(),
     });
-    // In one step with the decision: the quota holds for all that are decided at one time.
+    // Admitted before anything is awaited: resources that are decided at the same time must count each other, or they
+    // would exceed the quota.
     if (plan.record !== undefined) rows.admit(plan.record.uid);
     if (plan.record !== undefined && (await isOfOtherNamespace(plan.record, signal))) return { requeueAfterMs: UNSEEN_AGAIN_MS };
     await recordDeletions(key, plan, signal);
@@ -77,6 +95,7 @@ export function createIntentWork(deps: IntentWorkDeps): (key: string, signal: Ab
     rows.recorded(key, { uid: wish.uid, applicationId: outcome.applicationId, wish: stamp });
   }
 
+  /** Removes the finalizer, at once or only if the row is gone. If it is not, returns when to check again. */
   async function release(
     resource: { readonly namespace: string; readonly name: string; readonly uid: string },
     when: IntentPlan["release"],
@@ -87,8 +106,9 @@ export function createIntentWork(deps: IntentWorkDeps): (key: string, signal: Ab
   }
 
   /**
-   * Whether a namespace that is not kept here is there all the same. Only a namespace that is gone takes along what was deployed into it,
-   * and the watch of namespaces may be behind that of deployments: the API server is asked.
+   * Whether the namespace exists although the watch does not show it. Rows whose namespace is gone are deleted without
+   * removing what they deployed, because Kubernetes deletes that with the namespace. That must not happen to a
+   * namespace that exists, and the watch of namespaces may be behind that of deployments. So the API server is asked.
    */
   async function isNamespaceUnseen({ namespace, name }: ResourceAt, key: string, signal: AbortSignal): Promise<boolean> {
     const isGone = resources.namespace(namespace) === undefined && resources.deployment({ namespace, name }) === undefined;
@@ -96,8 +116,9 @@ export function createIntentWork(deps: IntentWorkDeps): (key: string, signal: Ab
   }
 
   /**
-   * A row stays with its workspace. Before the first row of a resource is made, its namespace has to be the one that has the name now:
-   * the resource may have come with one that was made anew.
+   * Whether the namespace that the watch shows was replaced by a new one of the same name. The resource may belong to
+   * the new one, and a row keeps its workspace for good. So before the first row of a resource is made, the API server
+   * is asked for the namespace's uid.
    */
   async function isOfOtherNamespace({ uid, workspace }: RecordedIntent, signal: AbortSignal): Promise<boolean> {
     return !rows.hasRow(uid) && (await resources.readNamespaceUid(workspace.namespace, signal)) !== workspace.namespaceUid;

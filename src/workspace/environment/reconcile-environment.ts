@@ -26,7 +26,7 @@ export interface EnvironmentWorkDeps extends AccessDeps {
   readonly pace: Pick<ReturnType<typeof createVisitPace>, "next">;
   /** `undefined` while no fleet is declared: nothing is probed then. */
   readonly policy: () => WorkspacePolicy | undefined;
-  /** The key has to run again once a unit of the workspace has an owner. */
+  /** Queues the key again once a unit of the workspace has an owner. */
   readonly awaitOwner: (key: string, workspaceId: WorkspaceId) => void;
   readonly apiCluster: string;
   readonly partition: Pick<Partition, "isMine">;
@@ -36,26 +36,42 @@ export interface EnvironmentWorkDeps extends AccessDeps {
 
 type Works = NonNullable<Examined["works"]>;
 
+/** The namespace of an environment, and what policy says about it. */
 interface Home {
   readonly namespace: ObservedNamespace;
   readonly policy: WorkspacePolicy;
   readonly trustClass: string;
 }
 
-/** What followed from an environment that works. */
+/** What connecting an environment that works has come to. */
 interface Followed {
+  /** What to say instead of that it works. */
   readonly finding?: Finding;
+  /** The workspace that needs an owner before an account can be made. */
   readonly awaits?: WorkspaceId;
+  /** Its account is being made. */
   readonly isInstalling?: boolean;
+  /** When to run again, in ms; absent: as often as the pace of visits says. */
   readonly againMs?: number;
 }
 
-/** Environments one namespace may have, the oldest first: each is tried every few minutes, and may cost an instance a cluster's cache. */
+/**
+ * Environments that one namespace may have; the oldest are let in. Each is probed every few minutes, and may cost an
+ * instance one cluster cache.
+ */
 const LIMIT = 50;
-/** How soon a namespace is looked for again that the watch has not shown, and how soon what an account left behind is removed; in ms. */
+/**
+ * When to run again, in ms. `unseen`: a watch is behind. `leftBehind`: a former account is to be removed, or a move
+ * is under way.
+ */
 const AGAIN_MS = { unseen: 2_000, leftBehind: 10_000 } as const;
 
-/** Ends what an environment's name had before, probes the environment, records what works, and tells its user. Key: `cluster|namespace|name`. */
+/**
+ * Returns the work of one key, `cluster|namespace|name`, of a GitOpsDeploymentManagedEnvironment.
+ *
+ * It tears down former environments of that name, probes the present one with the user's credential, stores what
+ * instances need to enter it if it works, and writes its status. It returns when to run again.
+ */
 export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, signal: AbortSignal) => Promise<WorkResult | void> {
   const { environments, resources, namespaces, teardown, apiCluster, clock, ids } = deps;
   const access = createEnvironmentAccess(deps);
@@ -72,13 +88,16 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
     return endsAgainMs === undefined ? attended : { requeueAfterMs: endsAgainMs };
   }
 
-  /** Probes one environment and writes its status. Resolves to when to do so again. */
+  /**
+   * Probes one environment, unless it is paused, and writes its status. Resolves to when to do so again; `undefined`:
+   * after a change only.
+   */
   async function attend(resource: ObservedResource, policy: WorkspacePolicy, signal: AbortSignal): Promise<WorkResult | undefined> {
     const namespace = namespaces.namespace(resource.namespace);
     if (namespace === undefined) return { requeueAfterMs: AGAIN_MS.unseen };
     if (namespace.isDeleting || resource.isDeleting || !isWorkspace(namespace, policy)) return undefined;
     const followed = resource.isPaused ? undefined : await follow(resource, policy, namespace, signal);
-    // What stands in its status now. What is said of it is said of the spec that was probed.
+    // Compared with the status as it is now, but with the generation that was probed: the finding is about that spec.
     const seen = { ...(resources.get(resource) ?? resource), generation: resource.generation };
     const now = clock.now();
     const status = followed === undefined ? pausedEnvironmentStatus(seen, now) : environmentStatus(seen, followed.finding, now);
@@ -87,7 +106,10 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
     return followed && { requeueAfterMs: followed.againMs };
   }
 
-  /** Probes it, and records what follows. */
+  /**
+   * Probes an environment. One that works is connected; one that does not is withdrawn, unless that may pass by
+   * itself (`keepsLast`).
+   */
   async function follow(resource: ObservedResource, policy: WorkspacePolicy, namespace: ObservedNamespace, signal: AbortSignal) {
     const isWithin = isWithinQuota(resource, { siblings: resources.list(resource.namespace), limit: LIMIT, isAdmitted: () => false });
     const { finding, works } = isWithin ? await examine(resource, policy.egress, signal) : { finding: overQuota(LIMIT), works: undefined };
@@ -100,7 +122,10 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
     return { finding, againMs, ...followed };
   }
 
-  /** The credential first: a row that is connected always has one. Returns what there is to say instead of that it works. */
+  /**
+   * Records an environment that works. The credential is stored before the row is connected: a connected row must
+   * always have one.
+   */
   async function connect(resource: ObservedResource, home: Home, works: Works, signal: AbortSignal): Promise<Followed> {
     const { name, uid, generation } = resource;
     const { namespace, policy, trustClass } = home;
@@ -114,7 +139,8 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
     const ask = { id, workspaceId, ...works, egress: policy.egress };
     const provided = await access.provide(ask, before, signal);
     if (provided.kind === "no-owner") {
-      // Nothing is deployed yet, and nothing shall be with the user's own credential.
+      // Accounts are made for owners. Without one the environment stays withdrawn, so that nothing is deployed with
+      // the user's own credential.
       await environments.withdraw(uid, signal);
       return { awaits: workspaceId };
     }
@@ -124,7 +150,11 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
     return (await access.tidy(ask, before, isNews, signal)) ? {} : { againMs: AGAIN_MS.leftBehind };
   }
 
-  /** Another of this name may be there by now, which a claim of this one would drive out, or another namespace, whose it is. */
+  /**
+   * Whether this resource or its namespace was deleted, or replaced by a new one of the same name, and the watch does
+   * not show that yet. A claim would then end the newer environment of this name, or put this one into the former
+   * namespace's workspace.
+   */
   async function isBehind(resource: ObservedResource, namespace: ObservedNamespace, signal: AbortSignal): Promise<boolean> {
     if ((await resources.readUid(resource, signal)) !== resource.uid) return true;
     return (await namespaces.readNamespaceUid(namespace.name, signal)) !== namespace.uid;

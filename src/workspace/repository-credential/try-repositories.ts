@@ -9,16 +9,26 @@ import { isRevoking, LOOK_AGAIN_MS, nextLookAfterMs, type Outcome } from "./outc
 import type { LookTaken, Wanted } from "./plan-review.ts";
 import type { RepositoryLooker } from "./port.ts";
 
-/** Probes of the repositories that credentials name. They have a queue of their own: a host that does not answer delays no other credential. */
+/**
+ * Probes the repositories that credentials name, in a queue of its own: a host that does not answer must not delay
+ * other credentials.
+ */
 export interface Probes {
-  /** The last probe for this key. */
+  /** The last probe of this key, made or assumed; `undefined`: none. */
   last(key: string): LookTaken | undefined;
-  /** Asks for a probe of exactly this when the next one is due. Returns when to ask again, in ms. */
+  /**
+   * Requests a probe of this address and secret, unless the last probe of just these is recent enough. Returns when to
+   * ask again, in ms. A probe that ends meanwhile is reported to the listeners.
+   */
   ask(key: string, wanted: Wanted, egress: EgressSpec): number;
-  /** Takes it that another process probed exactly this, at a random moment of the time between two probes. */
+  /**
+   * Records that another process has probed just this and that it was readable. The time of that probe is chosen at
+   * random within the last period, so that a process that has just started does not probe all repositories at once.
+   */
   assume(key: string, stamp: string): void;
+  /** Drops the last probe and a waiting request of this key. */
   forget(key: string): void;
-  /** Calls `listener` after a probe has ended; the returned function ends that. */
+  /** Calls `listener` with the key after each probe. Returns what ends that. */
   subscribe(listener: (key: string) => void): () => void;
   start(): void;
   stop(): Promise<void>;
@@ -26,7 +36,7 @@ export interface Probes {
 
 export interface ProbesDeps {
   readonly looker: RepositoryLooker;
-  /** Child processes at once. */
+  /** How many probes run at once. Each is a child process. */
   readonly looksAtOnce: number;
   readonly clock: Clock;
   readonly rng: Rng;
@@ -34,12 +44,13 @@ export interface ProbesDeps {
   readonly metrics: Metrics;
 }
 
-/** One workspace has two at once, or half of a number that is smaller than four. */
+/** How many probes of one workspace run at once; where fewer than four run in all, it is half of them, and at least one. */
 const AT_ONCE_OF_WORKSPACE = 2;
 
+/** The last probe of a key. */
 interface Taken extends LookTaken {
   readonly at: Millis;
-  /** Probes in a row that showed nothing about the credential. */
+  /** How many probes in a row showed nothing about the credential, because the host did not answer, for example. */
   readonly misses: number;
 }
 
@@ -64,6 +75,7 @@ export function createProbes(deps: ProbesDeps): Probes {
     if (asked === undefined) return;
     const { address, secret, egress, stamp } = asked;
     const outcome = await looker.look({ ...address, secret, egress }, signal);
+    // The request has changed while the probe ran: what it showed is about another one.
     if (waiting.get(key) !== asked) return { requeueAfterMs: 0 };
     waiting.delete(key);
     note(key, stamp, outcome);
