@@ -104,7 +104,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "first-answer-kept",
     about: "API servers are asked over one connection, so that whoever answers first answers for the others for ten seconds",
-    ...{ property: "I1", scenario: "move-frozen-server", seed: 159 },
+    ...{ property: "I1", scenario: "move-frozen-server", seed: 124 },
     breaker: (ports, { clock }) => ({ ...ports, managed: { ...ports.managed, ask: keptFor(10_000, clock, ports.managed.ask) } }),
   },
   {
