@@ -32,6 +32,8 @@ export interface Book {
   bundlesOn(seat: number): readonly Bundle[];
   /** Instances as the rule of placement sees them with this bundle in mind; the one at `except` admits nothing. */
   roomFor(bundle: Bundle, except?: number): Room;
+  /** Whether the bundle may live on an instance at all, however full that is. */
+  isEligible(bundle: Bundle, seat: number): boolean;
   /** An instance as eligibility sees it with this bundle in mind. */
   offer(seat: number, bundle: Bundle): Offer;
   /** Load of the instance without what the bundle has there. */
@@ -94,6 +96,7 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
       return residents[seat] ?? [];
     },
     offer,
+    isEligible,
     loadWithout: (seat, bundle) => {
       const more = missingOn(bundle, seat);
       return ledger.loadOf(seat).map((amount, d) => amount + (more[d] as number) - (bundle.load[d] as number));

@@ -63,6 +63,16 @@ describe("two units that change places", () => {
     expect([steps(held(300, 150)).length, steps(held(300, 151)).length]).toEqual([2, 0]);
   });
 
+  it("never bring together what has to live apart, also where the other one could go first", () => {
+    const apart = { needs: { apart: "g" } };
+    const held = (rest: Partial<PlanUnit>) => [
+      ...[aUnit("a-240", "a", 240, apart), fixed("a-rest", "a", 520)],
+      ...[aUnit("b-140", "b", 140), fixed("b-rest", "b", 220), aUnit("b-stays", "b", 260, { doNotMoveUntil: millis(NOON + 1), ...rest })],
+    ];
+    expect(steps(held({}))).toEqual(["a-240 b SWAP", "b-140 a SWAP"]);
+    expect(steps(held(apart))).toEqual([]);
+  });
+
   it("are looked for on so many of the least loaded instances", () => {
     const held = [...FULL, aUnit("b-180", "b", 180), fixed("b-rest", "b", 420), fixed("c-rest", "c", 590)];
     expect(steps(held, { swapTargets: 1 }, ["b", "c"])).toEqual([]);

@@ -79,6 +79,8 @@ function exchangeOf(planning: Planning, { relief, excess, leaves, comes, partner
       return would <= amount || would * WHOLE <= (book.capacityOf(seat)[d] as number) * limit;
     });
   if (!after(partner, leaves, comes) || !after(relief.seat, comes, leaves)) return undefined;
+  // The second of the two has to wait for room only: nothing else that keeps it away ends when the first one leaves.
+  if (!book.isEligible(leaves, partner) || !book.isEligible(comes, relief.seat)) return undefined;
   const [first, second] = [
     book.roomFor(leaves).admits(partner, book.limits.hard),
     book.roomFor(comes).admits(relief.seat, book.limits.hard),
