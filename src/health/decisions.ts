@@ -1,8 +1,8 @@
 import { type Millis, millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import { HEALTH_CAUSES, type InstanceVerdict } from "../domain/health.ts";
+import { REMEDIES, type Remedy, type StepTaken } from "./next-remedy.ts";
 import { isEnd } from "./quarantine/entries.ts";
-import { REMEDIES, type Remedy, type StepTaken } from "./remedy/next-remedy.ts";
 
 /** The journal's entry of a verdict that is another than before; `undefined`: it is the same, or the first and a good one. */
 export function changedDecision(before: InstanceVerdict | undefined, verdict: InstanceVerdict): Decision | undefined {

@@ -1,10 +1,10 @@
-import type { Clock, Millis } from "../../domain/clock.ts";
-import type { InstanceVerdict } from "../../domain/health.ts";
-import type { UnitId } from "../../domain/ids.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { Store } from "../../store/port.ts";
-import type { Log } from "../../telemetry/log.ts";
-import type { PlaceElsewhere } from "../port.ts";
+import type { Clock, Millis } from "../domain/clock.ts";
+import type { InstanceVerdict } from "../domain/health.ts";
+import type { UnitId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { Store } from "../store/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { PlaceElsewhere } from "./port.ts";
 import { whyPlaceAgain } from "./why-place-again.ts";
 
 export interface PlacingAgainDeps {

@@ -1,17 +1,17 @@
-import { type Clock, type Millis, millis } from "../../domain/clock.ts";
-import type { FleetSpec } from "../../domain/fleet.ts";
-import type { InstanceVerdict } from "../../domain/health.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { CanarySource } from "../../domain/probed.ts";
-import type { Store } from "../../store/port.ts";
-import type { Log } from "../../telemetry/log.ts";
-import { changedDecision } from "../decisions.ts";
-import { known } from "../derive-signals.ts";
-import { engineOf } from "../engine-of.ts";
-import { judge, nextVerdict, windowMs } from "../judge.ts";
-import { nextBaseline, ratioToBaseline } from "../next-baseline.ts";
-import type { FindProcesses, OpenNamespace } from "../port.ts";
-import { NO_MEMORY, type ProbeMemory, probe } from "../probe/controller.ts";
+import { type Clock, type Millis, millis } from "../domain/clock.ts";
+import type { EngineSettings, FleetSpec } from "../domain/fleet.ts";
+import type { InstanceVerdict } from "../domain/health.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { CanarySource } from "../domain/probed.ts";
+import type { Store } from "../store/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import { changedDecision } from "./decisions.ts";
+import { known, type Workers } from "./derive-signals.ts";
+import { judge, nextVerdict, windowMs } from "./judge.ts";
+import { nextBaseline, ratioToBaseline } from "./next-baseline.ts";
+import { NO_MEMORY, observeInstance, type ProbeMemory } from "./observe-instance.ts";
+import type { FindProcesses, OpenNamespace } from "./port.ts";
+import type { HealthSettings } from "./rules.ts";
 
 export interface LookDeps {
   readonly store: Pick<Store, "health">;
@@ -27,7 +27,7 @@ export interface LookDeps {
 }
 
 export interface Looks {
-  /** Looks once at an instance, records what was seen and what that means. */
+  /** Observes an instance once, judges it, and records what was seen and what that means. */
   lookAt(instance: Instance, fleet: FleetSpec | undefined, signal: AbortSignal): Promise<InstanceVerdict>;
   /** Forgets instances that are not among these. */
   keep(ids: readonly string[]): void;
@@ -45,6 +45,7 @@ interface Memory {
 
 const FIRST: Memory = { probe: NO_MEMORY, troubles: { units: 0, troubledUnits: 0 }, countedAt: undefined };
 
+/** The steps with one instance: observe it, judge it by the samples of the window, record both. */
 export function createLooks(deps: LookDeps): Looks {
   const { store, clock, log, periodMs, graceMs, overloadMs, canary } = deps;
   const memories = new Map<string, Memory>();
@@ -59,7 +60,7 @@ export function createLooks(deps: LookDeps): Looks {
       const { id, name, version, desiredVersion, pool } = instance;
       const memory = memories.get(id) ?? FIRST;
       const { workers, timing } = engineOf(fleet, pool);
-      const seen = await probe(deps, { at: instance, workers, canary }, memory.probe, signal);
+      const seen = await observeInstance(deps, { at: instance, workers, canary }, memory.probe, signal);
       const counted = await countTroubles(instance, memory, signal);
       memories.set(id, { ...counted, probe: seen.memory });
       const at = clock.now();
@@ -80,4 +81,22 @@ export function createLooks(deps: LookDeps): Looks {
       for (const id of memories.keys()) if (!ids.includes(id)) memories.delete(id);
     },
   };
+}
+
+/** Argo CD's own, where a pool is not declared any more. */
+const OWN: Pick<EngineSettings, "statusProcessors" | "operationProcessors" | "reconciliationSeconds" | "reconciliationJitterSeconds"> = {
+  statusProcessors: 20,
+  operationProcessors: 10,
+  reconciliationSeconds: 120,
+  reconciliationJitterSeconds: 60,
+};
+
+/** How many workers the instances of a pool have, and how often they look at an application by themselves. */
+function engineOf(
+  fleet: FleetSpec | undefined,
+  pool: string,
+): { readonly workers: Workers; readonly timing: Pick<HealthSettings, "resyncS" | "jitterS"> } {
+  const engine = fleet?.pools.find(({ name }) => name === pool)?.engine ?? OWN;
+  const { statusProcessors, operationProcessors, reconciliationSeconds: resyncS, reconciliationJitterSeconds: jitterS } = engine;
+  return { workers: { statusProcessors, operationProcessors }, timing: { resyncS, jitterS } };
 }

@@ -1,14 +1,14 @@
-import { type Clock, millis } from "../../domain/clock.ts";
-import type { InstanceVerdict } from "../../domain/health.ts";
-import type { InstanceId } from "../../domain/ids.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { Store } from "../../store/port.ts";
-import type { Log } from "../../telemetry/log.ts";
-import type { Metrics } from "../../telemetry/metrics.ts";
-import { remedyDecision, stepsTaken } from "../decisions.ts";
-import type { EmptyInstance, OpenNamespace } from "../port.ts";
-import type { Quarantines } from "../quarantine/controller.ts";
+import { type Clock, millis } from "../domain/clock.ts";
+import type { InstanceVerdict } from "../domain/health.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { Store } from "../store/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { remedyDecision, stepsTaken } from "./decisions.ts";
 import { DAY_MS, FLEET_WINDOW, nextRemedy, type Remedy, STICKS_MS } from "./next-remedy.ts";
+import type { EmptyInstance, OpenNamespace } from "./port.ts";
+import type { Quarantines } from "./quarantine/carry-out-quarantine.ts";
 
 export interface RemedyDeps {
   readonly store: Pick<Store, "decisions" | "loads">;

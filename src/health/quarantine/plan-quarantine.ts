@@ -6,7 +6,7 @@ import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
-import type { Remedy } from "../remedy/next-remedy.ts";
+import type { Remedy } from "../next-remedy.ts";
 import { isInQuarantine, type Quarantine } from "./entries.ts";
 
 /** The workspace that takes most of an instance. */

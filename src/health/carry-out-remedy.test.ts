@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { millis } from "../../domain/clock.ts";
-import type { InstanceVerdict } from "../../domain/health.ts";
-import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
-import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { createWorld } from "../../store/testing/world.ts";
-import { silentLog } from "../../telemetry/log.ts";
-import { noMetrics } from "../../telemetry/metrics.ts";
-import { createRemedies } from "./controller.ts";
+import { millis } from "../domain/clock.ts";
+import type { InstanceVerdict } from "../domain/health.ts";
+import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { createWorld } from "../store/testing/world.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { noMetrics } from "../telemetry/metrics.ts";
+import { createRemedies } from "./carry-out-remedy.ts";
 
 const never = new AbortController().signal;
 const MINUTE_MS = 60_000;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { millis } from "../../domain/clock.ts";
-import type { InstanceVerdict } from "../../domain/health.ts";
-import type { Instance } from "../../domain/instance.ts";
-import { anInstance } from "../../store/testing/builders.ts";
+import { millis } from "../domain/clock.ts";
+import type { InstanceVerdict } from "../domain/health.ts";
+import type { Instance } from "../domain/instance.ts";
+import { anInstance } from "../store/testing/builders.ts";
 import { whyPlaceAgain } from "./why-place-again.ts";
 
 const NOW = millis(1_700_000_000_000);

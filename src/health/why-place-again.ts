@@ -1,6 +1,6 @@
-import { type Millis, millis } from "../../domain/clock.ts";
-import type { InstanceVerdict, VerdictState } from "../../domain/health.ts";
-import type { Instance } from "../../domain/instance.ts";
+import { type Millis, millis } from "../domain/clock.ts";
+import type { InstanceVerdict, VerdictState } from "../domain/health.ts";
+import type { Instance } from "../domain/instance.ts";
 
 /** So long a workspace waits for its first comparison before it is placed again, in ms; and so long its instance has to have done no work. */
 export const PATIENCE_MS = 60_000;

@@ -1,6 +1,6 @@
-import type { Millis } from "../../domain/clock.ts";
-import type { Component, HealthCause, InstanceVerdict } from "../../domain/health.ts";
-import type { Quarantine } from "../quarantine/entries.ts";
+import type { Millis } from "../domain/clock.ts";
+import type { Component, HealthCause, InstanceVerdict } from "../domain/health.ts";
+import type { Quarantine } from "./quarantine/entries.ts";
 
 /**
  * Steps of the ladder. Argosy takes RESTART and SHED itself, DRAIN where restarts have not helped, and QUARANTINE where

@@ -7,7 +7,7 @@ import { LOAD_DIMENSIONS, loadVector } from "../../domain/load.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import { anInstance } from "../../store/testing/builders.ts";
 import { type Quarantine, quarantineReason } from "./entries.ts";
-import { type Noisiest, planQuarantine, type QuarantineFacts } from "./why-not-quarantine.ts";
+import { type Noisiest, planQuarantine, type QuarantineFacts } from "./plan-quarantine.ts";
 
 const NOW = millis(1_700_000_000_000);
 const capacity = loadVector(() => 100);

@@ -1,13 +1,13 @@
-import type { Clock, Millis } from "../../domain/clock.ts";
-import type { Signals } from "../../domain/health.ts";
-import type { CanarySource } from "../../domain/probed.ts";
-import type { Log } from "../../telemetry/log.ts";
-import { type AskedCanaries, nextCanary } from "../canaries.ts";
-import { nextAsked, standingSignals } from "../canary-signals.ts";
-import { deriveSignals, keptLooks, type Looked, type Workers } from "../derive-signals.ts";
-import { memorySignals } from "../memory-signals.ts";
-import type { FindProcesses, InstancePlace, OpenNamespace, ProbedNamespace } from "../port.ts";
-import { readLook } from "../processes/controller.ts";
+import type { Clock, Millis } from "../domain/clock.ts";
+import type { Signals } from "../domain/health.ts";
+import type { CanarySource } from "../domain/probed.ts";
+import type { Log } from "../telemetry/log.ts";
+import { type AskedCanaries, nextCanary } from "./canaries.ts";
+import { nextAsked, standingSignals } from "./canary-signals.ts";
+import { deriveSignals, keptLooks, type Looked, type Workers } from "./derive-signals.ts";
+import { memorySignals } from "./memory-signals.ts";
+import { type Page, parsePage } from "./parse-page.ts";
+import type { FindProcesses, InstancePlace, OpenNamespace, ProbedNamespace } from "./port.ts";
 
 export interface ProbeDeps {
   readonly findProcesses: FindProcesses;
@@ -34,6 +34,8 @@ export interface ProbeWish {
 
 export const NO_MEMORY: ProbeMemory = { looks: [], asked: new Map(), errors: 0, ensuredAt: undefined };
 
+/** A controller with thousands of applications answers in a second, in four when it starves (measured); later is no answer. In ms. */
+const ANSWER_MS = 8_000;
 /** Ample for a list of a few objects. In ms. */
 const STANDING_MS = 10_000;
 const SAMPLED = 25;
@@ -41,7 +43,7 @@ const SAMPLED = 25;
 const ENSURE_MS = 300_000;
 
 /** Looks once at an instance: asks for a canary, reads what its processes say, then what stands in its namespace. What cannot be read is absent. */
-export async function probe(
+export async function observeInstance(
   deps: ProbeDeps,
   wish: ProbeWish,
   memory: ProbeMemory,
@@ -65,7 +67,7 @@ export async function probe(
       ? memory.asked
       : ((await orNothing("ask", () => ask(namespace, memory, clock, signal))) ?? memory.asked);
   const processes = await orNothing("processes", (limited) => deps.findProcesses(wish.at, limited));
-  const look = await readLook(processes, clock, signal);
+  const look = await readProcesses(processes, clock, signal);
   const [canaries, others, pods] = await Promise.all([
     orNothing("canaries", async (limited) => namespace?.listCanaries(limited)),
     orNothing("applications", async (limited) => namespace?.sampleApplications(SAMPLED, limited)),
@@ -105,4 +107,38 @@ async function ask(
   // Asked once more, it has waited since it was asked first.
   const isStanding = before !== undefined && before.tookS === undefined;
   return new Map([...asked, [name, { at: isStanding ? before.at : at, remindedAt: at, tookS: undefined }]]);
+}
+
+/**
+ * Reads the metrics of all processes of an instance at the same time. A controller that is asked and says nothing stands
+ * still; one that takes no connection may be starting, which takes it minutes, and is absent.
+ */
+async function readProcesses(processes: Awaited<ReturnType<FindProcesses>>, clock: Clock, signal: AbortSignal): Promise<Looked> {
+  const [controller, ...repoServers] = await Promise.all([
+    processes === undefined ? undefined : readPage(processes.controller, signal),
+    ...[...(processes?.repoServers ?? [])].map(async ([pod, lines]) => [pod, await readPage(lines, signal)] as const),
+  ]);
+  return {
+    atMs: clock.monotonicMs(),
+    wallS: clock.now() / 1_000,
+    controller: controller?.page,
+    controllerAnswers: controller?.page !== undefined ? true : controller?.isSilent === true ? false : undefined,
+    // One that stands and takes no connection renders as little as one that says nothing; one that is just starting does so soon.
+    repoServers: new Map(repoServers.map(([pod, { page }]) => [pod, page])),
+  };
+}
+
+async function readPage(
+  lines: (signal: AbortSignal) => AsyncIterable<string>,
+  signal: AbortSignal,
+): Promise<{ readonly page: Page | undefined; readonly isSilent: boolean }> {
+  const limit = AbortSignal.timeout(ANSWER_MS);
+  const page = parsePage();
+  try {
+    for await (const line of lines(AbortSignal.any([signal, limit]))) if (!page.take(line)) break;
+    return { page: page.end(), isSilent: false };
+  } catch {
+    signal.throwIfAborted();
+    return { page: undefined, isSilent: limit.aborted };
+  }
 }

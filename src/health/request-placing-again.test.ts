@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { InstanceVerdict } from "../../domain/health.ts";
-import type { UnitId } from "../../domain/ids.ts";
-import type { Instance } from "../../domain/instance.ts";
-import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
-import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { createWorld, type World } from "../../store/testing/world.ts";
-import { silentLog } from "../../telemetry/log.ts";
-import { createPlacingAgain, type PlacingAgain } from "./controller.ts";
+import type { InstanceVerdict } from "../domain/health.ts";
+import type { UnitId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { createWorld, type World } from "../store/testing/world.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { createPlacingAgain, type PlacingAgain } from "./request-placing-again.ts";
 import { APART_MS, PATIENCE_MS } from "./why-place-again.ts";
 
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { millis } from "../../domain/clock.ts";
-import type { HealthCause, InstanceVerdict } from "../../domain/health.ts";
-import type { InstanceId } from "../../domain/ids.ts";
+import { millis } from "../domain/clock.ts";
+import type { HealthCause, InstanceVerdict } from "../domain/health.ts";
+import type { InstanceId } from "../domain/ids.ts";
 import { nextRemedy, type RemedyFacts, type RemedyStep, type StepTaken } from "./next-remedy.ts";
 
 const NOW = millis(1_700_000_000_000);
