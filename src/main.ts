@@ -3,7 +3,7 @@ import { type Api, createApi } from "./api/server.ts";
 import { planFleet } from "./instance-provisioner/fleet-plan.ts";
 import { parseFleetDocument } from "./instance-provisioner/fleet-schema/parse-fleet.ts";
 import { renderFleetDocument } from "./instance-provisioner/fleet-schema/render-fleet.ts";
-import { createUsageReader } from "./instance-provisioner/usage/controller.ts";
+import { createUsageReader } from "./instance-provisioner/read-usage.ts";
 import { clusterUid } from "./main/adoption.ts";
 import { connectClusters } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";

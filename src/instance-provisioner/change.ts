@@ -1,6 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
-import { DefectError } from "../domain/errors.ts";
+import { DefectError, InputError } from "../domain/errors.ts";
 import type { Halt, Instance, InstanceState } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { InstanceEvent } from "./life-cycle.ts";
@@ -113,4 +113,14 @@ function decisionOf(
     rule,
     details: { name: instance.name, pool: instance.pool, reason, ...details },
   };
+}
+
+/** Longest reason, in characters. */
+const LONGEST = 500;
+
+/** An error as the reason of a decision: what we were doing, what the other side said to it, and the remedy where one is known. */
+export function reasonOf(error: Error): string {
+  const said = error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+  const text = error instanceof InputError ? `${said}. ${error.remedy}` : said;
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }

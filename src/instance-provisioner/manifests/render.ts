@@ -5,9 +5,8 @@ import { renderLimits } from "./limits.ts";
 import { renderNetworkPolicies } from "./network.ts";
 import type { InstanceSecrets, ManifestParameters } from "./parameters.ts";
 import { controllerSettings, processSettings, repoServerSettings } from "./process-settings.ts";
-import { renderSecrets } from "./secrets.ts";
 import { renderServices } from "./services.ts";
-import { engineSettings, renderSettings } from "./settings.ts";
+import { engineSettings, renderSecrets, renderSettings } from "./settings.ts";
 import { renderWorkloads, type StartHashes } from "./workloads.ts";
 
 /**

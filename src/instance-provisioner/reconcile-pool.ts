@@ -1,32 +1,29 @@
-import type { Clock } from "../../domain/clock.ts";
-import type { Ids } from "../../domain/ids.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { WorkResult } from "../../runtime/keyed-queue.ts";
-import type { FleetStore } from "../../store/fleet/port.ts";
-import type { Log } from "../../telemetry/log.ts";
-import { birthOf, changeOf, noteOf } from "../change.ts";
-import type { InstanceRequest } from "../pool-plan.ts";
-import { type PoolPlan, planPool, planRemoval, type Sent } from "../pool-plan.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Ids } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { WorkResult } from "../runtime/keyed-queue.ts";
+import type { FleetStore } from "../store/fleet/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import { birthOf, changeOf, noteOf } from "./change.ts";
+import { type InstanceRequest, type PoolPlan, planPool, planRemoval, type Sent } from "./pool-plan.ts";
 
 const LEAVING_MS = 5_000;
 
-export interface PoolControllerDeps {
+export interface PoolDeps {
   readonly fleet: FleetStore;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
 }
 
-export interface PoolController {
-  /**
-   * Makes the pool's rows as many and as large as its declaration asks for. A pool that is not declared is left alone until it
-   * was removed on purpose. While something that is to go holds units still it is looked at again soon: that it holds none any more
-   * is told by nobody.
-   */
-  reconcile(pool: string, signal: AbortSignal): Promise<WorkResult | void>;
-}
+/**
+ * Makes the pool's rows as many and as large as its declaration asks for. A pool that is not declared is left alone until it
+ * was removed on purpose. While something that is to go holds units still it is looked at again soon: that it holds none any more
+ * is told by nobody.
+ */
+export type ReconcilePool = (pool: string, signal: AbortSignal) => Promise<WorkResult | void>;
 
-export function createPoolController({ fleet, clock, ids, log }: PoolControllerDeps): PoolController {
+export function createReconcilePool({ fleet, clock, ids, log }: PoolDeps): ReconcilePool {
   const add = async (request: InstanceRequest, signal: AbortSignal): Promise<void> => {
     const instance: Instance = { ...request, id: ids.next(), stateSince: clock.now(), revision: 1 };
     log.info({ instance: instance.name, pool: instance.pool, engineCluster: instance.engineCluster }, "Requesting an instance");
@@ -56,12 +53,10 @@ export function createPoolController({ fleet, clock, ids, log }: PoolControllerD
     for (const sent of plan.drain) await send("drain", sent, signal);
     for (const sent of plan.cordon) await send("cordon", sent, signal);
   };
-  return {
-    async reconcile(name, signal) {
-      const plan = await read(name, signal);
-      if (plan === undefined) return;
-      await carryOut(plan, signal);
-      return plan.isWaiting ? { requeueAfterMs: LEAVING_MS } : undefined;
-    },
+  return async (name, signal) => {
+    const plan = await read(name, signal);
+    if (plan === undefined) return;
+    await carryOut(plan, signal);
+    return plan.isWaiting ? { requeueAfterMs: LEAVING_MS } : undefined;
   };
 }

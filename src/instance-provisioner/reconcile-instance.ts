@@ -1,26 +1,23 @@
-import { InputError, RefusedError, UnavailableError } from "../../domain/errors.ts";
-import type { InstanceId } from "../../domain/ids.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { WorkResult } from "../../runtime/keyed-queue.ts";
-import type { Log } from "../../telemetry/log.ts";
-import { changeOf, noteOf } from "../change.ts";
-import type { Change, Step } from "../next-step.ts";
-import { afterRefusal, heldReason, nextStep, upgradedComponents } from "../next-step.ts";
-import type { ObjectWriter } from "../objects/controller.ts";
-import { lookAt, type Scene, type SceneDeps } from "../observation/controller.ts";
-import { reasonOf } from "../reason.ts";
-import type { SecretKeeper } from "../secrets/controller.ts";
+import { InputError, RefusedError, UnavailableError } from "../domain/errors.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { WorkResult } from "../runtime/keyed-queue.ts";
+import type { Log } from "../telemetry/log.ts";
+import { changeOf, noteOf, reasonOf } from "./change.ts";
+import type { SecretKeeper } from "./keep-secrets.ts";
+import type { Change, Step } from "./next-step.ts";
+import { afterRefusal, heldReason, nextStep, upgradedComponents } from "./next-step.ts";
+import { lookAt, type Scene, type SceneDeps } from "./observe-instance.ts";
+import type { ObjectWriter } from "./write-objects.ts";
 
-export interface InstanceControllerDeps extends SceneDeps {
+export interface InstanceDeps extends SceneDeps {
   readonly writer: ObjectWriter;
   readonly secrets: SecretKeeper;
   readonly log: Log;
 }
 
-export interface InstanceController {
-  /** Takes one step of the instance's life, or repairs what is not as it should be. */
-  reconcile(id: InstanceId, signal: AbortSignal): Promise<WorkResult | void>;
-}
+/** Takes one step of the instance's life, or repairs what is not as it should be. */
+export type ReconcileInstance = (id: InstanceId, signal: AbortSignal) => Promise<WorkResult | void>;
 
 type Apply = Step & { readonly kind: "apply" };
 
@@ -31,7 +28,7 @@ const HELD_MS = 30_000;
 /** How soon to look again whether the part of an upgrade that was written runs. */
 const STAGE_MS = 2_000;
 
-export function createInstanceController(deps: InstanceControllerDeps): InstanceController {
+export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
   const { fleet, writer, secrets, log } = deps;
 
   const change = async ({ facts, declaration }: Scene, step: Change, signal: AbortSignal): Promise<WorkResult> => {
@@ -81,31 +78,29 @@ export function createInstanceController(deps: InstanceControllerDeps): Instance
     return { requeueAfterMs: outcome?.kind === "deleting" ? DELETING_MS : HELD_MS };
   };
 
-  return {
-    async reconcile(id, signal) {
-      const scene = await lookAt(deps, id, signal);
-      if (scene === undefined) return;
-      const { instance, now } = scene.facts;
-      const step = nextStep(scene.facts);
-      switch (step.kind) {
-        case "change":
-          return change(scene, step, signal);
-        case "apply":
-          return apply(scene, step, signal);
-        case "upgraded":
-          return note(instance, { now, version: step.version }, signal);
-        case "halted":
-          return note(instance, { now, halt: "seen" }, signal);
-        case "say":
-          return note(instance, { now, reason: step.reason }, signal);
-        case "deleteNamespace":
-          return leave(scene, signal);
-        case "wait":
-          log.debug({ instance: instance.name, state: instance.state, reason: step.reason }, "Waiting");
-          return { requeueAfterMs: step.afterMs };
-        case "rest":
-          return;
-      }
-    },
+  return async (id, signal) => {
+    const scene = await lookAt(deps, id, signal);
+    if (scene === undefined) return;
+    const { instance, now } = scene.facts;
+    const step = nextStep(scene.facts);
+    switch (step.kind) {
+      case "change":
+        return change(scene, step, signal);
+      case "apply":
+        return apply(scene, step, signal);
+      case "upgraded":
+        return note(instance, { now, version: step.version }, signal);
+      case "halted":
+        return note(instance, { now, halt: "seen" }, signal);
+      case "say":
+        return note(instance, { now, reason: step.reason }, signal);
+      case "deleteNamespace":
+        return leave(scene, signal);
+      case "wait":
+        log.debug({ instance: instance.name, state: instance.state, reason: step.reason }, "Waiting");
+        return { requeueAfterMs: step.afterMs };
+      case "rest":
+        return;
+    }
   };
 }

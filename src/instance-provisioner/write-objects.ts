@@ -1,11 +1,11 @@
-import type { ObservedComponent, ObservedQuota } from "../../domain/engine.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { Log } from "../../telemetry/log.ts";
-import type { Declaration } from "../declaration.ts";
-import { renderManifests } from "../manifests/render.ts";
-import type { CrdSource, EngineClusterPort } from "../port.ts";
-import type { SecretKeeper } from "../secrets/controller.ts";
-import { isBehind, stagesOf } from "../stages.ts";
+import type { ObservedComponent, ObservedQuota } from "../domain/engine.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Declaration } from "./declaration.ts";
+import type { SecretKeeper } from "./keep-secrets.ts";
+import { renderManifests } from "./manifests/render.ts";
+import type { CrdSource, EngineClusterPort } from "./port.ts";
+import { isBehind, stagesOf } from "./stages.ts";
 
 export interface ObjectWriterDeps {
   readonly crds: CrdSource;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { millis } from "../../domain/clock.ts";
-import type { InstanceId } from "../../domain/ids.ts";
-import { someParameters } from "../testing/parameters.ts";
+import { millis } from "../domain/clock.ts";
+import type { InstanceId } from "../domain/ids.ts";
 import { isValidFor, parseCertificates, SECRET_PURPOSES, secretKeyOf, validityAt } from "./instance-secrets.ts";
+import { someParameters } from "./testing/parameters.ts";
 
 const id = "00000000-0000-7000-8000-000000000001" as InstanceId;
 const { certificates } = someParameters().secrets;

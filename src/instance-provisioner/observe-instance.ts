@@ -1,13 +1,13 @@
-import type { Clock } from "../../domain/clock.ts";
-import type { ObservedInstance } from "../../domain/engine.ts";
-import { InputError, RefusedError, UnavailableError } from "../../domain/errors.ts";
-import type { InstanceId } from "../../domain/ids.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { FleetStore } from "../../store/fleet/port.ts";
-import { type Declaration, declarationOf } from "../declaration.ts";
-import type { InstanceFacts } from "../next-step.ts";
-import type { EngineClusterPort, EngineClusters } from "../port.ts";
-import { reasonOf } from "../reason.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { ObservedInstance } from "../domain/engine.ts";
+import { InputError, RefusedError, UnavailableError } from "../domain/errors.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { FleetStore } from "../store/fleet/port.ts";
+import { reasonOf } from "./change.ts";
+import { type Declaration, declarationOf } from "./declaration.ts";
+import type { InstanceFacts } from "./next-step.ts";
+import type { EngineClusterPort, EngineClusters } from "./port.ts";
 
 interface Observation {
   /** Absent when it cannot be asked for anything now. */

@@ -1,9 +1,8 @@
-import type { InstanceId } from "../../domain/ids.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { Log } from "../../telemetry/log.ts";
-import { CONTROLLER, PORTS } from "../manifests/names.ts";
-import type { UsageSource } from "../port.ts";
-import { RESIDENT_MEMORY, sampleOf } from "./sample.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { Log } from "../telemetry/log.ts";
+import { CONTROLLER, PORTS } from "./manifests/names.ts";
+import type { UsageSource } from "./port.ts";
 
 /** What an instance costs; absent is what could not be read now. */
 export interface InstanceUsage {
@@ -24,6 +23,9 @@ const AT_ONCE = 16;
 const EACH_MS = 3_000;
 /** Characters of a metrics page that are read at most: a page has a few hundred for each application. */
 const LONGEST_PAGE = 32 * 2 ** 20;
+
+/** The controller's resident memory in bytes, as Go programs tell it of themselves. */
+export const RESIDENT_MEMORY = "process_resident_memory_bytes";
 
 /** Asks every instance what it costs. One that does not answer costs its own answer and nobody else's. */
 export function createUsageReader({ sourceOf, log }: UsageDeps): ReadUsage {
@@ -64,4 +66,15 @@ async function readMemory({ readMetrics }: UsageSource, { namespace }: Instance,
     if (bytes !== undefined || length > LONGEST_PAGE) return bytes;
   }
   return undefined;
+}
+
+/**
+ * The value of a sample without labels, if a line of a metrics page (Prometheus text format) is that sample; `undefined` for
+ * every other line. A page has a line for each application and more; only one is wanted.
+ */
+export function sampleOf(line: string, name: string): number | undefined {
+  if (!line.startsWith(`${name} `)) return undefined;
+  const text = /^\d+(\.\d+)?([eE][+-]?\d+)?(?=\s|$)/.exec(line.slice(name.length + 1).trimStart())?.[0];
+  const value = text === undefined ? Number.NaN : Number(text);
+  return Number.isFinite(value) ? value : undefined;
 }

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseFleetDocument } from "./parse-fleet.ts";
-import { fleetFields, renderFleetReference } from "./reference.ts";
+import { fleetFields, renderFleetReference } from "./schema.ts";
 
 const EXAMPLE = readFileSync(new URL("../testing/fleet-example.yaml", import.meta.url), "utf8");
 

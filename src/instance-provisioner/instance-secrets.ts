@@ -1,8 +1,8 @@
-import type { Millis } from "../../domain/clock.ts";
-import { millis } from "../../domain/clock.ts";
-import type { EngineCertificates } from "../../domain/engine.ts";
-import { sha256 } from "../../domain/hash.ts";
-import type { CredentialId, InstanceId } from "../../domain/ids.ts";
+import type { Millis } from "../domain/clock.ts";
+import { millis } from "../domain/clock.ts";
+import type { EngineCertificates } from "../domain/engine.ts";
+import { sha256 } from "../domain/hash.ts";
+import type { CredentialId, InstanceId } from "../domain/ids.ts";
 
 export const SECRET_PURPOSES = ["argo-cd-server-key", "argo-cd-redis-password", "argo-cd-certificates"] as const;
 export type SecretPurpose = (typeof SECRET_PURPOSES)[number];

@@ -1,11 +1,11 @@
-import type { Clock } from "../../domain/clock.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { CredentialStore } from "../../store/credential/port.ts";
-import { repoServerNames } from "../manifests/names.ts";
-import type { InstanceSecrets } from "../manifests/parameters.ts";
-import type { SecretMaker } from "../port.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { CredentialStore } from "../store/credential/port.ts";
 import type { SecretPurpose } from "./instance-secrets.ts";
 import { isValidFor, parseCertificates, SECRET_PURPOSES, secretKeyOf, validityAt } from "./instance-secrets.ts";
+import { repoServerNames } from "./manifests/names.ts";
+import type { InstanceSecrets } from "./manifests/parameters.ts";
+import type { SecretMaker } from "./port.ts";
 
 export interface SecretKeeper {
   /** The instance's secrets as stored; those missing are made, and certificates that end soon are made anew. */

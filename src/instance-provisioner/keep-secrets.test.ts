@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { InstanceId } from "../../domain/ids.ts";
-import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
-import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { createSecretMaker } from "../adapters/certificates/secret-maker.ts";
-import { createSecretKeeper } from "./controller.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { createSecretMaker } from "./adapters/certificates/secret-maker.ts";
+import { createSecretKeeper } from "./keep-secrets.ts";
 
 const YEAR_MS = 365 * 86_400_000;
 const instance = { id: "00000000-0000-7000-8000-000000000001" as InstanceId, namespace: "argosy-standard-1" };

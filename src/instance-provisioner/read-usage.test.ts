@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RESIDENT_MEMORY, sampleOf } from "./sample.ts";
+import { RESIDENT_MEMORY, sampleOf } from "./read-usage.ts";
 
 describe("a line of a metrics page", () => {
   it.each([

@@ -1,6 +1,6 @@
 import { UnavailableError } from "../../../domain/errors.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
-import type { KubeObject } from "../../../runtime/kube/resource.ts";
+import { type KubeObject, resourcePath } from "../../../runtime/kube/resource.ts";
 import type { ReadMetrics } from "../../port.ts";
 import { PODS } from "./types.ts";
 
@@ -19,6 +19,14 @@ export function readByAddress(client: Pick<KubeClient, "get">): ReadMetrics {
     });
     if (!response.ok || response.body === null) throw unavailable(`reading a pod's metrics: HTTP ${response.status}`, { pod, namespace });
     yield* linesOf(response.body);
+  };
+}
+
+/** Reads a pod's metrics through the API server, for clusters whose pods cannot be reached from here. */
+export function readByProxy(client: Pick<KubeClient, "watchLines">): ReadMetrics {
+  return ({ namespace, pod, port }, signal) => {
+    const path = `${resourcePath(PODS, { namespace })}/${encodeURIComponent(`${pod}:${port}`)}/proxy/metrics`;
+    return client.watchLines(path, {}, signal);
   };
 }
 
