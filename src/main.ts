@@ -13,7 +13,7 @@ import { openStore } from "./main/open-store.ts";
 import { refuseOldDatabase } from "./main/recovery.ts";
 import { startRoles } from "./main/roles.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
-import { createRolloutDesk } from "./rollout/desk/controller.ts";
+import { createRolloutDesk } from "./rollout/request-rollouts.ts";
 import { calibrate } from "./scheduler/calibration/calibrate.ts";
 import { explainUnit } from "./scheduler/explain.ts";
 import { explainInstance } from "./scheduler/explain-instance.ts";

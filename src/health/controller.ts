@@ -100,11 +100,20 @@ export function createHealth(deps: HealthDeps): Health {
     for (const key of await takeSurvey(signal)) queue.add(key);
   };
   const sweeps = createSweeps({
-    ...{ ...deps, name: "health-survey", rng: rng.fork("health-survey"), first: ["instances"], next: [] },
+    ...deps,
+    name: "health-survey",
+    rng: rng.fork("health-survey"),
+    first: ["instances"],
+    next: [],
     sweeps: { instances: { everyMs: periodMs, jitter: 0.05, run: surveyAndAdd } },
   });
   const controller = createResourceController({
-    ...{ name: "health", watches: [], otherWatches: [], partition, sweeps, loops: [queue] },
+    name: "health",
+    watches: [],
+    otherWatches: [],
+    partition,
+    sweeps,
+    loops: [queue],
     subscribe: () => [],
     // The next survey comes within a period.
     takeOver: () => {},

@@ -58,15 +58,25 @@ export function createProvisioner(deps: ProvisionerDeps): ResourceController {
 
   // Whose a key is shows when its turn comes: one that is looked at again and again may have become another process's meanwhile.
   const pools = createKeyedQueue({
-    ...{ ...deps, name: "pools", concurrency: 1, rng: rng.fork("pools") },
+    ...deps,
+    name: "pools",
+    concurrency: 1,
+    rng: rng.fork("pools"),
     work: async (name, signal) => (partition.isMine(`pool/${name}`) ? reconcilePool(name, signal) : undefined),
   });
   const instances = createKeyedQueue({
-    ...{ ...deps, name: "instance-lives", concurrency, rng: rng.fork("instance-lives") },
+    ...deps,
+    name: "instance-lives",
+    concurrency,
+    rng: rng.fork("instance-lives"),
     work: async (id, signal) => (partition.isMine(id) ? reconcileInstance(id as InstanceId, signal) : undefined),
   });
   const sweeps = createSweeps({
-    ...{ ...deps, name: "provisioner-upkeep", rng: rng.fork("provisioner-resync"), first: [], next: ["fleet"] },
+    ...deps,
+    name: "provisioner-upkeep",
+    rng: rng.fork("provisioner-resync"),
+    first: [],
+    next: ["fleet"],
     sweeps: { fleet: { everyMs: SWEEP_EVERY_MS, run: addAll } },
   });
 
@@ -85,7 +95,12 @@ export function createProvisioner(deps: ProvisionerDeps): ResourceController {
   };
 
   return createResourceController({
-    ...{ name: "instances", watches: [], otherWatches: [], partition, sweeps, loops: [pools, instances] },
+    name: "instances",
+    watches: [],
+    otherWatches: [],
+    partition,
+    sweeps,
+    loops: [pools, instances],
     subscribe: () => [store.changes.subscribe(onChanges), clusters.subscribe((id) => instances.add(id))],
     takeOver: () => sweeps.add("fleet"),
   });

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { GoneError, InputError, RefusedError } from "../../domain/errors.ts";
-import type { RolloutId } from "../../domain/ids.ts";
-import type { RolloutOrder } from "../../domain/rollout.ts";
-import { createCountingIds } from "../../runtime/ids.ts";
-import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
-import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { aFleet, aPool } from "../../store/testing/builders.ts";
-import { createWorld, soon } from "../../store/testing/world.ts";
-import { createRolloutDesk, type RolloutDesk } from "./controller.ts";
+import { GoneError, InputError, RefusedError } from "../domain/errors.ts";
+import type { RolloutId } from "../domain/ids.ts";
+import type { RolloutOrder } from "../domain/rollout.ts";
+import { createCountingIds } from "../runtime/ids.ts";
+import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { aFleet, aPool } from "../store/testing/builders.ts";
+import { createWorld, soon } from "../store/testing/world.ts";
+import { createRolloutDesk, type RolloutDesk } from "./request-rollouts.ts";
 
 const entry = (version: string) => ({ version, image: `argocd:v${version}`, redisImage: "redis:8", crds: "/crds" });
 const anOrder = (over: Partial<RolloutOrder> = {}): RolloutOrder => ({

@@ -1,11 +1,11 @@
-import type { Clock } from "../../domain/clock.ts";
-import { GoneError, InputError, RefusedError } from "../../domain/errors.ts";
-import type { Ids, RolloutId } from "../../domain/ids.ts";
-import type { Rollout, RolloutOrder } from "../../domain/rollout.ts";
-import type { Store } from "../../store/port.ts";
-import { orderDecision, unfreezeDecision } from "../decisions.ts";
-import { type DraftedRollout, type DraftFacts, draftRollout } from "../draft-rollout.ts";
-import { type RolloutCommand, whatIsOrdered } from "../order.ts";
+import type { Clock } from "../domain/clock.ts";
+import { GoneError, InputError, RefusedError } from "../domain/errors.ts";
+import type { Ids, RolloutId } from "../domain/ids.ts";
+import type { Rollout, RolloutOrder } from "../domain/rollout.ts";
+import type { Store } from "../store/port.ts";
+import { orderDecision, unfreezeDecision } from "./decisions.ts";
+import { type DraftedRollout, type DraftFacts, draftRollout } from "./draft-rollout.ts";
+import { type RolloutCommand, whatIsOrdered } from "./order.ts";
 
 export interface RolloutDeskDeps {
   readonly store: Pick<Store, "rollouts" | "fleet" | "placements">;

@@ -1,9 +1,9 @@
-import type { Millis } from "../../domain/clock.ts";
-import type { InstanceId } from "../../domain/ids.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { Rollout } from "../../domain/rollout.ts";
-import type { Emptying } from "../port.ts";
-import { actorOf, isEmptied, isHeldBy, presentOf, standsStill, watchedOf } from "../waves.ts";
+import type { Millis } from "../domain/clock.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { Rollout } from "../domain/rollout.ts";
+import type { Emptying } from "./port.ts";
+import { actorOf, isEmptied, isHeldBy, presentOf, standsStill, watchedOf } from "./waves.ts";
 
 /** How often what an instance still holds is planned anew, in ms: moves take longer. */
 const AGAIN_MS = 30_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { millis } from "../../domain/clock.ts";
-import { canaryLatency } from "./canary-latency.ts";
+import { millis } from "../domain/clock.ts";
+import { canaryLatency } from "./evidence.ts";
 
 const READY_AT = millis(1_700_000_000_000);
 /** Looks so many seconds after it was ready, and how long a canary had waited then. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { millis } from "../../domain/clock.ts";
-import type { InstanceId } from "../../domain/ids.ts";
-import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
-import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { aDecision, aFleet, aRollout, aWaveInstance } from "../../store/testing/builders.ts";
-import { createWorld } from "../../store/testing/world.ts";
-import { silentLog } from "../../telemetry/log.ts";
-import { aSight } from "../testing/facts.ts";
-import { createLook } from "./controller.ts";
+import { millis } from "../domain/clock.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { aDecision, aFleet, aRollout, aWaveInstance } from "../store/testing/builders.ts";
+import { createWorld } from "../store/testing/world.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { createCarryOutRollout } from "./carry-out-rollout.ts";
+import { aSight } from "./testing/facts.ts";
 
 const never = new AbortController().signal;
 const LOOK_MS = 15_000;
@@ -25,7 +25,7 @@ async function begin(canaryS: number) {
   const sights = {
     look: async () => aSight(clock.now(), { runs: await read(), newestReconciledAt: millis(clock.now()) }),
   };
-  const look = createLook({
+  const look = createCarryOutRollout({
     store,
     sights,
     emptying: { carryOn: async () => undefined, giveUp: async () => undefined },

@@ -1,23 +1,22 @@
-import type { Clock, Millis } from "../../domain/clock.ts";
-import type { Freeze } from "../../domain/directive.ts";
-import { StaleError } from "../../domain/errors.ts";
-import type { CatalogueEntry, FleetSpec } from "../../domain/fleet.ts";
-import type { InstanceId } from "../../domain/ids.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { InstanceSight, Rollout, WaveInstance } from "../../domain/rollout.ts";
-import type { Store } from "../../store/port.ts";
-import type { Log } from "../../telemetry/log.ts";
-import { outcomeDecision } from "../decisions.ts";
-import { createEmptyInstances } from "../emptying/controller.ts";
-import { type NextRollout, nextRollout } from "../next-rollout.ts";
-import { changeOf } from "../order-instance.ts";
-import type { Emptying, InstanceSights } from "../port.ts";
-import { resyncOf } from "../resync.ts";
-import { canaryLatency } from "../sight/canary-latency.ts";
-import { presentOf, watchedOf } from "../waves.ts";
-import { createTallies, type Tallies } from "./tallies.ts";
+import type { Clock, Millis } from "../domain/clock.ts";
+import type { Freeze } from "../domain/directive.ts";
+import { StaleError } from "../domain/errors.ts";
+import type { CatalogueEntry, FleetSpec } from "../domain/fleet.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { InstanceSight, Rollout, WaveInstance } from "../domain/rollout.ts";
+import type { Store } from "../store/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import { outcomeDecision } from "./decisions.ts";
+import { createEmptyInstances } from "./empty-instances.ts";
+import { canaryLatency } from "./evidence.ts";
+import { type NextRollout, nextRollout } from "./next-rollout.ts";
+import { changeOf } from "./order-instance.ts";
+import type { Emptying, InstanceSights } from "./port.ts";
+import { createTallies, type Tallies } from "./sight/tally-syncs.ts";
+import { presentOf, resyncOf, watchedOf } from "./waves.ts";
 
-export interface LookDeps {
+export interface CarryOutDeps {
   readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "health">;
   readonly sights: InstanceSights;
   readonly emptying: Emptying;
@@ -27,15 +26,15 @@ export interface LookDeps {
   readonly log: Log;
 }
 
-/** Looks at the live rollout once and does what is to be done; returns what was decided, `undefined` when none is live. */
-export type LookAtRollout = (signal: AbortSignal) => Promise<Pick<NextRollout, "verdict"> | undefined>;
+/** Observes the instances of the live rollout once and does what is to be done; returns what was decided, `undefined` when none is live. */
+export type CarryOutRollout = (signal: AbortSignal) => Promise<Pick<NextRollout, "verdict"> | undefined>;
 
 type Rows = ReadonlyMap<InstanceId, Instance>;
 
 /** Instances asked at once. */
 const AT_ONCE = 10;
 
-export function createLook(deps: LookDeps): LookAtRollout {
+export function createCarryOutRollout(deps: CarryOutDeps): CarryOutRollout {
   const { store, freezeAt, clock } = deps;
   const tallies = createTallies();
   const empty = createEmptyInstances(deps.emptying);
@@ -61,7 +60,7 @@ function releasedBy(spec: FleetSpec | undefined): { readonly released?: readonly
 }
 
 async function seeWave(
-  { sights, store, tallies }: LookDeps & { readonly tallies: Tallies },
+  { sights, store, tallies }: CarryOutDeps & { readonly tallies: Tallies },
   { rollout, rows, spec }: { readonly rollout: Rollout; readonly rows: Rows; readonly spec: FleetSpec | undefined },
   signal: AbortSignal,
 ): Promise<{ readonly sights: ReadonlyMap<InstanceId, InstanceSight>; readonly resyncMs: number }> {
@@ -93,7 +92,7 @@ async function seeWave(
 }
 
 /** A release that is rolled back for what it did is frozen in the same write. */
-async function record({ store, clock, log }: LookDeps, { rollout, verdict, rule }: NextRollout, signal: AbortSignal): Promise<void> {
+async function record({ store, clock, log }: CarryOutDeps, { rollout, verdict, rule }: NextRollout, signal: AbortSignal): Promise<void> {
   const decision = verdict === undefined ? undefined : outcomeDecision(rollout, { verdict, rule }, clock.now());
   const hasFailed = verdict === "ROLLING_BACK";
   await store.rollouts.change({ rollout, decision, ...(hasFailed ? { freezes: rollout.version } : {}) }, signal);
@@ -103,7 +102,7 @@ async function record({ store, clock, log }: LookDeps, { rollout, verdict, rule 
 
 /** Brings the rows of the wave's instances to what the rollout says. One that somebody else changes at this moment is told by the next look. */
 async function assign(
-  { store, clock, log }: LookDeps,
+  { store, clock, log }: CarryOutDeps,
   { rollout, rows }: { readonly rollout: Rollout; readonly rows: Rows },
   signal: AbortSignal,
 ): Promise<void> {

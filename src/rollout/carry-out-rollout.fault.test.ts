@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { millis } from "../../domain/clock.ts";
-import type { InstanceId } from "../../domain/ids.ts";
-import type { InstanceSight } from "../../domain/rollout.ts";
-import { createFaultPoints, FAULT_MODES, type FaultPoints } from "../../reconciler/testing/faults.ts";
-import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
-import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { aDecision, aFleet, aRollout, aWaveInstance } from "../../store/testing/builders.ts";
-import { createWorld } from "../../store/testing/world.ts";
-import { silentLog } from "../../telemetry/log.ts";
-import { aSight } from "../testing/facts.ts";
-import { createLook, type LookAtRollout } from "./controller.ts";
+import { millis } from "../domain/clock.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { InstanceSight } from "../domain/rollout.ts";
+import { createFaultPoints, FAULT_MODES, type FaultPoints } from "../reconciler/testing/faults.ts";
+import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { aDecision, aFleet, aRollout, aWaveInstance } from "../store/testing/builders.ts";
+import { createWorld } from "../store/testing/world.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { type CarryOutRollout, createCarryOutRollout } from "./carry-out-rollout.ts";
+import { aSight } from "./testing/facts.ts";
 
 const never = new AbortController().signal;
 const CALLS = new Set(["readLive", "change", "readFleet", "listInstances", "changeInstance", "listFreezes", "look", "readWindow"]);
@@ -33,7 +33,7 @@ async function begin(over: Partial<InstanceSight>) {
 }
 type Begun = Awaited<ReturnType<typeof begin>>;
 
-function lookOf({ clock, store, over }: Begun, points?: FaultPoints): LookAtRollout {
+function lookOf({ clock, store, over }: Begun, points?: FaultPoints): CarryOutRollout {
   const wrap = <T extends object>(port: T): T => points?.wrap(port) ?? port;
   const sights = {
     async look({ namespace }: { readonly namespace: string }) {
@@ -44,7 +44,7 @@ function lookOf({ clock, store, over }: Begun, points?: FaultPoints): LookAtRoll
   };
   const { rollouts, fleet, directives, health } = store;
   const wrapped = { rollouts: wrap(rollouts), fleet: wrap(fleet), directives: wrap(directives), health: wrap(health) };
-  return createLook({
+  return createCarryOutRollout({
     store: wrapped,
     sights: wrap(sights),
     emptying: { carryOn: async () => undefined, giveUp: async () => undefined },

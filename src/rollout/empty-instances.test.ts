@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { type Millis, millis } from "../../domain/clock.ts";
-import { cordonReason } from "../../domain/cordon.ts";
-import type { Rollout } from "../../domain/rollout.ts";
-import { AT, anInstance, aRollout, aWaveInstance } from "../../store/testing/builders.ts";
-import { actorOf } from "../waves.ts";
-import { createEmptyInstances } from "./controller.ts";
+import { type Millis, millis } from "../domain/clock.ts";
+import { cordonReason } from "../domain/cordon.ts";
+import type { Rollout } from "../domain/rollout.ts";
+import { AT, anInstance, aRollout, aWaveInstance } from "../store/testing/builders.ts";
+import { createEmptyInstances } from "./empty-instances.ts";
+import { actorOf } from "./waves.ts";
 
 const signal = new AbortController().signal;
 
