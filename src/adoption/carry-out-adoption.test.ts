@@ -4,7 +4,7 @@ import type { KubeClient } from "../runtime/kube/client.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
 import { type FakeApiServer, startFakeApiServer } from "../runtime/kube/testing/fake-api-server.ts";
 import { createAdoptedCluster } from "./adapters/kubernetes/adopted-cluster.ts";
-import { type AdoptionOutcome, type AdoptionRules, adoptOne, draftAdoption } from "./controller.ts";
+import { type AdoptionOutcome, type AdoptionRules, adoptOne, draftAdoption } from "./carry-out-adoption.ts";
 import type { AdoptedCluster, AdoptingFleet } from "./port.ts";
 import { aHandMade } from "./testing/hand-made.ts";
 

@@ -1,11 +1,8 @@
 import { InputError, RefusedError, StaleError } from "../domain/errors.ts";
-import { PAUSE } from "./pause.ts";
-import { type AdoptionFacts, type AdoptionStep, planAdoption } from "./plan-adoption.ts";
+import { type AdoptionFacts, type AdoptionStep, ANNOTATION_ADOPTS, PAUSE, planAdoption } from "./plan-adoption.ts";
 import type { AdoptedCluster, AdoptingFleet } from "./port.ts";
 import { parseHandMade, parseHandMadeProject, parseNamespace, parseStandingDeployment, readable } from "./schema.ts";
-import { ANNOTATION_ADOPTS } from "./wanted-deployment.ts";
-import { whyNoLonger } from "./why-not-adopt.ts";
-import { whyNotFrom } from "./why-not-from.ts";
+import { whyNoLonger, whyNotFrom } from "./why-not-adopt.ts";
 
 const PAUSED: Readonly<Record<string, string>> = { [PAUSE.deployment]: "true" };
 /** The door takes a resource within a second; a busy server within a few. */
@@ -45,7 +42,9 @@ export async function draftAdoption(
   if (why !== undefined) throw new InputError(why.message, { code: "adoption.source", path: `${namespace}/argocd-cm`, remedy: why.remedy });
   const workspaces = namespaces.filter((one) => one.deletionTimestamp === undefined && one.name !== namespace && rules.isWorkspace(one));
   return planAdoption({
-    ...{ servers: rules.servers, known: rules.known, applications: sight.applications },
+    servers: rules.servers,
+    known: rules.known,
+    applications: sight.applications,
     projects: readable(sight.projects, parseHandMadeProject),
     deployments: readable(sight.deployments, parseStandingDeployment),
     workspaces: new Set(workspaces.map(({ name }) => name)),
