@@ -1,4 +1,4 @@
-import { examine } from "./api/doctor/controller.ts";
+import { examine } from "./api/doctor/examine.ts";
 import { type Api, createApi } from "./api/server.ts";
 import { planFleet } from "./instance-provisioner/fleet-plan.ts";
 import { parseFleetDocument } from "./instance-provisioner/fleet-schema/parse-fleet.ts";

@@ -1,11 +1,12 @@
 import type { Clock } from "../../domain/clock.ts";
+import type { FleetSpec } from "../../domain/fleet.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { Store } from "../../store/port.ts";
 import { readOpenFindings } from "../open-findings.ts";
 import type { Check } from "../port.ts";
-import { examineServers, type ServersToExamine } from "./api-servers.ts";
-import { attempt, within } from "./asking.ts";
 import {
+  errorSentence,
+  judgeApiServers,
   judgeCluster,
   judgeDatabase,
   judgeFleet,
@@ -16,12 +17,18 @@ import {
   judgeRights,
   judgeSessions,
 } from "./checks.ts";
-import { errorSentence } from "./error-sentence.ts";
 import { apiClusterRights, engineClusterRights, type NeededRight } from "./rights.ts";
 
-export interface DoctorDeps extends ServersToExamine {
+export interface DoctorDeps {
   readonly store: Store;
   readonly clock: Clock;
+  readonly apiCluster: KubeClient;
+  /** The client of a declared engine cluster; throws with the reason when there is none to be had. */
+  readonly engineCluster: (name: string, signal: AbortSignal) => Promise<KubeClient>;
+  /** How instances reach the API cluster. */
+  readonly destination: { readonly server: string };
+  /** Addresses of a server that only the inside reaches. */
+  readonly insideAddressesOf: (server: string, signal: AbortSignal) => Promise<readonly string[]>;
 }
 
 /** What does not answer in this time counts as away, in ms: one hanging cluster must not hide what is known of the others. */
@@ -90,4 +97,32 @@ async function isAllowed(client: KubeClient, right: NeededRight, signal: AbortSi
     signal,
   );
   return status.allowed;
+}
+
+/** Looks where the API servers are that instances have to reach. A cluster that is away is left out: its own check says so. */
+async function examineServers(deps: DoctorDeps, spec: FleetSpec, signal: AbortSignal): Promise<Check> {
+  const { apiCluster, destination, engineCluster, insideAddressesOf } = deps;
+  const engines = spec.engineClusters.map(async ({ name }) => {
+    const client = await attempt(() => engineCluster(name, signal));
+    return client === undefined ? [] : [{ cluster: name, server: client.server }];
+  });
+  const servers = [{ cluster: apiCluster.cluster, server: destination.server }, ...(await Promise.all(engines)).flat()];
+  const looked = servers.map(async ({ cluster, server }) => ({
+    cluster,
+    addresses: (await attempt(() => insideAddressesOf(server, signal))) ?? [],
+  }));
+  return judgeApiServers(spec, await Promise.all(looked));
+}
+
+function within(ms: number, signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+}
+
+/** What cannot be had is told by another check already. */
+async function attempt<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch {
+    return undefined;
+  }
 }
