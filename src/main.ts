@@ -22,7 +22,7 @@ import { parseSchedule } from "./scheduler/plan/freeze-window.ts";
 import { planNames } from "./scheduler/plan/plan-names.ts";
 import { reviewDecision, reviewPlan } from "./scheduler/review.ts";
 import { exportWorkspace } from "./shard/export-workspace.ts";
-import { createMembership } from "./store/member/controller.ts";
+import { createMembership } from "./store/member/keep-membership.ts";
 import { createRetention } from "./store/retention/controller.ts";
 
 /**

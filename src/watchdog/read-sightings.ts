@@ -1,7 +1,7 @@
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { SeenApplication } from "../domain/seen-application.ts";
-import type { OwnedApplication, OwnershipStore } from "../store/ownership/port.ts";
+import type { OwnedApplication, OwnershipStore } from "../store/port.ts";
 import type { ApplicationsSeen, ControllersSeen } from "./port.ts";
 
 const PAGE = 5_000;

@@ -7,8 +7,7 @@ import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, MoveWish } from "
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
 import { clustersOf, environmentNamed, environmentsOf } from "./environments.ts";
 import { enter, liveMoveOf } from "./live-moves.ts";
-import { loadOf, siblingsOf } from "./placements.ts";
-import { seat } from "./seat-unit.ts";
+import { loadOf, seat, siblingsOf } from "./placements.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
 export function createMoveStore(transact: Transact): MoveStore {

@@ -1,4 +1,4 @@
-import type { OwnedApplication, OwnershipStore } from "../../ownership/port.ts";
+import type { OwnedApplication, OwnershipStore } from "../../port.ts";
 import { environmentNamed } from "./environments.ts";
 import type { ApplicationRow, Tables, Transact } from "./tables.ts";
 

@@ -1,6 +1,6 @@
-import type { MemberId } from "../../../../domain/ids.ts";
-import type { Lease, MemberStore } from "../../../member/port.ts";
-import type { Database, Statement } from "../database.ts";
+import type { MemberId } from "../../../domain/ids.ts";
+import type { Lease, MemberStore } from "../../member/port.ts";
+import type { Database, Statement } from "./database.ts";
 
 /** Times are the database's own: the only clock that all members share. */
 const HEARTBEAT: Statement = {

@@ -1,10 +1,10 @@
-import type { Millis } from "../../../../domain/clock.ts";
-import type { Component, Evidence, HealthCause, HealthSample, InstanceVerdict, VerdictState } from "../../../../domain/health.ts";
-import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
-import type { HealthStore, TroubledUnit } from "../../../health/port.ts";
-import type { Database, Statement } from "../database.ts";
-import { instant, text } from "../sql-values.ts";
-import { DECISION_COLUMNS, type DecisionIds, decisionValues, NO_DECISION } from "../views/decisions.ts";
+import type { Millis } from "../../../domain/clock.ts";
+import type { Component, Evidence, HealthCause, HealthSample, InstanceVerdict, VerdictState } from "../../../domain/health.ts";
+import type { InstanceId, UnitId } from "../../../domain/ids.ts";
+import type { HealthStore, TroubledUnit } from "../../health/port.ts";
+import type { Database, Statement } from "./database.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues, NO_DECISION } from "./decisions.ts";
+import { instant, text } from "./sql-values.ts";
 
 const RECORD: Statement = {
   name: "record_health",

@@ -1,7 +1,7 @@
-import type { ApplicationId } from "../../../../domain/ids.ts";
-import type { RecordedStatus } from "../../../../domain/status.ts";
-import type { Database, Statement } from "../database.ts";
-import { instants, numbers, sortedBy, texts } from "../sql-values.ts";
+import type { ApplicationId } from "../../../domain/ids.ts";
+import type { RecordedStatus } from "../../../domain/status.ts";
+import type { Database, Statement } from "./database.ts";
+import { instants, numbers, sortedBy, texts } from "./sql-values.ts";
 
 /**
  * Documents travel as one JSON array a column, which costs less than half of an array of texts: nothing is quoted twice.

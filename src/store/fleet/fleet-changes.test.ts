@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import { aFleet, aPool } from "../testing/builders.ts";
-import { changedPools } from "./changed-pools.ts";
-import { fleetDecision } from "./fleet-decision.ts";
+import { changedPools, fleetDecision } from "./fleet-changes.ts";
 
 describe("pools that changed", () => {
   it("are all of a first declaration", () => {

@@ -1,7 +1,7 @@
-import type { Clock } from "../../../../domain/clock.ts";
-import type { ApiToken, TokenStore } from "../../../token/port.ts";
-import type { Database, Statement } from "../database.ts";
-import { instant } from "../sql-values.ts";
+import type { Clock } from "../../../domain/clock.ts";
+import type { ApiToken, TokenStore } from "../../token/port.ts";
+import type { Database, Statement } from "./database.ts";
+import { instant } from "./sql-values.ts";
 
 const PUT: Statement = {
   name: "put_token",

@@ -1,6 +1,6 @@
-import type { ReservedServerStore } from "../../../reserved-server/port.ts";
-import type { Database, Statement } from "../database.ts";
-import { text, texts } from "../sql-values.ts";
+import type { ReservedServerStore } from "../../port.ts";
+import type { Database, Statement } from "./database.ts";
+import { text, texts } from "./sql-values.ts";
 
 const READ: Statement = { name: "read_reserved_server", text: "select listeners, certificate from reserved_server where server = $1" };
 const KEEP: Statement = {

@@ -1,12 +1,12 @@
-import type { Clock } from "../../../../domain/clock.ts";
-import type { MoveId } from "../../../../domain/ids.ts";
-import { WAITING_FOR_INSTANCE } from "../../../operation/messages.ts";
-import type { PlacedUnit, RecoveryStore, Reseating } from "../../../recovery/port.ts";
-import type { Database, Run, Statement } from "../database.ts";
-import { enter } from "../moves/enter-phase.ts";
-import { SEATED } from "../placements/seating.ts";
-import { text } from "../sql-values.ts";
-import { type DecisionIds, decisionValues } from "../views/decisions.ts";
+import type { Clock } from "../../../domain/clock.ts";
+import type { MoveId } from "../../../domain/ids.ts";
+import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
+import type { PlacedUnit, RecoveryStore, Reseating } from "../../recovery/port.ts";
+import type { Database, Run, Statement } from "./database.ts";
+import { type DecisionIds, decisionValues } from "./decisions.ts";
+import { enter } from "./moves/enter-phase.ts";
+import { SEATED } from "./placements/seating.ts";
+import { text } from "./sql-values.ts";
 
 const LAST_EPOCH: Statement = {
   name: "read_last_epoch",

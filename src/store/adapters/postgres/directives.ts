@@ -1,10 +1,10 @@
-import type { Millis } from "../../../../domain/clock.ts";
-import type { Directive, Freeze, Hold, Pin } from "../../../../domain/directive.ts";
-import { GoneError } from "../../../../domain/errors.ts";
-import type { DirectiveChange, DirectiveStore } from "../../../directive/port.ts";
-import type { Database, Statement } from "../database.ts";
-import { instant, text } from "../sql-values.ts";
-import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
+import type { Millis } from "../../../domain/clock.ts";
+import type { Directive, Freeze, Hold, Pin } from "../../../domain/directive.ts";
+import { GoneError } from "../../../domain/errors.ts";
+import type { DirectiveChange, DirectiveStore } from "../../port.ts";
+import type { Database, Statement } from "./database.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "./decisions.ts";
+import { instant, text } from "./sql-values.ts";
 
 /** Units are locked in the order of their ids, as by everybody who changes several of them. */
 const DIRECT: Statement = {

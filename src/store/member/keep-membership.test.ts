@@ -3,7 +3,7 @@ import type { MemberId } from "../../domain/ids.ts";
 import { createVirtualClock, settle } from "../../runtime/testing/virtual-clock.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { createMemoryStore } from "../adapters/memory/memory-store.ts";
-import { createMembership, type Membership } from "./controller.ts";
+import { createMembership, type Membership } from "./keep-membership.ts";
 
 const TTL_MS = 15_000;
 const RENEW_MS = 5_000;

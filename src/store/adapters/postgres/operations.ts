@@ -1,9 +1,10 @@
-import type { Millis } from "../../../../domain/clock.ts";
-import type { InstanceId, OperationId, WorkspaceId } from "../../../../domain/ids.ts";
-import type { Operation, OperationKind, OperationState } from "../../../../domain/operation.ts";
-import type { ApplicationSummary, OperationStore, Page, WorkspaceSummary } from "../../../operation/port.ts";
-import type { Database, Statement } from "../database.ts";
-import { build } from "../query-builder.ts";
+import { type Millis, millis } from "../../../domain/clock.ts";
+import type { InstanceId, OperationId, WorkspaceId } from "../../../domain/ids.ts";
+import { OPERATION_DUE_MS, type Operation, type OperationKind, type OperationState } from "../../../domain/operation.ts";
+import { WAITING_FOR_INSTANCE, WAITING_FOR_PLACE } from "../../operation/messages.ts";
+import type { ApplicationSummary, OperationStore, Page, WorkspaceSummary } from "../../operation/port.ts";
+import type { Database, Statement } from "./database.ts";
+import { build } from "./query-builder.ts";
 import {
   APPLICATION,
   type ApplicationRow,
@@ -17,7 +18,8 @@ import {
   WORKSPACE,
   type WorkspaceRow,
   workspaceOf,
-} from "../rows.ts";
+} from "./rows.ts";
+import { instant } from "./sql-values.ts";
 
 type SummaryOfApplication = ApplicationRow & WorkspaceRow & UnitRow & StatusRow;
 
@@ -123,4 +125,9 @@ function workspaceSummary(rows: readonly SummaryRow[]): readonly WorkspaceSummar
 
 function applicationSummary(row: SummaryOfApplication): ApplicationSummary {
   return { application: applicationOf(row), workspace: workspaceOf(row), unit: unitOf(row), status: statusOf(row) };
+}
+
+/** Parameters of an operation that is opened: now, its deadline, and what it says without and with an instance. */
+export function openingOf(now: Millis): readonly [string, string, string, string] {
+  return [instant(now), instant(millis(now + OPERATION_DUE_MS)), WAITING_FOR_PLACE, WAITING_FOR_INSTANCE];
 }

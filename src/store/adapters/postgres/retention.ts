@@ -1,7 +1,7 @@
-import type { Millis } from "../../../../domain/clock.ts";
-import type { JournalPosition, RetentionStore } from "../../../retention/port.ts";
-import type { Database, Statement } from "../database.ts";
-import { instant } from "../sql-values.ts";
+import type { Millis } from "../../../domain/clock.ts";
+import type { JournalPosition, RetentionStore } from "../../retention/port.ts";
+import type { Database, Statement } from "./database.ts";
+import { instant } from "./sql-values.ts";
 
 /** Forgets rows of a table, the oldest first. `$1`: before when, `$2`: how many. */
 const forgetting = (

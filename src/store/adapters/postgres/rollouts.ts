@@ -1,11 +1,10 @@
-import type { Clock } from "../../../../domain/clock.ts";
-import { StaleError } from "../../../../domain/errors.ts";
-import type { FrozenVersion, Rollout } from "../../../../domain/rollout.ts";
-import type { RolloutChange, RolloutStore } from "../../../rollout/port.ts";
-import type { Database, Statement } from "../database.ts";
-import { instant, text } from "../sql-values.ts";
-import { DECISION_COLUMNS, type DecisionIds, decisionValues, NO_DECISION } from "../views/decisions.ts";
-import { LIVE_ROLLOUT, type RolloutRow, rolloutOf } from "./rollout-row.ts";
+import type { Clock } from "../../../domain/clock.ts";
+import { StaleError } from "../../../domain/errors.ts";
+import type { FrozenVersion, Rollout } from "../../../domain/rollout.ts";
+import type { RolloutChange, RolloutStore } from "../../port.ts";
+import type { Database, Statement } from "./database.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues, NO_DECISION } from "./decisions.ts";
+import { instant, text } from "./sql-values.ts";
 
 /** The index over live ones lets one in, whoever else asks at this moment. */
 const CREATE: Statement = {
@@ -98,4 +97,19 @@ async function changeRollout(
     code: "store.rollout-stale",
     context: { rollout: id, revision },
   });
+}
+
+export const LIVE_ROLLOUT: Statement = {
+  name: "read_live_rollout",
+  text: "select document, revision from rollout where state not in ('DONE', 'FAILED', 'ABORTED')",
+};
+
+export interface RolloutRow {
+  readonly document: Rollout;
+  readonly revision: number;
+}
+
+/** The row's revision is the one that counts: the document's was written before it was raised. What JSON leaves out is absent, and older ones say no mode. */
+export function rolloutOf({ document, revision }: RolloutRow): Rollout {
+  return { ...document, pool: document.pool, mode: document.mode ?? "in-place", ending: document.ending, revision };
 }

@@ -1,6 +1,6 @@
-import type { OwnedApplication, OwnershipStore } from "../../../ownership/port.ts";
-import type { Database, Statement } from "../database.ts";
-import { text } from "../sql-values.ts";
+import type { OwnedApplication, OwnershipStore } from "../../port.ts";
+import type { Database, Statement } from "./database.ts";
+import { text } from "./sql-values.ts";
 
 const OWNED: Statement = {
   name: "list_owned_applications",

@@ -1,11 +1,11 @@
-import type { Decision } from "../../../../domain/decision.ts";
-import type { Ids } from "../../../../domain/ids.ts";
-import type { Json } from "../../../../domain/json.ts";
-import { parseDecision } from "../../../../domain/parse-decision.ts";
-import type { DecisionStore } from "../../../decision/port.ts";
-import type { Database, Statement } from "../database.ts";
-import { build } from "../query-builder.ts";
-import { instant, instants, text, texts } from "../sql-values.ts";
+import type { Decision } from "../../../domain/decision.ts";
+import type { Ids } from "../../../domain/ids.ts";
+import type { Json } from "../../../domain/json.ts";
+import { parseDecision } from "../../../domain/parse-decision.ts";
+import type { DecisionStore } from "../../decision/port.ts";
+import type { Database, Statement } from "./database.ts";
+import { build } from "./query-builder.ts";
+import { instant, instants, text, texts } from "./sql-values.ts";
 
 /** Where the journal's entries get their ids from; they sort in the order they were made. */
 export type DecisionIds = Ids;
