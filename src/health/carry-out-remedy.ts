@@ -85,8 +85,15 @@ export function createRemedies({
     const noisiest = heaviest.find(({ instanceId }) => instanceId === instance.id);
     const fleet = { restarts, emptied, instances: serving.length };
     const due = nextRemedy({
-      ...{ now, apartMs, emptyAfter, stateSince: instance.stateSince },
-      ...{ verdict, taken, others, fleet, noisiest: noisiest?.namespace },
+      now,
+      apartMs,
+      emptyAfter,
+      stateSince: instance.stateSince,
+      verdict,
+      taken,
+      others,
+      fleet,
+      noisiest: noisiest?.namespace,
     });
     if (due === undefined) return undefined;
     const remedy = (due.step === "QUARANTINE" && (await quarantines?.plan({ instance, remedy: due, noisiest }, signal))) || due;

@@ -10,7 +10,11 @@ export function changedDecision(before: InstanceVerdict | undefined, verdict: In
   if (before?.state === verdict.state && before.cause === verdict.cause) return undefined;
   const { state, cause, component, text, evidence, at, instanceId } = verdict;
   return {
-    ...{ at, subject: instanceId, kind: "health", verdict: state.toUpperCase(), rule: cause.toUpperCase() },
+    at,
+    subject: instanceId,
+    kind: "health",
+    verdict: state.toUpperCase(),
+    rule: cause.toUpperCase(),
     details: { reason: text, evidence, ...(component === undefined ? {} : { component }), was: before?.state ?? "unknown" },
   };
 }
@@ -22,9 +26,15 @@ export function remedyDecision(
   at: Millis,
 ): Decision {
   return {
-    ...{ at, subject: instanceId, kind: "health", verdict: step, rule: cause.toUpperCase() },
+    at,
+    subject: instanceId,
+    kind: "health",
+    verdict: step,
+    rule: cause.toUpperCase(),
     details: {
-      ...{ reason: text, isAdvice, evidence },
+      reason: text,
+      isAdvice,
+      evidence,
       ...(component === undefined ? {} : { component }),
       ...(quarantine === undefined ? {} : { quarantine }),
     },

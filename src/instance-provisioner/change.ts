@@ -44,7 +44,11 @@ export function changeOf(instance: Instance, what: WhatHappened): RowChange {
     });
   }
   return {
-    ...{ id: instance.id, revision: instance.revision, state, reason, attempt },
+    id: instance.id,
+    revision: instance.revision,
+    state,
+    reason,
+    attempt,
     // What is about to be created is created in the version that is asked for now.
     ...(event === "begin" ? { version: instance.desiredVersion } : {}),
     ...(wantedHash !== undefined && REMEMBERING.includes(event) ? { appliedHash: wantedHash } : {}),
@@ -69,7 +73,11 @@ export function noteOf(instance: Instance, { now, ...note }: Note & { readonly n
   const { id, revision, state, reason, attempt } = instance;
   const what = note.reason === undefined ? { rule: "DECLARATION", reason: "fleet.yaml" } : { rule: "OBSERVED", reason: note.reason };
   return {
-    ...{ id, revision, state, reason, attempt },
+    id,
+    revision,
+    state,
+    reason,
+    attempt,
     ...note,
     decision: decisionOf(instance, { now, verdict: verdictOf(note), ...what, details: { ...note } }),
   };

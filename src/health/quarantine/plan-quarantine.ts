@@ -79,8 +79,15 @@ function chooseTarget({ unit: { id: unitId, workspaceId, load }, namespace }: No
   const begin = (target: string, pool: string, isNew: boolean): QuarantinePlan => ({
     kind: "begin",
     quarantine: {
-      ...{ source: source.id, sourceName: source.name, class: source.class, workspaceId, unitId, namespace },
-      ...{ target, pool, isNew },
+      source: source.id,
+      sourceName: source.name,
+      class: source.class,
+      workspaceId,
+      unitId,
+      namespace,
+      target,
+      pool,
+      isNew,
     },
   });
   const isFull = (pool: string): boolean => instances.filter((one) => one.pool === pool && isInQuarantine(one)).length >= most;

@@ -41,7 +41,9 @@ function startHashes(parameters: ManifestParameters): StartHashes {
     repoServer: contentHash({
       settings: repoServerSettings(parameters),
       times: times.filter(([key]) => key === "timeout.reconciliation"),
-      ...{ redisPassword, authority, server },
+      redisPassword,
+      authority,
+      server,
     }),
     controller: contentHash({ settings: controllerSettings(parameters), times, redisPassword, authority, client, server }),
   };

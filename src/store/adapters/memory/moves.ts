@@ -108,8 +108,25 @@ function request(transaction: Transaction, wish: MoveWish): MoveRequest {
   const { id, unitId, to, epoch: fromEpoch, kind, reason, plan, reverses, isFailOver, actor, decision } = wish;
   const { at } = decision;
   tables.moves.set(id, {
-    ...{ id, unitId, from: unit.owner, to, fromEpoch, toEpoch: 0, phase: "WAITING", phaseSince: at, kind, reason, plan, reverses, actor },
-    ...{ isFailOver, createdAt: at, endedAt: undefined, message: "", baseline: [], marks: [{ phase: "WAITING", at }] },
+    id,
+    unitId,
+    from: unit.owner,
+    to,
+    fromEpoch,
+    toEpoch: 0,
+    phase: "WAITING",
+    phaseSince: at,
+    kind,
+    reason,
+    plan,
+    reverses,
+    actor,
+    isFailOver,
+    createdAt: at,
+    endedAt: undefined,
+    message: "",
+    baseline: [],
+    marks: [{ phase: "WAITING", at }],
   });
   tables.decisions.push(decision);
   notify("move", id);

@@ -86,7 +86,11 @@ function splitOf(head: Head, units: readonly PlacementUnit[], applications: read
     roomySince: head.roomy_since ?? undefined,
     deal: head.deal,
     applications: applications.map(({ id, part, environment, namespace, resources, has_cluster_scoped: hasClusterScoped }) => ({
-      ...{ id, part, environment, namespace, hasClusterScoped },
+      id,
+      part,
+      environment,
+      namespace,
+      hasClusterScoped,
       resources: resources ?? undefined,
     })),
   };
