@@ -61,26 +61,27 @@ export async function observeInstance(
   };
   const namespace = await orNothing("cluster", (limited) => deps.openNamespace(wish.at, limited));
   const isDue = memory.ensuredAt === undefined || clock.now() - memory.ensuredAt > ENSURE_MS;
-  const ensured = isDue ? await orNothing("canaries", () => ensure(namespace, wish, clock, signal)) : memory.ensuredAt;
-  const asked =
-    ensured === undefined || wish.canary === undefined
-      ? memory.asked
-      : ((await orNothing("ask", () => ask(namespace, memory, clock, signal))) ?? memory.asked);
+  const ensuredAt = isDue ? await orNothing("canaries", () => ensure(namespace, wish, clock, signal)) : memory.ensuredAt;
+  const mayAsk = ensuredAt !== undefined && wish.canary !== undefined;
+  const asked = (mayAsk ? await orNothing("ask", () => ask(namespace, memory, clock, signal)) : undefined) ?? memory.asked;
   const processes = await orNothing("processes", (limited) => deps.findProcesses(wish.at, limited));
   const look = await readProcesses(processes, clock, signal);
-  const [canaries, others, pods] = await Promise.all([
+  const [canaries = [], others = [], pods = []] = await Promise.all([
     orNothing("canaries", async (limited) => namespace?.listCanaries(limited)),
     orNothing("applications", async (limited) => namespace?.sampleApplications(SAMPLED, limited)),
     orNothing("pods", async (limited) => namespace?.listPods(limited)),
   ]);
   const now = clock.now();
-  const answered = nextAsked(asked, canaries ?? [], now);
-  const isBroken = (canaries ?? []).some(({ name, hasError }) => answered.get(name)?.tookS !== undefined && hasError);
+  const answered = nextAsked(asked, canaries, now);
+  const isBroken = canaries.some(({ name, hasError }) => answered.get(name)?.tookS !== undefined && hasError);
   const errors = isBroken ? memory.errors + 1 : 0;
-  const standing = standingSignals({ now, asked: answered, canaries: canaries ?? [], others: others ?? [], pods: pods ?? [], errors });
   return {
-    signals: { ...deriveSignals(memory.looks, look, wish.workers), ...standing, ...memorySignals(look, pods ?? [], now) },
-    memory: { looks: keptLooks(memory.looks, look), asked: answered, errors, ensuredAt: ensured },
+    signals: {
+      ...deriveSignals(memory.looks, look, wish.workers),
+      ...standingSignals({ now, asked: answered, canaries, others, pods, errors }),
+      ...memorySignals(look, pods, now),
+    },
+    memory: { looks: keptLooks(memory.looks, look), asked: answered, errors, ensuredAt },
   };
 }
 

@@ -32,16 +32,14 @@ export interface RolloutDesk {
 export function createRolloutDesk({ store, clock, ids }: RolloutDeskDeps): RolloutDesk {
   const { rollouts, fleet, placements } = store;
   const readFacts = async (signal: AbortSignal): Promise<DraftFacts> => {
-    const [declared, instances, frozen] = [
-      await fleet.readFleet(signal),
-      await fleet.listInstances(signal),
-      await rollouts.listFrozen(signal),
-    ];
+    const spec = (await fleet.readFleet(signal))?.spec;
+    const instances = await fleet.listInstances(signal);
+    const frozen = await rollouts.listFrozen(signal);
     const classes = [...new Set(instances.filter(({ state }) => state !== "RETIRED").map((one) => one.class))];
     const held = [];
     for (const name of classes) held.push(...(await placements.readFleet(name, signal)).instances);
     return {
-      spec: declared?.spec,
+      spec,
       instances,
       frozen,
       held: new Map(held.map(({ instance, load, units }) => [instance.id, { load, units }])),

@@ -59,7 +59,8 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     findings ??= startFindings(openFindings(await store.decisions.list({ kind: "ownership" }, MANY, signal)));
     const instances = (await store.fleet.listInstances(signal)).filter(({ state }) => STANDING.includes(state));
     const [seen, silent] = await Promise.all([readSeen(applications, instances, signal), readSilent(controllers, instances, signal)]);
-    const [owned, moves] = [await readOwned(store.ownership, signal), await store.moves.list({ isLive: true }, MANY, signal)];
+    const owned = await readOwned(store.ownership, signal);
+    const moves = await store.moves.list({ isLive: true }, MANY, signal);
     const away = new Set<string>(instances.flatMap(({ id }) => (seen.has(id) ? [] : [id])));
     const now = clock.now();
     waitingSince = nextWaiting(waitingSince, [...seen.values()].flat(), now);
