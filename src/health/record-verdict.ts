@@ -1,6 +1,6 @@
 import { type Clock, type Millis, millis } from "../domain/clock.ts";
 import type { EngineSettings, FleetSpec } from "../domain/fleet.ts";
-import type { InstanceVerdict } from "../domain/health.ts";
+import type { InstanceVerdict, Signals } from "../domain/health.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { CanarySource } from "../domain/probed.ts";
 import type { Store } from "../store/port.ts";
@@ -45,38 +45,48 @@ interface Memory {
 
 const FIRST: Memory = { probe: NO_MEMORY, troubles: { units: 0, troubledUnits: 0 }, countedAt: undefined };
 
-/** The steps with one instance: observe it, judge it by the samples of the window, record both. */
+/** What is done for one instance at a time: it is observed, judged by the samples of the window, and both are recorded. */
 export function createLooks(deps: LookDeps): Looks {
   const { store, clock, log, periodMs, graceMs, overloadMs, canary } = deps;
   const memories = new Map<string, Memory>();
 
-  const countTroubles = async ({ id }: Instance, memory: Memory, signal: AbortSignal): Promise<Omit<Memory, "probe">> => {
+  const lookAt: Looks["lookAt"] = async (instance, fleet, signal) => {
+    const { id, name, version, desiredVersion, pool } = instance;
+    const { workers, timing } = engineOf(fleet, pool);
+    const settings = { ...timing, graceMs, overloadMs };
+    const signals = await observe(instance, workers, signal);
+    const at = clock.now();
+    const keepSince = millis(at - windowMs(settings));
+    const { samples, verdict: before } = await store.health.readWindow(id, keepSince, signal);
+    const isChanging = Number(version !== desiredVersion);
+    const reconcileRatio = ratioToBaseline(before?.baseline, signals);
+    const sample = { at, signals: known({ ...signals, isChanging, reconcileRatio }) };
+    const judged = judge({ now: at, samples: [...samples, sample], periodMs, settings, before: before?.cause });
+    const verdict = nextVerdict(before, judged, { instanceId: id, at, baseline: nextBaseline(before?.baseline, signals, graceMs) });
+    const decision = changedDecision(before, verdict);
+    await store.health.record({ sample, verdict, keepSince, decision }, signal);
+    if (decision !== undefined)
+      log.info({ instance: name, state: verdict.state, cause: verdict.cause, text: verdict.text }, "Judging an instance anew");
+    return verdict;
+  };
+
+  /** What its processes, its namespace and the rows of its applications tell. */
+  async function observe(instance: Instance, workers: Workers, signal: AbortSignal): Promise<Signals> {
+    const memory = memories.get(instance.id) ?? FIRST;
+    const seen = await observeInstance(deps, { at: instance, workers, canary }, memory.probe, signal);
+    const counted = await countTroubles(instance, memory, signal);
+    memories.set(instance.id, { ...counted, probe: seen.memory });
+    return { ...seen.signals, ...counted.troubles };
+  }
+
+  async function countTroubles({ id }: Instance, memory: Memory, signal: AbortSignal): Promise<Omit<Memory, "probe">> {
     if (memory.countedAt !== undefined && clock.now() - memory.countedAt < TROUBLES_EACH_MS) return memory;
     const { units, troubled } = await store.health.readTroubles(id, signal);
     return { troubles: { units, troubledUnits: troubled.length }, countedAt: clock.now() };
-  };
+  }
+
   return {
-    async lookAt(instance, fleet, signal) {
-      const { id, name, version, desiredVersion, pool } = instance;
-      const memory = memories.get(id) ?? FIRST;
-      const { workers, timing } = engineOf(fleet, pool);
-      const seen = await observeInstance(deps, { at: instance, workers, canary }, memory.probe, signal);
-      const counted = await countTroubles(instance, memory, signal);
-      memories.set(id, { ...counted, probe: seen.memory });
-      const at = clock.now();
-      const settings = { ...timing, graceMs, overloadMs };
-      const keepSince = millis(at - windowMs(settings));
-      const { samples, verdict: before } = await store.health.readWindow(id, keepSince, signal);
-      const more = { isChanging: Number(version !== desiredVersion), reconcileRatio: ratioToBaseline(before?.baseline, seen.signals) };
-      const sample = { at, signals: known({ ...seen.signals, ...counted.troubles, ...more }) };
-      const judged = judge({ now: at, samples: [...samples, sample], periodMs, settings, before: before?.cause });
-      const verdict = nextVerdict(before, judged, { instanceId: id, at, baseline: nextBaseline(before?.baseline, seen.signals, graceMs) });
-      const changed = changedDecision(before, verdict);
-      await store.health.record({ sample, verdict, keepSince, decision: changed }, signal);
-      if (changed !== undefined)
-        log.info({ instance: name, state: verdict.state, cause: verdict.cause, text: verdict.text }, "Judging an instance anew");
-      return verdict;
-    },
+    lookAt,
     keep(ids) {
       for (const id of memories.keys()) if (!ids.includes(id)) memories.delete(id);
     },

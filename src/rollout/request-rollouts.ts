@@ -5,7 +5,7 @@ import type { Rollout, RolloutOrder } from "../domain/rollout.ts";
 import type { Store } from "../store/port.ts";
 import { orderDecision, unfreezeDecision } from "./decisions.ts";
 import { type DraftedRollout, type DraftFacts, draftRollout } from "./draft-rollout.ts";
-import { type RolloutCommand, whatIsOrdered } from "./order.ts";
+import { type RolloutCommand, whatIsOrdered } from "./rollout-commands.ts";
 
 export interface RolloutDeskDeps {
   readonly store: Pick<Store, "rollouts" | "fleet" | "placements">;
