@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AdoptionOutcome } from "../src/adoption/controller.ts";
+import type { AdoptionOutcome } from "../src/adoption/carry-out-adoption.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { answerOf, argosy } from "./command-line.ts";
 import { type HandMadeArgo, installHandMadeArgo } from "./hand-made-argo.ts";

@@ -1,9 +1,9 @@
-import { examine } from "./api/doctor/controller.ts";
+import { examine } from "./api/doctor/examine.ts";
 import { type Api, createApi } from "./api/server.ts";
 import { planFleet } from "./instance-provisioner/fleet-plan.ts";
 import { parseFleetDocument } from "./instance-provisioner/fleet-schema/parse-fleet.ts";
 import { renderFleetDocument } from "./instance-provisioner/fleet-schema/render-fleet.ts";
-import { createUsageReader } from "./instance-provisioner/usage/controller.ts";
+import { createUsageReader } from "./instance-provisioner/read-usage.ts";
 import { clusterUid } from "./main/adoption.ts";
 import { connectClusters } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
@@ -13,7 +13,7 @@ import { openStore } from "./main/open-store.ts";
 import { refuseOldDatabase } from "./main/recovery.ts";
 import { startRoles } from "./main/roles.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
-import { createRolloutDesk } from "./rollout/desk/controller.ts";
+import { createRolloutDesk } from "./rollout/request-rollouts.ts";
 import { calibrate } from "./scheduler/calibration/calibrate.ts";
 import { explainUnit } from "./scheduler/explain.ts";
 import { explainInstance } from "./scheduler/explain-instance.ts";
@@ -22,7 +22,7 @@ import { parseSchedule } from "./scheduler/plan/freeze-window.ts";
 import { planNames } from "./scheduler/plan/plan-names.ts";
 import { reviewDecision, reviewPlan } from "./scheduler/review.ts";
 import { exportWorkspace } from "./shard/export-workspace.ts";
-import { createMembership } from "./store/member/controller.ts";
+import { createMembership } from "./store/member/keep-membership.ts";
 import { createRetention } from "./store/retention/controller.ts";
 
 /**

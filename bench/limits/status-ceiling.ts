@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { RecordedStatus } from "../../src/domain/status.ts";
-import { statusValues } from "../../src/store/adapters/postgres/statuses/record-statuses.ts";
+import { statusValues } from "../../src/store/adapters/postgres/record-statuses.ts";
 
 /** The columns of the store's own table, without its checks. */
 const CREATE = `

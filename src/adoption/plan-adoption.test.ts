@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { PAUSE } from "./pause.ts";
-import { planAdoption } from "./plan-adoption.ts";
+import { ANNOTATION_ADOPTS, PAUSE, planAdoption } from "./plan-adoption.ts";
 import type { StandingDeployment } from "./schema.ts";
 import { adoptionFacts, aHandMade, type HandMadeTree } from "./testing/hand-made.ts";
-import { ANNOTATION_ADOPTS } from "./wanted-deployment.ts";
 
 const WEB = { source: { repoURL: "https://git.example/team/app", path: "apps/web", targetRevision: "main" }, type: "automated" } as const;
 const planned = (change: (raw: HandMadeTree) => void = () => undefined) => planAdoption(adoptionFacts([aHandMade("web", change)]))[0];

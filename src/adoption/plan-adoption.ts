@@ -1,8 +1,18 @@
 import { canonicalJson } from "../domain/hash.ts";
-import { PAUSE } from "./pause.ts";
 import { type HandMade, parseHandMade, type StandingDeployment } from "./schema.ts";
-import { ANNOTATION_ADOPTS, type WantedDeployment, wantedDeployment } from "./wanted-deployment.ts";
 import { type AdoptionGround, type AdoptionRefusal, whyNotAdopt } from "./why-not-adopt.ts";
+
+/** Argo CD does not look at an Application that carries it; Argosy does nothing about a resource that does. */
+export const PAUSE = { application: "argocd.argoproj.io/skip-reconcile", deployment: "argosy.dev/paused" } as const;
+/** On a GitOpsDeployment that an Application made by hand was taken over as: that Application's name, which stays its name. */
+export const ANNOTATION_ADOPTS = "argosy.dev/adopts";
+
+/** The spec of a GitOpsDeployment that asks for what an Application made by hand deploys. */
+export interface WantedDeployment {
+  readonly source: { readonly repoURL: string; readonly path: string; readonly targetRevision?: string };
+  readonly type: "automated" | "manual";
+  readonly syncPolicy?: { readonly syncOptions: readonly string[] };
+}
 
 /** Names of what instances have beside users' Applications begin so. */
 const OWN_PREFIX = "argosy-";
@@ -87,4 +97,16 @@ function whyTaken(
   const holder = facts.known.find((one) => one.argoName === name && (one.namespace !== namespace || one.name !== name));
   if (holder === undefined) return undefined;
   return { code: "NAME_TAKEN", text: `${holder.namespace}/${holder.name} has the name ${name} in Argo CD already` };
+}
+
+/** `undefined`: it has not one source but several. */
+function wantedDeployment({ spec }: Pick<HandMade, "spec">): WantedDeployment | undefined {
+  if (spec.source === undefined) return undefined;
+  const { repoURL, path, targetRevision } = spec.source;
+  const options = spec.syncPolicy.syncOptions.filter((option) => option.startsWith("CreateNamespace="));
+  return {
+    source: { repoURL, path, ...(targetRevision === "" ? {} : { targetRevision }) },
+    type: spec.syncPolicy.automated === undefined ? "manual" : "automated",
+    ...(options.length === 0 ? {} : { syncPolicy: { syncOptions: options } }),
+  };
 }

@@ -1,4 +1,4 @@
-import { type AdoptionDeps, type AdoptionOutcome, type AdoptionRules, adoptOne, draftAdoption } from "../adoption/controller.ts";
+import { type AdoptionDeps, type AdoptionOutcome, type AdoptionRules, adoptOne, draftAdoption } from "../adoption/carry-out-adoption.ts";
 import type { AdoptionStep } from "../adoption/plan-adoption.ts";
 import type { AdoptedCluster, AdoptingFleet } from "../adoption/port.ts";
 import type { AdoptionRulesView } from "../api/routes/adoptions.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { systemClock } from "../runtime/clock.ts";
-import { createKeyRing } from "../store/adapters/postgres/credentials/key-ring.ts";
+import { createKeyRing } from "../store/adapters/postgres/credentials/envelope.ts";
 import { createPostgresStore } from "../store/adapters/postgres/postgres-store.ts";
 import type { CredentialKey } from "../store/credential/port.ts";
 import { startTestServer, type TestDatabase, type TestServer } from "../store/testing/test-server.ts";

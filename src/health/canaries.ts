@@ -28,15 +28,20 @@ export function renderCanaries(namespace: string, server: string, from: CanarySo
   const labels = { [LABEL_CANARY]: "true" };
   const destination = { server, namespace: NAMESPACE };
   const project: EngineObject = {
-    ...{ apiVersion: API, kind: "AppProject", metadata: { name: PROJECT, namespace, labels } },
+    apiVersion: API,
+    kind: "AppProject",
+    metadata: { name: PROJECT, namespace, labels },
     spec: {
       description: "Canaries of Argosy: compared again and again, never synced",
       sourceRepos: [from === "no-repository" ? NOWHERE : from.repository],
-      ...{ destinations: [destination], clusterResourceWhitelist: [] },
+      destinations: [destination],
+      clusterResourceWhitelist: [],
     },
   };
   const application = (name: string): EngineObject => ({
-    ...{ apiVersion: API, kind: "Application", metadata: { name, namespace, labels } },
+    apiVersion: API,
+    kind: "Application",
+    metadata: { name, namespace, labels },
     spec: { project: PROJECT, destination, ...sourceOf(from) },
   });
   return [project, ...[...ACTIVE_CANARIES, PASSIVE_CANARY].map(application)];

@@ -56,7 +56,9 @@ export function standingSignals({ now, asked, canaries, others, pods, errors }: 
     passiveAgeS: passive === undefined ? undefined : ageS(passive),
     newestAgeS: looked.length === 0 ? undefined : ageS(Math.max(...looked)),
     sampledApplications: looked.length,
-    ...{ controllerRestarts: restarts("controller"), repoServerRestarts: restarts("repo-server"), redisRestarts: restarts("redis") },
+    controllerRestarts: restarts("controller"),
+    repoServerRestarts: restarts("repo-server"),
+    redisRestarts: restarts("redis"),
     unreadyS: pods.length === 0 ? undefined : unready.length === 0 ? 0 : ageS(Math.min(...unready)),
   });
 }

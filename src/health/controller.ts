@@ -4,15 +4,16 @@ import type { Instance, InstanceState } from "../domain/instance.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
 import { createKeyedQueue } from "../runtime/keyed-queue.ts";
-import { every } from "../runtime/timer/every.ts";
+import { createResourceController } from "../runtime/resource-controller/resource-controller.ts";
+import { createSweeps } from "../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../store/port.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { createLooks, type LookDeps } from "./look/controller.ts";
-import { createPlacingAgain } from "./placing-again/controller.ts";
+import { createRemedies } from "./carry-out-remedy.ts";
 import type { EmptyInstance, PlaceElsewhere, QuarantineDesk } from "./port.ts";
-import { createQuarantines, type QuarantineDeps } from "./quarantine/controller.ts";
+import { createQuarantines, type QuarantineDeps } from "./quarantine/carry-out-quarantine.ts";
 import type { Quarantine } from "./quarantine/entries.ts";
-import { createRemedies } from "./remedy/controller.ts";
+import { createLooks, type LookDeps } from "./record-verdict.ts";
+import { createPlacingAgain } from "./request-placing-again.ts";
 
 export interface HealthDeps extends LookDeps {
   readonly store: Pick<Store, "fleet" | "health" | "decisions" | "loads"> & QuarantineDeps["store"];
@@ -38,65 +39,90 @@ export interface Health {
 const AT_ONCE = 16;
 const JUDGED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
-/** Looks at every instance again and again, judges it by what was seen lately, and helps where a judgement asks for it. */
+/** What a survey has found of this process's share. */
+interface Survey {
+  readonly fleet: FleetSpec | undefined;
+  /** All instances that are judged, those of other processes too. */
+  readonly serving: ReadonlyMap<string, Instance>;
+  /** Quarantines of this process's share that have begun and not ended, by key. */
+  readonly open: ReadonlyMap<string, Quarantine>;
+}
+
+/**
+ * Observes every instance again and again, judges it by what was seen lately, and helps where a verdict asks for it. A survey adds the
+ * keys: ids of instances, and `quarantine/<id of its source>` for each open quarantine.
+ */
 export function createHealth(deps: HealthDeps): Health {
-  const { store, partition, clock, rng, log, metrics, periodMs, quarantine } = deps;
+  const { store, partition, rng, metrics, periodMs, quarantine } = deps;
+  const looks = createLooks(deps);
   const quarantines = quarantine && createQuarantines({ ...deps, ...quarantine });
-  const [looks, remedies, placingAgain] = [createLooks(deps), createRemedies({ ...deps, quarantines }), createPlacingAgain(deps)];
-  const said = new Map<string, InstanceVerdict>();
-  let [serving, fleet]: [ReadonlyMap<string, Instance>, FleetSpec | undefined] = [new Map(), undefined];
-  let open: ReadonlyMap<string, Quarantine> = new Map();
+  const remedies = createRemedies({ ...deps, quarantines });
+  const placingAgain = createPlacingAgain(deps);
+  let survey: Survey = { fleet: undefined, serving: new Map(), open: new Map() };
+  const verdicts = new Map<string, InstanceVerdict>();
   const gauge = metrics.gauge("argosy_health_instances", "Instances of this process's share, by their verdict.", ["state"]);
   gauge.collect(() => {
-    const states = [...said.values()].map(({ state }) => state);
+    const states = [...verdicts.values()].map(({ state }) => state);
     return VERDICT_STATES.map((state) => ({ value: states.filter((each) => each === state).length, labels: { state } }));
   });
+  const isMine = (id: string): boolean => partition.isMine(`health/${id}`);
 
-  const survey = async (signal: AbortSignal): Promise<readonly string[]> => {
-    fleet = (await store.fleet.readFleet(signal))?.spec;
+  async function takeSurvey(signal: AbortSignal): Promise<readonly string[]> {
+    const fleet = (await store.fleet.readFleet(signal))?.spec;
     // One whose controller was stopped for good is not to be told of, and even less to be started again.
-    const all = (await store.fleet.listInstances(signal)).filter(({ state, halt }) => JUDGED.includes(state) && halt === "none");
-    serving = new Map(all.map((instance) => [instance.id, instance]));
-    const mine = all.map(({ id }): string => id).filter((id) => partition.isMine(`health/${id}`));
+    const judged = (await store.fleet.listInstances(signal)).filter(({ state, halt }) => JUDGED.includes(state) && halt === "none");
+    const mine = judged.map(({ id }): string => id).filter(isMine);
     looks.keep(mine);
-    for (const id of said.keys()) if (!mine.includes(id)) said.delete(id);
-    const begun = ((await quarantines?.listOpen(signal)) ?? []).filter(({ source }) => partition.isMine(`health/${source}`));
-    open = new Map(begun.map((one) => [`quarantine/${one.source}`, one]));
-    return [...mine, ...open.keys()];
-  };
-  const work = async (id: string, signal: AbortSignal): Promise<void> => {
-    const [instance, begun] = [serving.get(id), open.get(id)];
+    for (const id of verdicts.keys()) if (!mine.includes(id)) verdicts.delete(id);
+    const begun = ((await quarantines?.listOpen(signal)) ?? []).filter(({ source }) => isMine(source));
+    survey = {
+      fleet,
+      serving: new Map(judged.map((instance) => [instance.id, instance])),
+      open: new Map(begun.map((one) => [`quarantine/${one.source}`, one])),
+    };
+    return [...mine, ...survey.open.keys()];
+  }
+
+  async function work(key: string, signal: AbortSignal): Promise<void> {
+    const { fleet, serving, open } = survey;
+    const begun = open.get(key);
     if (begun !== undefined) await quarantines?.carryOn(begun, signal);
+    const instance = serving.get(key);
     if (instance === undefined) return;
     const verdict = await looks.lookAt(instance, fleet, signal);
-    said.set(id, verdict);
+    verdicts.set(key, verdict);
     await remedies.help({ instance, verdict, serving: [...serving.values()] }, signal);
     await placingAgain.look(instance, verdict, signal);
-  };
+  }
 
   const queue = createKeyedQueue({ ...deps, name: "health", concurrency: AT_ONCE, rng: rng.fork("health"), work });
-  const surveys = createKeyedQueue({
-    ...{ ...deps, name: "health-survey", concurrency: 1, rng: rng.fork("health-survey") },
-    work: async (_key, signal) => {
-      for (const id of await survey(signal)) queue.add(id);
-    },
-  });
-  const ending = new AbortController();
-  const stop = async (): Promise<void> => {
-    ending.abort(new Error("health stops"));
-    await Promise.all([surveys.stop(), queue.stop()]);
+  const surveyAndAdd = async (signal: AbortSignal): Promise<void> => {
+    for (const key of await takeSurvey(signal)) queue.add(key);
   };
+  const sweeps = createSweeps({
+    ...deps,
+    name: "health-survey",
+    rng: rng.fork("health-survey"),
+    first: ["instances"],
+    next: [],
+    sweeps: { instances: { everyMs: periodMs, jitter: 0.05, run: surveyAndAdd } },
+  });
+  const controller = createResourceController({
+    name: "health",
+    watches: [],
+    otherWatches: [],
+    partition,
+    sweeps,
+    loops: [queue],
+    subscribe: () => [],
+    // The next survey comes within a period.
+    takeOver: () => {},
+  });
   return {
-    start(signal) {
-      signal.addEventListener("abort", () => void stop(), { once: true });
-      every({ clock, rng, log, ms: periodMs, jitter: 0.05, run: () => surveys.add("instances") }, ending.signal);
-      surveys.start();
-      queue.start();
-      surveys.add("instances");
-    },
-    stop,
+    start: controller.start,
+    stop: controller.stop,
     async lookAtAll(signal) {
-      for (const id of await survey(signal)) await work(id, signal);
+      for (const key of await takeSurvey(signal)) await work(key, signal);
     },
   };
 }

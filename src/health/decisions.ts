@@ -1,8 +1,8 @@
 import { type Millis, millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import { HEALTH_CAUSES, type InstanceVerdict } from "../domain/health.ts";
+import { REMEDIES, type Remedy, type StepTaken } from "./next-remedy.ts";
 import { isEnd } from "./quarantine/entries.ts";
-import { REMEDIES, type Remedy, type StepTaken } from "./remedy/next-remedy.ts";
 
 /** The journal's entry of a verdict that is another than before; `undefined`: it is the same, or the first and a good one. */
 export function changedDecision(before: InstanceVerdict | undefined, verdict: InstanceVerdict): Decision | undefined {
@@ -10,7 +10,11 @@ export function changedDecision(before: InstanceVerdict | undefined, verdict: In
   if (before?.state === verdict.state && before.cause === verdict.cause) return undefined;
   const { state, cause, component, text, evidence, at, instanceId } = verdict;
   return {
-    ...{ at, subject: instanceId, kind: "health", verdict: state.toUpperCase(), rule: cause.toUpperCase() },
+    at,
+    subject: instanceId,
+    kind: "health",
+    verdict: state.toUpperCase(),
+    rule: cause.toUpperCase(),
     details: { reason: text, evidence, ...(component === undefined ? {} : { component }), was: before?.state ?? "unknown" },
   };
 }
@@ -22,9 +26,15 @@ export function remedyDecision(
   at: Millis,
 ): Decision {
   return {
-    ...{ at, subject: instanceId, kind: "health", verdict: step, rule: cause.toUpperCase() },
+    at,
+    subject: instanceId,
+    kind: "health",
+    verdict: step,
+    rule: cause.toUpperCase(),
     details: {
-      ...{ reason: text, isAdvice, evidence },
+      reason: text,
+      isAdvice,
+      evidence,
       ...(component === undefined ? {} : { component }),
       ...(quarantine === undefined ? {} : { quarantine }),
     },

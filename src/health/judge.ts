@@ -1,5 +1,5 @@
 import type { Millis } from "../domain/clock.ts";
-import type { Component, Evidence, HealthCause, HealthSample, InstanceVerdict, SignalName, Verdict } from "../domain/health.ts";
+import type { Component, Evidence, HealthCause, HealthSample, InstanceVerdict, SignalName, Signals, Verdict } from "../domain/health.ts";
 import { type HealthSettings, KILLED_S, MEMORY, type Rule, rulesOf } from "./rules.ts";
 
 /** What a verdict is made from. */
@@ -14,6 +14,10 @@ export interface Window {
   readonly before?: HealthCause | undefined;
 }
 
+/** What shows that an instance works may be this old, and a period more, in ms. */
+const RECENT_MS = 30_000;
+/** A canary that is refreshed within this time shows that the instance works, in s. */
+const REFRESHED_WITHIN_S = 30;
 /** Fewer samples than this do not show that something lasts. */
 const FEWEST_LOOKS = 3;
 /**
@@ -55,9 +59,9 @@ export function judge(window: Window): Verdict {
     const { state, cause, component, text } = rule;
     return { state, cause, component, text, evidence: evidenceOf(rule.evidence, samples) };
   }
-  return isBlind(window)
-    ? unknown("no-metrics", "its controller gives no answer, and nothing else tells how it is", samples)
-    : well(window);
+  return isSeenToWork(window)
+    ? well(window)
+    : unknown("no-metrics", "its controller gives no answer, and nothing else tells how it is", samples);
 }
 
 function unknown(cause: Verdict["cause"], text: string, samples: readonly HealthSample[]): Verdict {
@@ -69,56 +73,69 @@ function well({ samples, settings }: Window): Verdict {
   const { signals = {} } = samples.at(-1) ?? {};
   const healthy = { state: "healthy", component: undefined } as const;
   const usual = evidenceOf(["canaryS", "queueWaitS", "utilisation", "reconcileS"], samples);
-  if ((signals.troubledUnits ?? 0) > 0)
-    return {
-      ...{
-        ...healthy,
-        cause: "workspace",
-        text: "it works; applications of a workspace cannot be compared, which is that one's own trouble",
-      },
-      evidence: [...evidenceOf(["troubledUnits", "units"], samples), ...usual],
-    };
-  if ((signals.uptimeS ?? settings.graceMs) * 1_000 < settings.graceMs || signals.isChanging === 1)
-    return {
-      ...{ ...healthy, cause: "starting", text: "its controller has begun a short while ago, or is being changed" },
-      evidence: evidenceOf(["uptimeS", "isChanging"], samples),
-    };
+  if ((signals.troubledUnits ?? 0) > 0) {
+    const text = "it works; applications of a workspace cannot be compared, which is that one's own trouble";
+    return { ...healthy, cause: "workspace", text, evidence: [...evidenceOf(["troubledUnits", "units"], samples), ...usual] };
+  }
+  const isYoung = (signals.uptimeS ?? settings.graceMs) * 1_000 < settings.graceMs;
+  if (isYoung || signals.isChanging === 1) {
+    const text = "its controller has begun a short while ago, or is being changed";
+    return { ...healthy, cause: "starting", text, evidence: evidenceOf(["uptimeS", "isChanging"], samples) };
+  }
   return { ...healthy, cause: "none", text: "it works", evidence: usual };
 }
 
-/**
- * Whether no sample of the last half minute shows that the instance works. Its controller has answered, or, in a sample
- * that says nothing about the controller, a canary was refreshed within 30 s: either shows it.
- */
-function isBlind({ now, samples, periodMs }: Window): boolean {
-  const late = samples.filter(({ at }) => now - at <= 30_000 + periodMs);
-  return !late.some(({ signals }) => signals.controllerAnswers === 1 || (signals.controllerAnswers !== 0 && (signals.canaryS ?? 31) < 30));
+/** Whether a sample of the last half minute shows that the instance works. */
+function isSeenToWork({ now, samples, periodMs }: Window): boolean {
+  return samples.some(({ at, signals }) => now - at <= RECENT_MS + periodMs && showsWork(signals));
+}
+
+/** Whether a sample shows that the instance works: its controller has answered, or, where nothing is known of that, a canary was refreshed in time. */
+function showsWork({ controllerAnswers, canaryS }: Signals): boolean {
+  if (controllerAnswers === 1) return true;
+  return controllerAnswers !== 0 && canaryS !== undefined && canaryS < REFRESHED_WITHIN_S;
+}
+
+/** A sample that tells whether a rule holds. */
+interface Telling {
+  readonly at: Millis;
+  readonly holds: boolean;
 }
 
 /**
- * Whether a rule has held for its `persistMs`, up to now or up to a moment at most `clearMs` ago. Only samples that
- * tell anything about the rule count. Of these there must be enough, without too large a gap, and the rule must hold in
- * nearly all of them (`QUORUM`).
+ * Whether a rule has held for its `persistMs`, up to now or up to a moment at most `clearMs` ago. Only samples that tell
+ * anything about the rule count.
  */
 function isOn(rule: Rule, { now, samples, periodMs }: Window): boolean {
-  const told = samples.flatMap(({ at, signals }) => {
+  const telling = samples.flatMap(({ at, signals }): readonly Telling[] => {
     const holds = rule.holds(signals);
     return holds === undefined ? [] : [{ at, holds }];
   });
-  // Samples may be late or tell nothing: six in ten of those that the time would hold are enough.
-  const needed = rule.persistMs === 0 ? 1 : Math.max(FEWEST_LOOKS, Math.floor((rule.persistMs / periodMs) * 0.6));
-  const longest = Math.max(rule.persistMs, needed * periodMs) + patienceMs(periodMs);
-  return told.some((end, index) => {
-    if (!end.holds || (end !== told.at(-1) && now - end.at > rule.clearMs)) return false;
-    // The span reaches back to the last sample that is `persistMs` old, and further where that takes in the samples of
-    // one more period, or as many as are needed. Samples of an instance that does not answer may be further apart than
-    // `periodMs`, because each observation takes longer.
-    const lasted = told.findLastIndex(({ at }) => end.at - at >= rule.persistMs);
-    const earlier = told.findIndex(({ at }) => end.at - at <= rule.persistMs + periodMs);
-    const span = told.slice(Math.max(0, Math.min(lasted, earlier, index + 1 - needed)), index + 1);
-    if (lasted < 0 || span.length < needed || end.at - (span[0]?.at ?? 0) > longest) return false;
-    return span.filter(({ holds }) => holds).length >= QUORUM * span.length;
+  return telling.some(({ at, holds }, index) => {
+    const isLast = index === telling.length - 1;
+    return holds && (isLast || now - at <= rule.clearMs) && hasLasted(rule, telling.slice(0, index + 1), periodMs);
   });
+}
+
+/**
+ * Whether a rule has held for its `persistMs` when the last of these samples was taken. There must be enough samples,
+ * without too large a gap, and the rule must hold in nearly all of them (`QUORUM`).
+ */
+function hasLasted({ persistMs }: Rule, samples: readonly Telling[], periodMs: number): boolean {
+  const end = samples.at(-1)?.at ?? 0;
+  const before = ({ at }: Telling): number => end - at;
+  const lasted = samples.findLastIndex((sample) => before(sample) >= persistMs);
+  if (lasted < 0) return false;
+  // Samples may be late or tell nothing: six in ten of those that the time would hold are enough.
+  const needed = persistMs === 0 ? 1 : Math.max(FEWEST_LOOKS, Math.floor((persistMs / periodMs) * 0.6));
+  // The span reaches back to the last sample that is `persistMs` old, and further where that takes in the samples of
+  // one more period, or as many as are needed. Samples of an instance that does not answer may be further apart than
+  // `periodMs`, because each observation takes longer.
+  const withPeriod = samples.findIndex((sample) => before(sample) <= persistMs + periodMs);
+  const span = samples.slice(Math.max(0, Math.min(lasted, withPeriod, samples.length - needed)));
+  const longest = Math.max(persistMs, needed * periodMs) + patienceMs(periodMs);
+  const isGapless = span.length >= needed && span.every((sample) => before(sample) <= longest);
+  return isGapless && span.filter(({ holds }) => holds).length >= QUORUM * span.length;
 }
 
 /** How late a sample may come before it counts as missing, in ms. */

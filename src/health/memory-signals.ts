@@ -14,7 +14,8 @@ export function memorySignals(look: Pick<Looked, "controller" | "repoServers">, 
   return known({
     controllerMemory: controllers.length === 1 ? shareOf(look.controller, controllers[0]) : undefined,
     repoServerMemory: repoServers.length === 0 ? undefined : Math.max(...repoServers),
-    ...{ controllerKilledS: killedS(pods, "controller", now), repoServerKilledS: killedS(pods, "repo-server", now) },
+    controllerKilledS: killedS(pods, "controller", now),
+    repoServerKilledS: killedS(pods, "repo-server", now),
     redisKilledS: killedS(pods, "redis", now),
   });
 }

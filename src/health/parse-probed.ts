@@ -8,7 +8,9 @@ const PAUSE = "argocd.argoproj.io/skip-reconcile";
 export const REFRESH = "argocd.argoproj.io/refresh";
 const ERRORS = ["ComparisonError", "InvalidSpecError"];
 const NAMES: Readonly<Record<Component, string>> = {
-  ...{ controller: "argocd-application-controller", "repo-server": "argocd-repo-server", redis: "argocd-redis" },
+  controller: "argocd-application-controller",
+  "repo-server": "argocd-repo-server",
+  redis: "argocd-redis",
 };
 
 /** An Application as the API server gives it; `undefined`: it is none. Its fields are believed in nothing but their form. */
@@ -19,7 +21,9 @@ export function parseProbed(raw: unknown): ProbedApplication | undefined {
   const annotations = asObject(metadata["annotations"]);
   const status = asObject(asObject(raw)["status"]);
   return {
-    ...{ name, awaitsLook: annotations[REFRESH] !== undefined, isPaused: annotations[PAUSE] === "true" },
+    name,
+    awaitsLook: annotations[REFRESH] !== undefined,
+    isPaused: annotations[PAUSE] === "true",
     reconciledAt: asTime(status["reconciledAt"]),
     hasError: asArray(status["conditions"]).some((each) => ERRORS.includes(String(asObject(each)["type"]))),
   };
@@ -39,9 +43,12 @@ export function parsePod(raw: unknown): ProbedPod | undefined {
     .find(({ type }) => type === "Ready");
   const counts = containers.map((each) => Number(each["restartCount"]));
   return {
-    ...{ component, name, restarts: counts.reduce((sum, count) => sum + (Number.isFinite(count) ? count : 0), 0) },
+    component,
+    name,
+    restarts: counts.reduce((sum, count) => sum + (Number.isFinite(count) ? count : 0), 0),
     unreadySince: ready?.["status"] === "False" ? asTime(ready["lastTransitionTime"]) : undefined,
-    ...{ memoryLimit: memoryLimit(asObject(raw)["spec"]), killedAt: newest(containers.flatMap(killedAt)) },
+    memoryLimit: memoryLimit(asObject(raw)["spec"]),
+    killedAt: newest(containers.flatMap(killedAt)),
   };
 }
 

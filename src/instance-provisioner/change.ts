@@ -1,6 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
-import { DefectError } from "../domain/errors.ts";
+import { DefectError, InputError } from "../domain/errors.ts";
 import type { Halt, Instance, InstanceState } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { InstanceEvent } from "./life-cycle.ts";
@@ -44,7 +44,11 @@ export function changeOf(instance: Instance, what: WhatHappened): RowChange {
     });
   }
   return {
-    ...{ id: instance.id, revision: instance.revision, state, reason, attempt },
+    id: instance.id,
+    revision: instance.revision,
+    state,
+    reason,
+    attempt,
     // What is about to be created is created in the version that is asked for now.
     ...(event === "begin" ? { version: instance.desiredVersion } : {}),
     ...(wantedHash !== undefined && REMEMBERING.includes(event) ? { appliedHash: wantedHash } : {}),
@@ -69,7 +73,11 @@ export function noteOf(instance: Instance, { now, ...note }: Note & { readonly n
   const { id, revision, state, reason, attempt } = instance;
   const what = note.reason === undefined ? { rule: "DECLARATION", reason: "fleet.yaml" } : { rule: "OBSERVED", reason: note.reason };
   return {
-    ...{ id, revision, state, reason, attempt },
+    id,
+    revision,
+    state,
+    reason,
+    attempt,
     ...note,
     decision: decisionOf(instance, { now, verdict: verdictOf(note), ...what, details: { ...note } }),
   };
@@ -113,4 +121,14 @@ function decisionOf(
     rule,
     details: { name: instance.name, pool: instance.pool, reason, ...details },
   };
+}
+
+/** Longest reason, in characters. */
+const LONGEST = 500;
+
+/** An error as the reason of a decision: what we were doing, what the other side said to it, and the remedy where one is known. */
+export function reasonOf(error: Error): string {
+  const said = error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+  const text = error instanceof InputError ? `${said}. ${error.remedy}` : said;
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }

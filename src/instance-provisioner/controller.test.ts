@@ -3,7 +3,7 @@ import type { Instance } from "../domain/instance.ts";
 import { FIELD_MANAGER } from "../domain/names.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
 import { APPLICATIONS, DEFINITIONS, DEPLOYMENTS, NAMESPACES, PODS, QUOTAS, typeOf } from "./adapters/kubernetes/types.ts";
-import { LEAVING } from "./leaving.ts";
+import { LEAVING } from "./pool-plan.ts";
 import { aFleet, aPool, CAPACITY } from "./testing/instances.ts";
 import { placeUnit } from "./testing/place-unit.ts";
 import { startWorld, type World } from "./testing/world.ts";

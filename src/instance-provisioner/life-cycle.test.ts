@@ -3,7 +3,7 @@ import { millis } from "../domain/clock.ts";
 import { DefectError } from "../domain/errors.ts";
 import { INSTANCE_STATES, type InstanceState } from "../domain/instance.ts";
 import { changeOf, noteOf } from "./change.ts";
-import { attemptOffsetMs, DEADLINES_MS, INSTANCE_EVENTS, LIFE_CYCLE, MAX_ATTEMPTS, nextState } from "./life-cycle.ts";
+import { attemptOffsetMs, countStates, DEADLINES_MS, INSTANCE_EVENTS, LIFE_CYCLE, MAX_ATTEMPTS, nextState } from "./life-cycle.ts";
 import { anInstance } from "./testing/instances.ts";
 
 const now = millis(5_000);
@@ -106,4 +106,18 @@ describe("a change of an instance's row", () => {
       decision: { verdict: "RESIZED" },
     });
   });
+});
+
+it("counts the instances of each pool by state, retired ones left out", () => {
+  const counts = countStates([
+    anInstance({ state: "ACTIVE" }),
+    anInstance({ state: "ACTIVE" }),
+    anInstance({ state: "RETIRED" }),
+    anInstance({ pool: "big", state: "FAILED" }),
+  ]);
+  expect(counts.filter((one) => one.instances > 0)).toEqual([
+    { pool: "big", state: "FAILED", instances: 1 },
+    { pool: "standard", state: "ACTIVE", instances: 2 },
+  ]);
+  expect(counts).toHaveLength(14);
 });

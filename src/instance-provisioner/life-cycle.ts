@@ -1,4 +1,4 @@
-import type { InstanceState } from "../domain/instance.ts";
+import { INSTANCE_STATES, type Instance, type InstanceState } from "../domain/instance.ts";
 
 /** What can happen to an instance. */
 export const INSTANCE_EVENTS = [
@@ -80,4 +80,19 @@ export const MAX_ATTEMPTS = 5;
  */
 export function attemptOffsetMs(attempt: number): number {
   return attempt === 0 ? 0 : 5_000 * 4 ** (Math.min(attempt, MAX_ATTEMPTS) - 1);
+}
+
+interface StateCount {
+  readonly pool: string;
+  readonly state: InstanceState;
+  readonly instances: number;
+}
+
+/** How many instances of each pool are in each state; zeros are told too, so that a number that fell to nothing shows. Sorted by pool. */
+export function countStates(instances: readonly Instance[]): readonly StateCount[] {
+  const pools = [...new Set(instances.map((one) => one.pool))].sort();
+  const states = INSTANCE_STATES.filter((state) => state !== "RETIRED");
+  return pools.flatMap((pool) =>
+    states.map((state) => ({ pool, state, instances: instances.filter((one) => one.pool === pool && one.state === state).length })),
+  );
 }

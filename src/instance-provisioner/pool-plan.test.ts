@@ -4,9 +4,8 @@ import { classOf } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import { INSTANCE_STATES, type Instance, type InstanceState } from "../domain/instance.ts";
 import { birthOf } from "./change.ts";
-import { LEAVING } from "./leaving.ts";
 import { nextState } from "./life-cycle.ts";
-import { planPool, planRemoval, type Sent, weightOf } from "./pool-plan.ts";
+import { LEAVING, planPool, planRemoval, type Sent, weightOf } from "./pool-plan.ts";
 import { aFleet, anInstance, aPool, CAPACITY } from "./testing/instances.ts";
 
 const idOf = (number: number) => `00000000-0000-7000-8000-${String(number).padStart(12, "0")}` as InstanceId;

@@ -1,11 +1,9 @@
 import type { FleetSpec, PoolSpec } from "../domain/fleet.ts";
 import { classOf, releaseFor } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
-import type { Instance } from "../domain/instance.ts";
+import type { Instance, InstanceState } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import { LOAD_DIMENSIONS } from "../domain/load.ts";
-import { isWaitingToLeave, LEAVING } from "./leaving.ts";
-import { chooseSurplus, type Surplus } from "./surplus.ts";
 
 export interface PoolFacts {
   readonly pool: PoolSpec;
@@ -36,6 +34,19 @@ export interface PoolPlan {
   readonly uncordon: readonly Sent[];
   readonly resize: readonly { readonly instance: Instance; readonly capacity: LoadVector; readonly weight: number }[];
 }
+
+const WAITING = "it takes no new units and is retired when it holds none";
+
+const because = (reason: string) => ({ reason, waiting: `${reason}: ${WAITING}` });
+
+/** Why an instance leaves that its pool does not ask for, and what it says of itself while it still holds units. */
+export const LEAVING = {
+  surplus: because("its pool asks for fewer instances"),
+  otherClass: because("its pool asks for instances of another class"),
+  removed: because("its pool was removed from fleet.yaml"),
+} as const;
+
+const REASONS: readonly string[] = Object.values(LEAVING).map(({ waiting }) => waiting);
 
 /**
  * Plans a pool's size. Fewer than `min` instances: more are asked for. More than `min`: those that hold nothing go. Still more
@@ -92,6 +103,65 @@ function planLeaving(
   };
 }
 
+/** Whether it was cordoned for one of these reasons, and not by somebody: only such a cordon is called off by its pool. */
+function isWaitingToLeave({ state, reason }: Pick<Instance, "state" | "reason">): boolean {
+  return state === "CORDONED" && REASONS.includes(reason);
+}
+
+/** Which instances of a pool are too many. */
+interface Surplus {
+  /** Those that hold nothing. */
+  readonly empty: readonly Instance[];
+  /** Those that hold units, and are too many all the same. */
+  readonly held: readonly Instance[];
+}
+
+interface Bounds {
+  readonly min: number;
+  readonly max: number;
+  readonly units: ReadonlyMap<InstanceId, number>;
+}
+
+/**
+ * Chooses what is too many, the same whatever order the instances come in.
+ *
+ * Of those that hold nothing as many as there are beyond `min`: first failed ones, then unfinished, then cordoned, then active
+ * ones, and among equals the newest (the highest number in its name). Of those that hold units as many as are then still
+ * beyond `max`: first cordoned ones, so that a choice once made stays, then those with the fewest units, then the newest.
+ */
+function chooseSurplus(instances: readonly Instance[], { min, max, units }: Bounds): Surplus {
+  const unitsOf = (one: Instance): number => units.get(one.id) ?? 0;
+  const empty = instances
+    .filter((one) => unitsOf(one) === 0)
+    .toSorted((a, b) => USEFULNESS[a.state] - USEFULNESS[b.state] || newestFirst(a, b))
+    .slice(0, Math.max(0, instances.length - min));
+  const left = instances.length - empty.length;
+  const held = instances
+    .filter((one) => unitsOf(one) > 0)
+    .toSorted((a, b) => USEFULNESS[a.state] - USEFULNESS[b.state] || unitsOf(a) - unitsOf(b) || newestFirst(a, b))
+    .slice(0, Math.max(0, left - max));
+  return { empty, held };
+}
+
+const USEFULNESS: Readonly<Record<InstanceState, number>> = {
+  RETIRED: 0,
+  DRAINING: 0,
+  FAILED: 0,
+  REQUESTED: 1,
+  CREATING: 1,
+  WARMING: 1,
+  CORDONED: 2,
+  ACTIVE: 3,
+};
+
+function newestFirst(a: Instance, b: Instance): number {
+  return numberOf(b) - numberOf(a) || (a.id < b.id ? -1 : 1);
+}
+
+function numberOf(instance: Instance): number {
+  return Number(/-(\d+)$/.exec(instance.name)?.[1] ?? 0);
+}
+
 function presentOf(pool: string, instances: readonly Instance[]): readonly Instance[] {
   return instances.filter((one) => one.pool === pool && one.state !== "RETIRED" && one.state !== "DRAINING");
 }
@@ -105,35 +175,34 @@ function planRequests({ pool, fleet, instances }: PoolFacts, current: readonly I
     const engineCluster = emptiestCluster(pool, seats);
     if (taken.has(name)) continue;
     if (engineCluster === undefined) break;
-    const request = requestOf({ pool, fleet, name, engineCluster });
+    const request = requestOf({ pool, fleet }, { name, engineCluster });
     requests.push(request);
     seats.push(request as Instance);
   }
   return requests;
 }
 
-function requestOf({
-  pool,
-  fleet,
-  name,
-  engineCluster,
-}: {
-  readonly pool: PoolSpec;
-  readonly fleet: FleetSpec;
-  readonly name: string;
-  readonly engineCluster: string;
-}): InstanceRequest {
+function requestOf(
+  { pool, fleet }: Pick<PoolFacts, "pool" | "fleet">,
+  { name, engineCluster }: Pick<InstanceRequest, "name" | "engineCluster">,
+): InstanceRequest {
   const version = releaseFor(pool, fleet.versions);
   return {
-    ...{ name, engineCluster, namespace: `argosy-${name}`, pool: pool.name, class: classOf(pool) },
-    ...{
-      version,
-      desiredVersion: version,
-      state: "REQUESTED",
-      reason: `pool ${pool.name} asks for ${pool.instances.min} ${pool.instances.min === 1 ? "instance" : "instances"}`,
-      attempt: 0,
-    },
-    ...{ capacity: pool.capacity, weight: weightOf(pool, fleet), appliedHash: "", halt: "none", failsOver: false },
+    name,
+    engineCluster,
+    namespace: `argosy-${name}`,
+    pool: pool.name,
+    class: classOf(pool),
+    version,
+    desiredVersion: version,
+    state: "REQUESTED",
+    reason: `pool ${pool.name} asks for ${pool.instances.min} ${pool.instances.min === 1 ? "instance" : "instances"}`,
+    attempt: 0,
+    capacity: pool.capacity,
+    weight: weightOf(pool, fleet),
+    appliedHash: "",
+    halt: "none",
+    failsOver: false,
   };
 }
 

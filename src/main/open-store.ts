@@ -5,7 +5,7 @@ import { decodeEncryptionKey } from "../config/encryption-key.ts";
 import type { Encryption } from "../config.ts";
 import { InputError } from "../domain/errors.ts";
 import { startEmbeddedPostgres } from "../runtime/embedded-postgres/embedded-postgres.ts";
-import { createKeyRing } from "../store/adapters/postgres/credentials/key-ring.ts";
+import { createKeyRing } from "../store/adapters/postgres/credentials/envelope.ts";
 import { migrate } from "../store/adapters/postgres/migrate.ts";
 import { createPostgresStore } from "../store/adapters/postgres/postgres-store.ts";
 import type { KeyRing } from "../store/credential/port.ts";

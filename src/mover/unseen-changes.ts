@@ -2,7 +2,7 @@ import type { MoveId, UnitId } from "../domain/ids.ts";
 import type { Move } from "../domain/move.ts";
 import { LABEL_UNIT } from "../domain/names.ts";
 import type { ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-object.ts";
-import { isNewerVersion } from "../shard/version.ts";
+import { isNewerVersion } from "../shard/parse-object.ts";
 
 type Seen = Pick<ObservedObject, "at" | "resourceVersion">;
 

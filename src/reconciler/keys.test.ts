@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { ApplicationId } from "../domain/ids.ts";
-import type { ObservedApplication } from "../shard/parse-application.ts";
-import { parseApplication } from "../shard/parse-application.ts";
+import { type ObservedApplication, parseApplication } from "../shard/parse-application.ts";
+import { isNewerVersion } from "../shard/parse-object.ts";
 import { renderApplication } from "../shard/render-application.ts";
 import { anApplication, aSeat, stored, TARGET } from "../shard/testing/builders.ts";
-import { isNewerVersion } from "../shard/version.ts";
 import { parseStatusKey, routeApplication, routeObject, statusKey } from "./keys.ts";
 
 function observed(id: string, status?: object): ObservedApplication {

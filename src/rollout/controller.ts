@@ -1,12 +1,14 @@
+import type { Change } from "../domain/change.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
 import { createKeyedQueue, type WorkResult } from "../runtime/keyed-queue.ts";
-import { every } from "../runtime/timer/every.ts";
+import { createResourceController, type ResourceController } from "../runtime/resource-controller/resource-controller.ts";
+import { createSweeps } from "../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../store/port.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { createLook, type LookDeps } from "./look/controller.ts";
+import { type CarryOutDeps, createCarryOutRollout } from "./carry-out-rollout.ts";
 
-export interface RolloutsDeps extends LookDeps {
+export interface RolloutsDeps extends CarryOutDeps {
   readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "health" | "changes">;
   /** By `rollout`: one process works on the one that is live. */
   readonly partition: Partition;
@@ -14,47 +16,57 @@ export interface RolloutsDeps extends LookDeps {
   readonly metrics: Metrics;
 }
 
-/** Carries the live rollout on. */
-export interface Rollouts {
-  start(signal: AbortSignal): void;
-  stop(): Promise<void>;
+export interface Rollouts extends ResourceController {
+  /** Resolves when nothing waits for its turn and nothing runs. */
   idle(): Promise<void>;
 }
 
+/** The one key: only one rollout is live at a time. */
 const KEY = "rollout";
 /** How often a live rollout's wave is looked at: a crash is rolled back within seconds. In ms. */
 const LOOK_MS = 5_000;
-const RESYNC_MS = 60_000;
+const SWEEP_EVERY_MS = 60_000;
 
+/** The controller of rollouts: carries the live one on. */
 export function createRollouts(deps: RolloutsDeps): Rollouts {
-  const { store, partition, clock, rng, log } = deps;
-  const ending = new AbortController();
-  const look = createLook(deps);
-  const verdicts = deps.metrics.counter("argosy_rollout_verdicts_total", "What rollouts came to, step by step.", ["verdict"]);
-  const work = async (_key: string, signal: AbortSignal): Promise<WorkResult> => {
-    const outcome = partition.isMine(KEY) ? await look(signal) : undefined;
+  const { store, partition, rng, metrics } = deps;
+  const carryOut = createCarryOutRollout(deps);
+  const verdicts = metrics.counter("argosy_rollout_verdicts_total", "What rollouts came to, step by step.", ["verdict"]);
+
+  async function work(_key: string, signal: AbortSignal): Promise<WorkResult> {
+    const outcome = partition.isMine(KEY) ? await carryOut(signal) : undefined;
     if (outcome?.verdict !== undefined) verdicts.add(1, { verdict: outcome.verdict });
     return outcome === undefined ? {} : { requeueAfterMs: LOOK_MS };
-  };
+  }
   const queue = createKeyedQueue({
-    ...{ ...deps, name: KEY, concurrency: 1, rng: rng.fork(KEY), backoff: { minMs: 1_000, maxMs: LOOK_MS }, work },
+    ...deps,
+    name: KEY,
+    concurrency: 1,
+    rng: rng.fork(KEY),
+    backoff: { minMs: 1_000, maxMs: LOOK_MS },
+    work,
   });
-  const soon = (): void => queue.add(KEY);
-  return {
-    start(signal) {
-      signal.addEventListener("abort", () => void queue.stop(), { once: true });
-      const unfollow = store.changes.subscribe((hints) => {
-        if (hints === "missed" || hints.some(({ kind }) => kind === "rollout")) soon();
-      });
-      ending.signal.addEventListener("abort", unfollow, { once: true });
-      every({ clock, rng: rng.fork("rollout-resync"), log, ms: RESYNC_MS, run: soon }, AbortSignal.any([signal, ending.signal]));
-      queue.start();
-      soon();
-    },
-    async stop() {
-      ending.abort(new Error("rollouts stop"));
-      await queue.stop();
-    },
-    idle: () => queue.idle(),
+  const add = (): void => queue.add(KEY);
+  const sweeps = createSweeps({
+    ...deps,
+    name: "rollout-upkeep",
+    rng: rng.fork("rollout-resync"),
+    first: [],
+    next: ["rollout"],
+    sweeps: { rollout: { everyMs: SWEEP_EVERY_MS, run: async () => add() } },
+  });
+  const onChanges = (changes: readonly Change[] | "missed"): void => {
+    if (changes === "missed" || changes.some(({ kind }) => kind === "rollout")) add();
   };
+  const controller = createResourceController({
+    name: "rollouts",
+    watches: [],
+    otherWatches: [],
+    partition,
+    sweeps,
+    loops: [queue],
+    subscribe: () => [store.changes.subscribe(onChanges)],
+    takeOver: add,
+  });
+  return { ...controller, idle: queue.idle };
 }

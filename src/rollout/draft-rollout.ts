@@ -5,7 +5,7 @@ import type { Instance } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../domain/load.ts";
 import type { FrozenVersion, Rollout, RolloutOrder } from "../domain/rollout.ts";
 import { type Candidate, planWaves } from "./plan-waves.ts";
-import { resyncOf } from "./resync.ts";
+import { resyncOf } from "./waves.ts";
 import { whyNotRelease, whyNotUpgrade } from "./why-not-release.ts";
 
 export interface DraftFacts {
@@ -57,8 +57,21 @@ export function draftRollout(
   const candidates = allowed.filter(({ instance }) => !stuck.some(({ id: each }) => each === instance.id));
   const options = { mode, isEmergency, bakeMs: order.bakeMs, resyncMs: resyncOf(spec, [...new Set(meant.map((one) => one.pool))]) };
   const rollout: Rollout = {
-    ...{ id, version, pool, mode, state: "RUNNING", ending: undefined, isEmergency, isUnattended, actor, reason, createdAt: now },
-    ...{ waves: planWaves(candidates, options), wave: 0, note: "planned", revision: 1 },
+    id,
+    version,
+    pool,
+    mode,
+    state: "RUNNING",
+    ending: undefined,
+    isEmergency,
+    isUnattended,
+    actor,
+    reason,
+    createdAt: now,
+    waves: planWaves(candidates, options),
+    wave: 0,
+    note: "planned",
+    revision: 1,
   };
   return { kind: "drafted", rollout, refused: refused.map(({ instance, reason: why }) => ({ instance, reason: why })) };
 }

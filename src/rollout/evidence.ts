@@ -1,5 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
-import type { Rollout, SyncCounts, Wave, WaveInstance } from "../domain/rollout.ts";
+import type { HealthSample } from "../domain/health.ts";
+import type { InstanceSight, Rollout, SyncCounts, Wave, WaveInstance } from "../domain/rollout.ts";
 import { shutGate, type Upgraded } from "./judge/gates.ts";
 import { judgeSyncs } from "./judge/sequential.ts";
 import { presentOf, type RolloutFacts, watchedOf } from "./waves.ts";
@@ -60,4 +61,21 @@ export function remember({ rollout, sights, now }: RolloutFacts): Rollout {
     return { ...one, syncs, ...(isReady ? { readyAt: now } : {}) };
   };
   return { ...rollout, waves: rollout.waves.map((wave) => ({ ...wave, instances: wave.instances.map(remembered) })) };
+}
+
+/** A controller that has just begun compares everything at once, for two minutes where it has 700 applications (ADR 0027), and canaries wait for that. In ms. */
+const BUSY_MS = 120_000;
+/** One look alone may be odd. */
+const LOOKS = 3;
+/** Older ones say nothing of now, in ms: three looks a minute apart, and one that was missed. */
+const RECENT_MS = 300_000;
+
+/** How long canaries wait for an instance that is ready since then, by the quickest of its latest looks; nothing before it has settled, or without canaries. */
+export function canaryLatency(
+  samples: readonly HealthSample[],
+  { now, readyAt }: { readonly now: Millis; readonly readyAt: Millis },
+): Pick<InstanceSight, "canaryLatencyMs"> {
+  const isTelling = ({ at }: HealthSample): boolean => at >= readyAt + BUSY_MS && at <= now && now - at <= RECENT_MS;
+  const waits = samples.filter(isTelling).flatMap(({ signals }) => signals.canaryS ?? []);
+  return waits.length < LOOKS ? {} : { canaryLatencyMs: Math.min(...waits.slice(-LOOKS)) * 1_000 };
 }

@@ -6,8 +6,8 @@ import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { InstanceSight, Rollout } from "../domain/rollout.ts";
 import { AT, anInstance, aRollout, aWaveInstance } from "../store/testing/builders.ts";
+import { changeOf } from "./instance-order.ts";
 import { nextRollout } from "./next-rollout.ts";
-import { changeOf } from "./order-instance.ts";
 import { aSight } from "./testing/facts.ts";
 import { isEmptied, isHeldBy, versionOf } from "./waves.ts";
 

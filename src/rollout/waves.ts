@@ -1,5 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import { isCordonedByHand } from "../domain/cordon.ts";
+import type { FleetSpec } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { InstanceSight, Rollout, Wave, WaveInstance } from "../domain/rollout.ts";
@@ -72,4 +73,16 @@ export function standsStill({ state, isEmergency }: Pick<Rollout, "state" | "isE
 /** Whether an instance still is as a rollout made it that kept new units away. */
 export function isHeldBy(rollout: Pick<Rollout, "id">, instance: Pick<Instance, "state" | "reason"> | undefined): boolean {
   return instance !== undefined && isCordonedByHand(instance) && instance.reason.includes(`${actorOf(rollout)}:`);
+}
+
+/** Argo CD's own time between two looks and its random part, where nothing is declared; in s. */
+const DEFAULT_S = 120 + 60;
+
+/** How long after a look Argo CD looks at an application again by itself at most, on instances of these pools, in ms. */
+export function resyncOf(spec: FleetSpec | undefined, pools: readonly string[]): number {
+  const seconds = pools.map((name) => {
+    const engine = spec?.pools.find((pool) => pool.name === name)?.engine;
+    return engine === undefined ? DEFAULT_S : engine.reconciliationSeconds + engine.reconciliationJitterSeconds;
+  });
+  return Math.max(...seconds, 1) * 1000;
 }

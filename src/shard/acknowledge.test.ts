@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import { acknowledgementOf } from "./acknowledge.ts";
-import { isBlocked } from "./blocked.ts";
 import { parseApplication } from "./parse-application.ts";
+import { isBlocked } from "./parse-held-objects.ts";
 import { renderApplication } from "./render-application.ts";
 import { anApplication, aSeat, setMeta, stored, TARGET } from "./testing/builders.ts";
 

@@ -1,3 +1,4 @@
+import type { Environment } from "../domain/environment.ts";
 import { sha256 } from "../domain/hash.ts";
 import type { EnvironmentId, InstanceId, RepositoryCredentialId, UnitId } from "../domain/ids.ts";
 import { DEPLOYER_ROLE } from "../domain/names.ts";
@@ -66,3 +67,24 @@ export const ANNOTATION_COPIED = "argosy.dev/copied-status";
 export const ANNOTATION_NUDGED = "argosy.dev/nudged";
 /** When the automated sync began that was ended because it could not bring about what is wanted. */
 export const ANNOTATION_STOPPED = "argosy.dev/stopped-sync";
+
+const PARAMETER = "managedEnvironment";
+
+/**
+ * An environment's cluster as an instance addresses it. Argo CD tells clusters apart by URL, so the id in the query gives each
+ * environment a cluster of its own, also where several are on one API server; the server does not mind the parameter.
+ */
+export function environmentServer({ id, apiUrl }: Pick<Environment, "id" | "apiUrl">): string {
+  return `${apiUrl}?${PARAMETER}=${id}`;
+}
+
+/** The environment that a server addressed like this belongs to; `undefined` for any other server. */
+export function environmentOfServer(server: string): EnvironmentId | undefined {
+  const [, id] = server.split(`?${PARAMETER}=`);
+  return id === undefined || id === "" ? undefined : (id as EnvironmentId);
+}
+
+/** A server as a pattern that matches nothing else: projects' destinations are globs. */
+export function serverPattern(server: string): string {
+  return server.replaceAll(/[*?{}[\]\\!]/g, (character) => `\\${character}`);
+}

@@ -1,5 +1,7 @@
-import type { HeldObject } from "../domain/blockage.ts";
+import { BLOCKED_AFTER_MS, type HeldObject } from "../domain/blockage.ts";
+import type { Millis } from "../domain/clock.ts";
 import { asArray, asObject, asString } from "../domain/json.ts";
+import type { ObservedApplication } from "./parse-application.ts";
 
 /** Finalizers of one object that are named. */
 const FINALIZER_LIMIT = 5;
@@ -20,4 +22,9 @@ export function parseHeldObjects(raw: unknown, { group, kind }: Pick<HeldObject,
     }))
     .filter(({ finalizers }) => finalizers.length > 0)
     .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Whether the deletion of an Application has been under way for suspiciously long. */
+export function isBlocked(observed: ObservedApplication, now: Millis, afterMs = BLOCKED_AFTER_MS): boolean {
+  return observed.deletingSince !== undefined && now - observed.deletingSince > afterMs;
 }

@@ -1,8 +1,7 @@
 import { contentHash } from "../domain/hash.ts";
 import { asObject, asString } from "../domain/json.ts";
 import { ANNOTATION_EPOCH, LABEL_MANAGED_BY } from "../domain/names.ts";
-import type { ManagedKind, ObservedObject } from "./managed-object.ts";
-import { MANAGED_KINDS, NOTHING_FIXED, pick } from "./managed-object.ts";
+import { MANAGED_KINDS, type ManagedKind, NOTHING_FIXED, type ObservedObject, pick } from "./managed-object.ts";
 import { ANNOTATION_PAUSE, ANNOTATION_REVISION } from "./names.ts";
 
 /** Labels and annotations that mean something to us; the rest is other people's and would only take memory. */
@@ -53,4 +52,13 @@ function isOurs(name: string): boolean {
 /** Epochs and revisions are whole numbers; anything else was written by somebody else and counts as absent. */
 function parseCount(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+/**
+ * Whether resourceVersion `a` is later than `b`. API servers promise since 1.35 that they are whole numbers that grow, and
+ * have kept to it before; where they are not numbers, the one that arrived (`a`) counts as later.
+ */
+export function isNewerVersion(a: string, b: string): boolean {
+  if (!/^\d+$/.test(a) || !/^\d+$/.test(b)) return a !== b;
+  return BigInt(a) > BigInt(b);
 }

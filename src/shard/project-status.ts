@@ -1,10 +1,16 @@
 import type { Millis } from "../domain/clock.ts";
 import { contentHash } from "../domain/hash.ts";
 import { asArray, asObject, asString, asTime } from "../domain/json.ts";
-import type { EngineCondition, EngineStatus, ResourceStatus } from "../domain/status.ts";
-import { HEALTH_STATES, RESOURCE_LIMIT, SYNC_STATES } from "../domain/status.ts";
-import { environmentOfServer } from "./environment-server.ts";
+import {
+  type EngineCondition,
+  type EngineStatus,
+  HEALTH_STATES,
+  RESOURCE_LIMIT,
+  type ResourceStatus,
+  SYNC_STATES,
+} from "../domain/status.ts";
 import { mirrorOperationState } from "./mirror-operation.ts";
+import { environmentOfServer } from "./names.ts";
 
 /** Longest message and largest number of conditions kept; Argo CD's own are far below, a broken generator's are not. */
 const MESSAGE_LIMIT = 4096;

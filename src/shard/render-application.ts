@@ -1,12 +1,9 @@
 import type { Environment } from "../domain/environment.ts";
 import type { UnitId } from "../domain/ids.ts";
 import type { Application } from "../domain/workspace.ts";
-import { environmentServer } from "./environment-server.ts";
-import type { DesiredObject } from "./managed-object.ts";
-import { desire } from "./managed-object.ts";
-import { ANNOTATION_POKE, projectName } from "./names.ts";
-import type { Destination, Seat } from "./seat.ts";
-import { applicationFence, applicationLabels } from "./seat.ts";
+import { type DesiredObject, desire } from "./managed-object.ts";
+import { ANNOTATION_POKE, environmentServer, projectName } from "./names.ts";
+import { applicationFence, applicationLabels, type Destination, type Seat } from "./seat.ts";
 
 /** Entries of `status.history` that Argo CD keeps; each embeds the whole source. */
 const HISTORY_LIMIT = 5;

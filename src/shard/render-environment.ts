@@ -1,14 +1,10 @@
-import type { Environment, EnvironmentCredential } from "../domain/environment.ts";
-import { allowsClusterResources } from "../domain/environment.ts";
+import { allowsClusterResources, type Environment, type EnvironmentCredential } from "../domain/environment.ts";
 import { canonicalJson } from "../domain/hash.ts";
 import type { EnvironmentId, UnitId } from "../domain/ids.ts";
 import { LABEL_ENVIRONMENT, LABEL_UNIT } from "../domain/names.ts";
-import { environmentServer, serverPattern } from "./environment-server.ts";
-import type { DesiredObject, ObservedObject } from "./managed-object.ts";
-import { desire } from "./managed-object.ts";
-import { environmentEntryName, projectName } from "./names.ts";
-import type { Seat } from "./seat.ts";
-import { unitFence, unitLabels } from "./seat.ts";
+import { type DesiredObject, desire, type ObservedObject } from "./managed-object.ts";
+import { environmentEntryName, environmentServer, projectName, serverPattern } from "./names.ts";
+import { type Seat, unitFence, unitLabels } from "./seat.ts";
 
 /** What an environment lets its unit do, in the words of a project. */
 export interface EnvironmentRights {

@@ -1,8 +1,8 @@
 import type { ApplicationId, InstanceId } from "../domain/ids.ts";
+import { ANNOTATION_HASH } from "../domain/names.ts";
 import type { Deletion, PlacementUnit } from "../domain/workspace.ts";
 import { unmark } from "./arrival.ts";
-import type { ObservedApplication } from "./parse-application.ts";
-import { applicationOf } from "./parse-application.ts";
+import { applicationOf, type ObservedApplication } from "./parse-application.ts";
 import { type ApplicationAction, type ApplicationWish, planDeparture, planLateCascade, planRelease } from "./plan-application.ts";
 
 /** An Application made for an application that is not among those that belong on its instance. */
@@ -105,4 +105,18 @@ export function planStrayEnd(
   const same = now?.uid === uid ? now : undefined;
   if (deletion === "cascade") return planLateCascade(wish, same);
   return reason === "no-row" ? planRelease(same) : planDeparture(same);
+}
+
+/**
+ * Tells from little whether an Application deserves a full comparison with its row: it is missing, on its way out, written
+ * under another epoch than the row's, or not what it says it was written as. `undefined`: nothing speaks for it.
+ */
+export function whyRevisit(
+  row: { readonly epoch: number },
+  observed: ObservedApplication | undefined,
+): "missing" | "deleting" | "epoch" | "edited" | undefined {
+  if (observed === undefined) return "missing";
+  if (observed.isDeleting) return "deleting";
+  if (observed.epoch !== row.epoch) return "epoch";
+  return observed.annotations[ANNOTATION_HASH] === observed.contentHash ? undefined : "edited";
 }

@@ -1,15 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { ApplicationId, InstanceId } from "../domain/ids.ts";
-import type { ObservedApplication } from "./parse-application.ts";
-import { differsInContent, differsInReport, differsInWish, parseApplication } from "./parse-application.ts";
+import { differsInContent, differsInReport, differsInWish, type ObservedApplication, parseApplication } from "./parse-application.ts";
 import { CASCADE_FINALIZER, planDeparture } from "./plan-application.ts";
 import { statusToRecord, waitForOthersMs } from "./record-status.ts";
 import { renderApplication } from "./render-application.ts";
-import { whyRevisit } from "./revisit.ts";
-import { type Ended, type Home, judgeStrays, planStrayEnd, type RowsOfStrays } from "./strays.ts";
-import type { Stored } from "./testing/builders.ts";
-import { anApplication, aSeat, setField, setMeta, stored, TARGET } from "./testing/builders.ts";
+import { type Ended, type Home, judgeStrays, planStrayEnd, type RowsOfStrays, whyRevisit } from "./strays.ts";
+import { anApplication, aSeat, type Stored, setField, setMeta, stored, TARGET } from "./testing/builders.ts";
 
 function anObserved(id = "application-1", change: (raw: Stored) => void = () => undefined): ObservedApplication {
   const raw = stored(renderApplication(aSeat(), anApplication({ id: id as ApplicationId, argoName: `name-${id}` }), TARGET), `uid-${id}`);

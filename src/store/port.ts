@@ -1,7 +1,13 @@
 import type { Change } from "../domain/change.ts";
+import type { Decision } from "../domain/decision.ts";
+import type { Directive, Freeze, Hold, Pin } from "../domain/directive.ts";
+import type { ApplicationId, RolloutId, WorkspaceId } from "../domain/ids.ts";
+import type { Owned } from "../domain/ownership.ts";
+import type { FrozenVersion, Rollout } from "../domain/rollout.ts";
+import type { ShownServer } from "../domain/shown-server.ts";
+import type { RecordedStatus } from "../domain/status.ts";
 import type { CredentialStore } from "./credential/port.ts";
 import type { DecisionStore } from "./decision/port.ts";
-import type { DirectiveStore } from "./directive/port.ts";
 import type { EnvironmentStore } from "./environment/port.ts";
 import type { FleetStore } from "./fleet/port.ts";
 import type { HealthStore } from "./health/port.ts";
@@ -10,17 +16,13 @@ import type { LoadStore } from "./load/port.ts";
 import type { MemberStore } from "./member/port.ts";
 import type { MoveStore } from "./move/port.ts";
 import type { OperationStore } from "./operation/port.ts";
-import type { OwnershipStore } from "./ownership/port.ts";
 import type { PlacementStore } from "./placement/port.ts";
 import type { PlanStore } from "./plan/port.ts";
 import type { RecoveryStore } from "./recovery/port.ts";
 import type { RepositoryCredentialStore } from "./repository-credential/port.ts";
-import type { ReservedServerStore } from "./reserved-server/port.ts";
 import type { RetentionStore } from "./retention/port.ts";
-import type { RolloutStore } from "./rollout/port.ts";
 import type { ShardStore } from "./shard/port.ts";
 import type { SplitStore } from "./split/port.ts";
-import type { StatusStore } from "./status/port.ts";
 import type { SyncRunStore } from "./sync-run/port.ts";
 import type { TokenStore } from "./token/port.ts";
 
@@ -74,4 +76,83 @@ export interface ChangeFeed {
   hears(signal: AbortSignal): Promise<boolean>;
   /** True while the connection that hints arrive on is up. */
   isConnected(): boolean;
+}
+
+/** What a person orders about a workspace: a member that is absent stays, `undefined` takes the order back. */
+export interface DirectiveChange {
+  readonly workspaceId: WorkspaceId;
+  readonly change: { readonly pin: Pin | undefined } | { readonly hold: Hold | undefined };
+  readonly decision: Decision;
+}
+
+/** People's standing orders about where workspaces live and when nothing moves. Written by SREs' commands, each with its entry in the journal. */
+export interface DirectiveStore {
+  /**
+   * Changes one order and notifies the workspace's units. Their rows count as changed, so that a placement that was decided
+   * without the order is decided again. Throws `GoneError` when there is no such workspace.
+   */
+  direct(change: DirectiveChange, signal: AbortSignal): Promise<void>;
+  /** Nothing ordered where nothing is recorded. */
+  read(workspaceId: WorkspaceId, signal: AbortSignal): Promise<Directive>;
+  /** Makes or replaces the freeze of that name. */
+  putFreeze(freeze: Freeze, decision: Decision, signal: AbortSignal): Promise<void>;
+  /** Returns whether there was one of that name; only then the decision is journaled. */
+  dropFreeze(name: string, decision: Decision, signal: AbortSignal): Promise<boolean>;
+  /** Sorted by name. */
+  listFreezes(signal: AbortSignal): Promise<readonly Freeze[]>;
+}
+
+export interface OwnedApplication extends Owned {
+  readonly id: ApplicationId;
+}
+
+/** Who has to work for what. Read by the watchdog, which compares it with what stands. */
+export interface OwnershipStore {
+  /** The next so many applications of placed units after an id, sorted by it. */
+  listOwned(page: { readonly after: string; readonly limit: number }, signal: AbortSignal): Promise<readonly OwnedApplication[]>;
+}
+
+/** What gave servers away that no user may deploy to: whoever starts while one of them is away knows it from here. */
+export interface ReservedServerStore {
+  read(server: string, signal: AbortSignal): Promise<ShownServer | undefined>;
+  /** Keeps what it showed instead of what was kept of it before. */
+  keep(shown: ShownServer, signal: AbortSignal): Promise<void>;
+}
+
+export interface RolloutChange {
+  /** Its `revision` is that which the change was decided on. */
+  readonly rollout: Rollout;
+  /** For the journal; `undefined`: nothing was decided. */
+  readonly decision: Decision | undefined;
+  /** Keeps its version from being given to anybody. */
+  readonly freezes?: string;
+}
+
+/** Rollouts of releases, and releases that failed. Written by the rollouts' role and by SREs' commands. */
+export interface RolloutStore {
+  /** Adds a rollout unless another one is live; returns the live one that stands in its way. */
+  create(rollout: Rollout, decision: Decision, signal: AbortSignal): Promise<Rollout | undefined>;
+  /**
+   * Conditional on the revision; throws `StaleError` when the row has moved on. Notifies `rollout`. Returns the new row.
+   */
+  change(change: RolloutChange, signal: AbortSignal): Promise<Rollout>;
+  read(id: RolloutId, signal: AbortSignal): Promise<Rollout | undefined>;
+  /** The one that has not ended. */
+  readLive(signal: AbortSignal): Promise<Rollout | undefined>;
+  /** Newest first. */
+  list(limit: number, signal: AbortSignal): Promise<readonly Rollout[]>;
+  /** Sorted by version. */
+  listFrozen(signal: AbortSignal): Promise<readonly FrozenVersion[]>;
+  /** Returns whether the version was frozen; only then the decision is journaled. */
+  unfreeze(version: string, decision: Decision, signal: AbortSignal): Promise<boolean>;
+}
+
+/** Written by the reconciler: what the instances say of their applications. */
+export interface StatusStore {
+  /**
+   * Upserts a batch and notifies `status` for each changed hash. A status that comes from an instance or epoch that no
+   * longer owns the unit is dropped, as is one that the engine said before the one recorded (`reconciledAt`, and `version` within one second): a writer
+   * that was held up is late, whatever it brings. Returns the ids whose hash changed.
+   */
+  recordStatuses(statuses: readonly RecordedStatus[], signal: AbortSignal): Promise<readonly ApplicationId[]>;
 }

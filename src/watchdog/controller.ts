@@ -7,12 +7,10 @@ import { createKeyedQueue, type WorkResult } from "../runtime/keyed-queue.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { entriesOf } from "./decisions.ts";
-import { judge } from "./judge.ts";
-import { type Findings, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
+import { judge, resyncOf } from "./judge.ts";
+import { entriesOf, type Findings, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
 import type { ApplicationsSeen, ControllersSeen } from "./port.ts";
-import { resyncOf } from "./resync.ts";
-import { readOwned, readSeen, readSilent } from "./sightings/controller.ts";
+import { readOwned, readSeen, readSilent } from "./read-sightings.ts";
 
 export interface WatchdogDeps {
   readonly store: Pick<Store, "ownership" | "moves" | "fleet" | "decisions">;
@@ -61,7 +59,8 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     findings ??= startFindings(openFindings(await store.decisions.list({ kind: "ownership" }, MANY, signal)));
     const instances = (await store.fleet.listInstances(signal)).filter(({ state }) => STANDING.includes(state));
     const [seen, silent] = await Promise.all([readSeen(applications, instances, signal), readSilent(controllers, instances, signal)]);
-    const [owned, moves] = [await readOwned(store.ownership, signal), await store.moves.list({ isLive: true }, MANY, signal)];
+    const owned = await readOwned(store.ownership, signal);
+    const moves = await store.moves.list({ isLive: true }, MANY, signal);
     const away = new Set<string>(instances.flatMap(({ id }) => (seen.has(id) ? [] : [id])));
     const now = clock.now();
     waitingSince = nextWaiting(waitingSince, [...seen.values()].flat(), now);
@@ -78,7 +77,13 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
   };
 
   const queue = createKeyedQueue({
-    ...{ clock, log, metrics, name: KEY, concurrency: 1, rng: rng.fork(KEY), backoff: { minMs: 1_000, maxMs: CONFIRM_MS } },
+    clock,
+    log,
+    metrics,
+    name: KEY,
+    concurrency: 1,
+    rng: rng.fork(KEY),
+    backoff: { minMs: 1_000, maxMs: CONFIRM_MS },
     work: async (_key, signal) => {
       if (partition.isMine(KEY)) return look(signal);
       findings = undefined;

@@ -1,4 +1,5 @@
 import type { Millis } from "../domain/clock.ts";
+import type { FleetSpec } from "../domain/fleet.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Move } from "../domain/move.ts";
@@ -150,4 +151,13 @@ function finding(
   { subject, about, instances, text }: Pick<OwnershipFinding, "subject" | "instances" | "text"> & { readonly about: string },
 ): OwnershipFinding {
   return { key: `${rule} ${subject} ${about}`.trim(), rule, subject, instances: [...instances].sort(), text };
+}
+
+/** Argo CD's own time between two looks and its random part, where nothing is declared; in s. */
+const DEFAULT_S = 120 + 60;
+
+/** How long after a look Argo CD looks again by itself at most, on whatever instance, in ms. */
+export function resyncOf(spec: FleetSpec | undefined): number {
+  const pools = spec?.pools.map(({ engine }) => engine.reconciliationSeconds + engine.reconciliationJitterSeconds) ?? [];
+  return Math.max(DEFAULT_S, ...pools) * 1000;
 }

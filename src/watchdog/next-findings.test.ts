@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import { type OwnershipFinding, openFindings } from "../domain/ownership.ts";
-import { clearedDecision, foundDecision } from "./decisions.ts";
-import { type Findings, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
+import { clearedDecision, type Findings, foundDecision, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
 
 const finding = (key: string): OwnershipFinding => ({ key, rule: "ORPHAN", subject: "u", instances: ["i"], text: key });
 const [X, Y] = [finding("x"), finding("y")];

@@ -1,5 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
-import type { OwnershipFinding } from "../domain/ownership.ts";
+import type { Decision } from "../domain/decision.ts";
+import { CLEARED, type OwnershipFinding } from "../domain/ownership.ts";
 
 /** What the watchdog remembers of one thing that it found. */
 interface Known {
@@ -65,4 +66,22 @@ export function nextWaiting(
   now: Millis,
 ): ReadonlyMap<string, Millis> {
   return new Map([...seen].filter(({ awaitsRefresh }) => awaitsRefresh).map(({ uid }) => [uid, before.get(uid) ?? now]));
+}
+
+/** What one look adds to the journal. */
+export function entriesOf(
+  { opened, cleared }: { readonly opened: readonly OwnershipFinding[]; readonly cleared: readonly OwnershipFinding[] },
+  at: Millis,
+): readonly Decision[] {
+  return [...opened.map((each) => foundDecision(each, at)), ...cleared.map((each) => clearedDecision(each, at))];
+}
+
+/** The journal's entry of what was found. */
+export function foundDecision({ key, rule, subject, instances, text }: OwnershipFinding, at: Millis): Decision {
+  return { at, subject, kind: "ownership", verdict: rule, rule: "WATCHDOG", details: { key, instances, reason: text } };
+}
+
+/** The journal's entry of what is not so any more. */
+export function clearedDecision({ key, rule, subject, instances, text }: OwnershipFinding, at: Millis): Decision {
+  return { at, subject, kind: "ownership", verdict: CLEARED, rule, details: { key, instances, reason: text } };
 }

@@ -16,7 +16,10 @@ export function parseSeen(raw: unknown): SeenApplication | undefined {
   const annotations = asObject(metadata["annotations"]);
   const status = asObject(asObject(raw)["status"]);
   return {
-    ...{ name, uid, isPaused: annotations[PAUSE] === "true", isArriving: annotations[ARRIVING] !== undefined },
+    name,
+    uid,
+    isPaused: annotations[PAUSE] === "true",
+    isArriving: annotations[ARRIVING] !== undefined,
     isDeleting: metadata["deletionTimestamp"] !== undefined,
     awaitsRefresh: annotations[REFRESH] !== undefined,
     reconciledAt: asTime(status["reconciledAt"]),

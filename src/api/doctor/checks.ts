@@ -7,7 +7,6 @@ import type { Instance, InstanceState } from "../../domain/instance.ts";
 import type { OwnershipFinding } from "../../domain/ownership.ts";
 import { compareVersions, isBelowFloor, releaseOf } from "../../domain/version.ts";
 import type { Check } from "../port.ts";
-import { errorSentence } from "./error-sentence.ts";
 import type { NeededRight } from "./rights.ts";
 
 /** Missing rights as text: one part for each resource, with all its verbs. */
@@ -188,4 +187,12 @@ export function judgeInstances(instances: readonly Instance[], floor: string | u
       const remark = isCordonedByHand(instance) ? { remark: `${instance.reason}; \`argosy uncordon ${instance.name}\` ends it` } : {};
       return { name: `instance ${instance.name}`, ok: instance.state !== "FAILED" && !isBelow && !isStuck, detail, remedy, ...remark };
     });
+}
+
+/** What we were doing when it failed, and the deepest reason known; never a stack. */
+export function errorSentence(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  let deepest: Error = error;
+  while (deepest.cause instanceof Error) deepest = deepest.cause;
+  return deepest === error || deepest.message === "" ? error.message : `${error.message}: ${deepest.message}`;
 }

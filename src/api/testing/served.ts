@@ -1,4 +1,4 @@
-import { createRolloutDesk } from "../../rollout/desk/controller.ts";
+import { createRolloutDesk } from "../../rollout/request-rollouts.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { calibrate } from "../../scheduler/calibration/calibrate.ts";

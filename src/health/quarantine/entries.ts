@@ -32,7 +32,11 @@ export function isEnd(details: Decision["details"]): boolean {
 
 export function endDecision({ at: begunAt, ...quarantine }: Quarantine, outcome: QuarantineEnd, text: string, at: Millis): Decision {
   return {
-    ...{ at, subject: quarantine.source, kind: "health", verdict: "QUARANTINE", rule: outcome.toUpperCase() },
+    at,
+    subject: quarantine.source,
+    kind: "health",
+    verdict: "QUARANTINE",
+    rule: outcome.toUpperCase(),
     details: { reason: text, isAdvice: false, outcome, begunAt, quarantine },
   };
 }

@@ -6,7 +6,9 @@ import type { Move } from "../../domain/move.ts";
 import { PHASES } from "../../domain/move-phases.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import { isInQuarantine, isOurs, type Quarantine, type QuarantineEnd } from "./entries.ts";
-import { type Noisiest, whyStays } from "./why-not-quarantine.ts";
+import { type Noisiest, whyStays } from "./plan-quarantine.ts";
+
+type Held = Pick<Noisiest, "unit" | "directive" | "parts">;
 
 /**
  * What the next step of a quarantine is decided from. All of it is read from rows, so that any process can go on
@@ -20,7 +22,7 @@ export interface OpenFacts {
   /** Health of the instance that the workspace leaves. Absent: no verdict is recorded. */
   readonly verdict: VerdictState | undefined;
   /** The workspace's unit, directive and number of parts. Absent: the workspace is gone. */
-  readonly held: Pick<Noisiest, "unit" | "directive" | "parts"> | undefined;
+  readonly held: Held | undefined;
   /** Why nothing may be moved now that need not be. Absent: there is no freeze. */
   readonly freeze: string | undefined;
   /** The instance that the workspace is to get. Absent: there is none of that name, or not yet. */
@@ -81,19 +83,63 @@ const NOTHING: Undo = { unpin: false, uncordon: undefined, abort: undefined };
  * removing the pin.
  */
 export function nextQuarantine(facts: OpenFacts): QuarantineStep {
-  const { quarantine, held, target, move } = facts;
+  const { quarantine } = facts;
+  const stage = stageOf(facts);
+  switch (stage.kind) {
+    case "gone":
+      return giveUp(facts, `${quarantine.namespace} is gone`);
+    case "begun": {
+      const why = whyNotYet(facts, stage.held);
+      return why === undefined ? prepare(facts) : giveUp(facts, why);
+    }
+    case "left":
+      return giveUp(facts, `${quarantine.namespace} has left ${quarantine.sourceName} meanwhile`);
+    case "pinned": {
+      const { target, unit } = stage;
+      return target.state === "ACTIVE" ? { kind: "move", target, unit } : giveUp(facts, isNow(target));
+    }
+    case "moving":
+      return follow(facts, stage.move);
+    case "arrived":
+      return settle(facts, stage.target);
+    case "unpinned":
+      return callOff(quarantine);
+    default:
+      return stage satisfies never;
+  }
+}
+
+/** How far a quarantine is. */
+type Stage =
+  /** The workspace is gone. */
+  | { readonly kind: "gone" }
+  /** The workspace has not been touched. */
+  | { readonly kind: "begun"; readonly held: Held }
+  /** The workspace lives on a third instance. */
+  | { readonly kind: "left" }
+  /** The workspace is pinned to the target, and no move has been requested. */
+  | { readonly kind: "pinned"; readonly target: Instance; readonly unit: PlacementUnit }
+  /** A move has been requested. */
+  | { readonly kind: "moving"; readonly move: Pick<Move, "phase"> }
+  /** The workspace lives on the target. */
+  | { readonly kind: "arrived"; readonly target: Instance }
+  /** A person has removed the pin, after a move had been requested. */
+  | { readonly kind: "unpinned" };
+
+/** Where the workspace lives counts more than what was requested for it: a move that has ended is still among the requests. */
+function stageOf({ quarantine, held, target, move }: OpenFacts): Stage {
   const owner = held?.unit.owner;
-  if (held === undefined || owner === undefined) return giveUp(facts, `${quarantine.namespace} is gone`);
-  const isPinned = isOurs(held.directive.pin, target);
-  if (owner === target?.id) return isPinned ? settle(facts, target) : callOff(quarantine);
-  // A failed move is given up also without the pin: a run that gave it up may have removed the pin and died before it
-  // recorded the end.
-  if (move !== undefined) return isPinned || hasFailed(move) ? follow(facts, move) : callOff(quarantine);
-  if (owner !== quarantine.source) return giveUp(facts, `${quarantine.namespace} has left ${quarantine.sourceName} meanwhile`);
-  if (isPinned && target !== undefined)
-    return target.state === "ACTIVE" ? { kind: "move", target, unit: held.unit } : giveUp(facts, isNow(target));
-  const why = whyNotYet(facts, held);
-  return why === undefined ? prepare(facts) : giveUp(facts, why);
+  if (held === undefined || owner === undefined) return { kind: "gone" };
+  const pinnedTo = isOurs(held.directive.pin, target) ? target : undefined;
+  if (owner === target?.id) return pinnedTo === undefined ? { kind: "unpinned" } : { kind: "arrived", target: pinnedTo };
+  if (move !== undefined) {
+    // A failed move is given up also without the pin: a run that gave it up may have removed the pin and died before it
+    // recorded the end.
+    const isUnpinned = pinnedTo === undefined && !hasFailed(move);
+    return isUnpinned ? { kind: "unpinned" } : { kind: "moving", move };
+  }
+  if (owner !== quarantine.source) return { kind: "left" };
+  return pinnedTo === undefined ? { kind: "begun", held } : { kind: "pinned", target: pinnedTo, unit: held.unit };
 }
 
 /**
@@ -136,7 +182,7 @@ function follow(facts: OpenFacts, move: Pick<Move, "phase">): QuarantineStep {
 }
 
 /** Why to give up a quarantine that has not touched the workspace yet; `undefined`: it goes on. */
-function whyNotYet({ quarantine, verdict, isFirst, freeze, now }: OpenFacts, held: NonNullable<OpenFacts["held"]>): string | undefined {
+function whyNotYet({ quarantine, verdict, isFirst, freeze, now }: OpenFacts, held: Held): string | undefined {
   const { namespace, sourceName, target, at } = quarantine;
   if (!isFirst) return "another one of its class began before it";
   if (verdict !== "overloaded" && verdict !== "unknown" && verdict !== undefined) return `${sourceName} is ${verdict} again`;

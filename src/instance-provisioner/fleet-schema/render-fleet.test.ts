@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { parseFleetDocument } from "./parse-fleet.ts";
-import { fleetFields } from "./reference.ts";
 import { renderFleetDocument } from "./render-fleet.ts";
+import { fleetFields } from "./schema.ts";
 
 const EXAMPLE = parse(readFileSync(new URL("../testing/fleet-example.yaml", import.meta.url), "utf8")) as Record<string, unknown>;
 const { channels: _channels, ...versions } = EXAMPLE["versions"] as Record<string, unknown>;

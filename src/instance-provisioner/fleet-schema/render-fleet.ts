@@ -37,7 +37,10 @@ function versionFields({ default: usual, floor, catalogue, channels }: VersionsS
     default: usual,
     floor: floors.length === 1 ? floor : floors,
     catalogue: catalogue.map(({ version, image, redisImage, crds, upgradesFrom }) => ({
-      ...{ version, image, redisImage, crds },
+      version,
+      image,
+      redisImage,
+      crds,
       ...(upgradesFrom === undefined ? {} : { upgradesFrom }),
     })),
     ...(channels === undefined
@@ -54,7 +57,9 @@ function poolFields(pool: PoolSpec): Readonly<Record<string, unknown>> {
   return {
     name,
     class: {
-      ...{ region: own.region, tier: own.tier, trust: own.trust },
+      region: own.region,
+      tier: own.tier,
+      trust: own.trust,
       ...(own.channel === undefined ? {} : { channel: own.channel }),
     },
     engineClusters,

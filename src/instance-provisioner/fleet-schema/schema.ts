@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { QUANTITY } from "../../domain/quantity.ts";
 import type { JsonSchema } from "../../domain/schema-field.ts";
+import { listFields, renderFieldTable, type SchemaField } from "../../domain/schema-field.ts";
 import { FLOORS } from "../../domain/version.ts";
 
 // Titles name a form in words; complaints use them, so that patterns need no message of their own.
@@ -294,3 +295,11 @@ function shapeIssues(issue: z.core.$ZodIssue): readonly ShapeIssue[] {
 }
 
 export const FLEET_SCHEMA: JsonSchema = z.toJSONSchema(fleet, { io: "input" }) as JsonSchema;
+
+/** Every field and section of a Fleet document in its order; the whole document first, with an empty path. */
+export const fleetFields: readonly SchemaField[] = listFields(FLEET_SCHEMA);
+
+/** Every field of a Fleet document as a Markdown table: path, type, default, meaning. */
+export function renderFleetReference(): string {
+  return renderFieldTable(fleetFields);
+}

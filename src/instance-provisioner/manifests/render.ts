@@ -5,9 +5,8 @@ import { renderLimits } from "./limits.ts";
 import { renderNetworkPolicies } from "./network.ts";
 import type { InstanceSecrets, ManifestParameters } from "./parameters.ts";
 import { controllerSettings, processSettings, repoServerSettings } from "./process-settings.ts";
-import { renderSecrets } from "./secrets.ts";
 import { renderServices } from "./services.ts";
-import { engineSettings, renderSettings } from "./settings.ts";
+import { engineSettings, renderSecrets, renderSettings } from "./settings.ts";
 import { renderWorkloads, type StartHashes } from "./workloads.ts";
 
 /**
@@ -42,7 +41,9 @@ function startHashes(parameters: ManifestParameters): StartHashes {
     repoServer: contentHash({
       settings: repoServerSettings(parameters),
       times: times.filter(([key]) => key === "timeout.reconciliation"),
-      ...{ redisPassword, authority, server },
+      redisPassword,
+      authority,
+      server,
     }),
     controller: contentHash({ settings: controllerSettings(parameters), times, redisPassword, authority, client, server }),
   };

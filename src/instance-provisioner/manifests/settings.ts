@@ -1,8 +1,10 @@
 import type { EngineObject } from "../../domain/engine.ts";
 import { knownHosts } from "../../domain/known-hosts.ts";
-import { configMap } from "./object.ts";
+import { REDIS, REPO_SERVER_MTLS, REPO_SERVER_TLS } from "./names.ts";
+import { configMap, secret } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { EXCLUSIONS, IGNORED_UPDATES } from "./resource-settings.ts";
+import { hasMutualTls } from "./version.ts";
 
 /**
  * What the controller reads live. Settings that decide how resources are compared are the same on every instance: a
@@ -52,5 +54,17 @@ export function renderSettings(parameters: ManifestParameters, processSettings: 
     configMap(instance, "argocd-ssh-known-hosts-cm", { ssh_known_hosts: knownHosts(trust?.sshKnownHosts) }),
     // One entry for each host: Argo CD takes it in place of the public authorities.
     configMap(instance, "argocd-tls-certs-cm", Object.fromEntries(authorities)),
+  ];
+}
+
+export function renderSecrets({ instance, release, secrets }: ManifestParameters): readonly EngineObject[] {
+  const { authority, server, client } = secrets.certificates;
+  const mutual = { "client-ca.crt": authority, "client.crt": client.certificate, "client.key": client.key, "server-ca.crt": authority };
+  return [
+    // Without this key a change of argocd-cm is read and thrown away.
+    secret(instance, "argocd-secret", { "server.secretkey": secrets.serverSecretKey }),
+    secret(instance, REDIS, { auth: secrets.redisPassword }),
+    secret(instance, REPO_SERVER_TLS, { "tls.crt": server.certificate, "tls.key": server.key, "ca.crt": authority }),
+    ...(hasMutualTls(release.version) ? [secret(instance, REPO_SERVER_MTLS, mutual)] : []),
   ];
 }

@@ -8,6 +8,7 @@ import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../../runtime/kube/resource.ts";
 import type { FakeApiServer } from "../../runtime/kube/testing/fake-api-server.ts";
 import { startFakeApiServer } from "../../runtime/kube/testing/fake-api-server.ts";
+import type { ResourceController } from "../../runtime/resource-controller/resource-controller.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
@@ -16,7 +17,7 @@ import { noMetrics } from "../../telemetry/metrics.ts";
 import { createSecretMaker } from "../adapters/certificates/secret-maker.ts";
 import { createEngineClusters } from "../adapters/kubernetes/engine-clusters.ts";
 import { DEPLOYMENTS, STATEFUL_SETS } from "../adapters/kubernetes/types.ts";
-import { createProvisioner, type Provisioner } from "../controller.ts";
+import { createProvisioner } from "../controller.ts";
 import type { CrdSource, EngineClusterPort } from "../port.ts";
 import type { Through } from "./faults.ts";
 import { aFleet } from "./instances.ts";
@@ -45,7 +46,7 @@ export interface World {
   readonly signal: AbortSignal;
   declare(fleet?: FleetSpec): Promise<void>;
   /** With `through` every port it uses goes through that first. */
-  startProvisioner(through?: Through): Promise<Provisioner>;
+  startProvisioner(through?: Through): Promise<ResourceController>;
   /** Stops or resumes what makes pods ready. */
   letPodsStart(canStart: boolean): void;
   instances(): Promise<readonly Instance[]>;
@@ -62,7 +63,7 @@ export async function startWorld(): Promise<World> {
   const ids = createCountingIds();
   const abort = new AbortController();
   const hands = server.client("hands");
-  const provisioners: Provisioner[] = [];
+  const provisioners: ResourceController[] = [];
   let canStart = true;
   const kubelet = runPods(hands, () => canStart, abort.signal);
 

@@ -7,8 +7,13 @@ import type { DecidedSync } from "./tally-syncs.ts";
 export type Counted = Pick<InstanceSight, "applications" | "faulty" | "strayed" | "fresh" | "newestReconciledAt" | "resynced" | "pruned">;
 
 export const NOTHING_COUNTED: Counted = {
-  ...{ applications: 0, faulty: 0, strayed: 0, fresh: 0, newestReconciledAt: undefined },
-  ...{ resynced: 0, pruned: 0 },
+  applications: 0,
+  faulty: 0,
+  strayed: 0,
+  fresh: 0,
+  newestReconciledAt: undefined,
+  resynced: 0,
+  pruned: 0,
 };
 
 /** Stops Argo CD from looking at an Application. */

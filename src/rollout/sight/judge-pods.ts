@@ -61,7 +61,10 @@ function parsePod(raw: unknown): SeenPod | undefined {
   const waiting = asObject(asObject(state?.["state"])["waiting"])["reason"];
   const ends = [asObject(state?.["state"]), asObject(state?.["lastState"])].map((one) => asObject(one["terminated"])["reason"]);
   return {
-    ...{ name: asString(metadata["name"]), component, image: asString(container?.["image"]), restarts },
+    name: asString(metadata["name"]),
+    component,
+    image: asString(container?.["image"]),
+    restarts,
     createdAt: asTime(metadata["creationTimestamp"]),
     isReady: asArray(status["conditions"])
       .map(asObject)

@@ -9,6 +9,8 @@ import { every } from "../timer/every.ts";
 export interface Sweep {
   /** Longest time between two runs, in ms. */
   readonly everyMs: number;
+  /** Which part of that time is left to chance, 0 to 1; absent: as much as with other timers. */
+  readonly jitter?: number;
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -67,7 +69,7 @@ export function createSweeps<Name extends string>(options: SweepsOptions<Name>):
   return {
     start(signal, listener) {
       onReady = listener;
-      for (const name of names) every({ ...options, ms: sweeps[name].everyMs, run: () => queue.add(name) }, signal);
+      for (const name of names) every({ ...options, ...sweeps[name], ms: sweeps[name].everyMs, run: () => queue.add(name) }, signal);
       goOn();
       queue.start();
     },

@@ -9,7 +9,7 @@ import { createReconciler } from "../../reconciler/controller.ts";
 import type { ApiCluster, Engines } from "../../reconciler/port.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import { createScheduler } from "../../scheduler/controller.ts";
-import { createMembership } from "../../store/member/controller.ts";
+import { createMembership } from "../../store/member/keep-membership.ts";
 import type { Store } from "../../store/port.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";

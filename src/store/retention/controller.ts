@@ -78,8 +78,10 @@ export function createRetention(deps: RetentionDeps): Retention {
   const work = async (_key: string, signal: AbortSignal): Promise<void> => {
     const lease = await members.acquire(LEASE_KEY, memberId, LEASE_MS, signal);
     if (lease === undefined) return;
-    const [operations, plans] = [await forgetOperations(signal), await forgetPlans(signal)];
-    const [moves, decisions] = [await forgetMoves(signal), await forgetDecisions(signal)];
+    const operations = await forgetOperations(signal);
+    const plans = await forgetPlans(signal);
+    const moves = await forgetMoves(signal);
+    const decisions = await forgetDecisions(signal);
     if (operations + plans + moves + decisions > 0) log.info({ operations, plans, moves, decisions }, "Forgetting what ended long ago");
     await forgetEnded(signal);
     const credentials = await forgetCredentials(signal);

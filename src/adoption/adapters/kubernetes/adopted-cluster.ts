@@ -9,8 +9,11 @@ const TYPES = {
   application: { ...ARGO, plural: "applications", kind: "Application" },
   project: { ...ARGO, plural: "appprojects", kind: "AppProject" },
   deployment: {
-    ...{ group: "managed-gitops.redhat.com", version: "v1alpha1", namespaced: true },
-    ...{ plural: "gitopsdeployments", kind: "GitOpsDeployment" },
+    group: "managed-gitops.redhat.com",
+    version: "v1alpha1",
+    namespaced: true,
+    plural: "gitopsdeployments",
+    kind: "GitOpsDeployment",
   },
   namespace: { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
   settings: { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true },

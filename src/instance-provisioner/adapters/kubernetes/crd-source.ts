@@ -35,8 +35,11 @@ async function readAll(directory: string, signal: AbortSignal): Promise<readonly
 async function readDefinition(file: string, name: string, signal: AbortSignal): Promise<EngineObject> {
   const wrong = (what: string, cause?: unknown) =>
     new InputError(`${file} ${what}`, {
-      ...{ code: "fleet.crds", path: "versions.catalogue[].crds", context: { file } },
-      ...{ remedy: "Name a directory with the release's application-crd.yaml and appproject-crd.yaml", cause },
+      code: "fleet.crds",
+      path: "versions.catalogue[].crds",
+      context: { file },
+      remedy: "Name a directory with the release's application-crd.yaml and appproject-crd.yaml",
+      cause,
     });
   const text = await readFile(file, { encoding: "utf8", signal }).catch((cause: unknown) =>
     Promise.reject(signal.aborted ? signal.reason : wrong("cannot be read", cause)),

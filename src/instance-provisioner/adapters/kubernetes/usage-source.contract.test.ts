@@ -6,10 +6,9 @@ import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { type FakeApiServer, startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
 import { silentLog } from "../../../telemetry/log.ts";
 import type { UsageSource } from "../../port.ts";
+import { createUsageReader } from "../../read-usage.ts";
 import { anInstance } from "../../testing/instances.ts";
-import { createUsageReader } from "../../usage/controller.ts";
-import { readByAddress } from "./metrics-by-address.ts";
-import { readByProxy } from "./metrics-by-proxy.ts";
+import { readByAddress, readByProxy } from "./read-metrics.ts";
 import { PODS, typeOf } from "./types.ts";
 import { createUsageSource } from "./usage-source.ts";
 

@@ -1,8 +1,7 @@
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { type KubeObject, resourcePath } from "../../../runtime/kube/resource.ts";
 import type { UsageSource } from "../../port.ts";
-import { readByAddress } from "./metrics-by-address.ts";
-import { readByProxy } from "./metrics-by-proxy.ts";
+import { readByAddress, readByProxy } from "./read-metrics.ts";
 import { PODS, typeOf } from "./types.ts";
 
 /** Metadata alone: what a cluster entry holds is nobody's business here. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../domain/clock.ts";
 import type { ObjectAt, ObjectChange, ObservedObject } from "../../../shard/managed-object.ts";
-import { isNewerVersion } from "../../../shard/version.ts";
+import { isNewerVersion } from "../../../shard/parse-object.ts";
 
 /** What was written through us and the watch has not shown yet. */
 export interface OwnWrites<T extends ObservedObject> {

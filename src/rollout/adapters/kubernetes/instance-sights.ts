@@ -11,7 +11,11 @@ import { type DecidedSync, NO_SYNCS, tallySyncs } from "../../sight/tally-syncs.
 
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 const APPLICATIONS: ResourceType = {
-  ...{ group: "argoproj.io", version: "v1alpha1", plural: "applications", kind: "Application", namespaced: true },
+  group: "argoproj.io",
+  version: "v1alpha1",
+  plural: "applications",
+  kind: "Application",
+  namespaced: true,
 };
 /** Canaries are looked at because they are asked for, also by a controller that looks at nothing else. */
 const USERS = `!${LABEL_CANARY}`;

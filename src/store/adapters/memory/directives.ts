@@ -1,6 +1,6 @@
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
 import { GoneError } from "../../../domain/errors.ts";
-import type { DirectiveChange, DirectiveStore } from "../../directive/port.ts";
+import type { DirectiveChange, DirectiveStore } from "../../port.ts";
 import { putUnit } from "./applications.ts";
 import type { Transact, Transaction } from "./tables.ts";
 

@@ -6,11 +6,10 @@ import type { Application, PlacementUnit } from "../../../domain/workspace.ts";
 import { ECHO_MS } from "../../intent/echo.ts";
 import type { DeletionIntent, DeploymentIntent, IntentOutcome, IntentStore, KeptName, KeptNameOutcome } from "../../intent/port.ts";
 import { SUPERSEDED_BY_DELETION } from "../../operation/messages.ts";
-import { applicationsOf, dropApplications, putUnit, unitRow, withUnits } from "./applications.ts";
+import { applicationsOf, dropApplications, dropWorkspace, putUnit, unitRow, withUnits } from "./applications.ts";
 import { completeOperations, openOperation } from "./operations-log.ts";
 import { type ApplicationRow, type Tables, type Transact, type Transaction, workspaceIdentity } from "./tables.ts";
 import { createUserViews } from "./user-views.ts";
-import { dropWorkspace } from "./workspaces.ts";
 
 export function createIntentStore(transact: Transact): IntentStore {
   return {

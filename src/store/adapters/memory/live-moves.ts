@@ -28,7 +28,11 @@ export function enter({ tables, notify, now }: Transaction, move: Move, { to, me
   const at = now();
   tables.moves.set(move.id, {
     ...move,
-    ...{ phase: to, phaseSince: at, message, baseline: baseline ?? move.baseline, marks: [...move.marks, { phase: to, at }] },
+    phase: to,
+    phaseSince: at,
+    message,
+    baseline: baseline ?? move.baseline,
+    marks: [...move.marks, { phase: to, at }],
     endedAt: PHASES[to].isLive ? undefined : at,
   });
   notify("move", move.id);

@@ -7,8 +7,7 @@ import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, MoveWish } from "
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
 import { clustersOf, environmentNamed, environmentsOf } from "./environments.ts";
 import { enter, liveMoveOf } from "./live-moves.ts";
-import { loadOf, siblingsOf } from "./placements.ts";
-import { seat } from "./seat-unit.ts";
+import { loadOf, seat, siblingsOf } from "./placements.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
 export function createMoveStore(transact: Transact): MoveStore {
@@ -109,8 +108,25 @@ function request(transaction: Transaction, wish: MoveWish): MoveRequest {
   const { id, unitId, to, epoch: fromEpoch, kind, reason, plan, reverses, isFailOver, actor, decision } = wish;
   const { at } = decision;
   tables.moves.set(id, {
-    ...{ id, unitId, from: unit.owner, to, fromEpoch, toEpoch: 0, phase: "WAITING", phaseSince: at, kind, reason, plan, reverses, actor },
-    ...{ isFailOver, createdAt: at, endedAt: undefined, message: "", baseline: [], marks: [{ phase: "WAITING", at }] },
+    id,
+    unitId,
+    from: unit.owner,
+    to,
+    fromEpoch,
+    toEpoch: 0,
+    phase: "WAITING",
+    phaseSince: at,
+    kind,
+    reason,
+    plan,
+    reverses,
+    actor,
+    isFailOver,
+    createdAt: at,
+    endedAt: undefined,
+    message: "",
+    baseline: [],
+    marks: [{ phase: "WAITING", at }],
   });
   tables.decisions.push(decision);
   notify("move", id);

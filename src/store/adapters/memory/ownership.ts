@@ -1,4 +1,4 @@
-import type { OwnedApplication, OwnershipStore } from "../../ownership/port.ts";
+import type { OwnedApplication, OwnershipStore } from "../../port.ts";
 import { environmentNamed } from "./environments.ts";
 import type { ApplicationRow, Tables, Transact } from "./tables.ts";
 
@@ -20,7 +20,12 @@ function ownedOf(tables: Tables, { application, status }: ApplicationRow): Owned
   const { environment } = spec.destination;
   const isReached = environment === undefined || environmentNamed(tables, workspaceId, environment)?.state === "connected";
   return {
-    ...{ id, argoName, unitId, owner: unit.owner, isMoving: unit.phase === "MOVING", isLeaving: deletedAt !== undefined },
+    id,
+    argoName,
+    unitId,
+    owner: unit.owner,
+    isMoving: unit.phase === "MOVING",
+    isLeaving: deletedAt !== undefined,
     hasStood: status !== undefined && isReached,
   };
 }

@@ -13,7 +13,7 @@ import type {
   PlacementRefusal,
   PlacementStore,
 } from "../../placement/port.ts";
-import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
+import { applicationsOf, objectKey, putUnit, workspaceOf } from "./applications.ts";
 import { arrivingAt, liveMoveOf } from "./live-moves.ts";
 import { amendOpen } from "./operations-log.ts";
 import type { Tables, Transact, Transaction, UnitRow } from "./tables.ts";
@@ -124,4 +124,22 @@ function listUnplaced(tables: Tables, { limit, after }: Page): readonly UnitId[]
   const byAge = (a: UnitRow, b: UnitRow): number => a.createdAt - b.createdAt || (a.unit.id < b.unit.id ? -1 : 1);
   const found = [...tables.units.where("owner", "")].filter(isBehind).toSorted(byAge);
   return found.slice(0, limit).map(({ unit }) => unit.id);
+}
+
+/** Gives a unit its owner and epoch; what was acknowledged of it, wherever, says nothing any more. */
+export function seat(
+  transaction: Transaction,
+  unitId: UnitId,
+  change: Pick<PlacementUnit, "owner" | "epoch"> & Partial<PlacementUnit>,
+): PlacementUnit | undefined {
+  const { tables, notify } = transaction;
+  const row = tables.units.get(unitId);
+  if (row === undefined) return undefined;
+  const subjects = [unitId, ...applicationsOf(tables, unitId).map(({ application }) => application.id)];
+  for (const subject of subjects) for (const object of tables.objects.where("subject", subject)) tables.objects.drop(objectKey(object));
+  putUnit(tables, { ...row, unit: { ...row.unit, ...change, rowVersion: row.unit.rowVersion + 1 } });
+  notify("unit", unitId);
+  const { owner } = change;
+  changeViews(transaction, unitId, { ...(owner === undefined ? {} : { instanceId: owner }), message: WAITING_FOR_INSTANCE });
+  return row.unit;
 }

@@ -1,6 +1,6 @@
 import type { PlacedUnit, RecoveryStore, Reseating } from "../../recovery/port.ts";
 import { enter, liveMoveOf } from "./live-moves.ts";
-import { seat } from "./seat-unit.ts";
+import { seat } from "./placements.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
 export function createRecoveryStore(transact: Transact): RecoveryStore {

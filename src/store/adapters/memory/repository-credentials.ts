@@ -32,7 +32,13 @@ function record(transaction: Transaction, intent: RepositoryCredentialIntent): "
   const { name, uid, generation, createdAt, url, urlKey, secretVersion, newIds } = intent;
   const after: RepositoryCredential = {
     ...(before ?? { id: newIds.repositoryCredentialId, credentialId: newIds.credentialId, workspaceId }),
-    ...{ name, uid, generation, createdAt, url, urlKey, secretVersion },
+    name,
+    uid,
+    generation,
+    createdAt,
+    url,
+    urlKey,
+    secretVersion,
   };
   const known = tables.credentials.get(after.credentialId)?.plaintext;
   const isSame = before?.url === url && before.createdAt === createdAt && known === intent.secret;
@@ -71,7 +77,11 @@ function listKnown(tables: Tables, apiCluster: string): readonly KnownRepository
   return [...tables.repositoryCredentials.values()]
     .filter(({ workspaceId }) => workspaceOf(tables, workspaceId).apiCluster === apiCluster)
     .map(({ uid, generation, workspaceId, name, url, secretVersion }) => ({
-      ...{ uid, generation, name, url, secretVersion },
+      uid,
+      generation,
+      name,
+      url,
+      secretVersion,
       namespace: workspaceOf(tables, workspaceId).namespace,
     }))
     .sort((a, b) => (a.uid < b.uid ? -1 : 1));

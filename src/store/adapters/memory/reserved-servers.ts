@@ -1,4 +1,4 @@
-import type { ReservedServerStore } from "../../reserved-server/port.ts";
+import type { ReservedServerStore } from "../../port.ts";
 import type { Transact } from "./tables.ts";
 
 export function createReservedServerStore(transact: Transact): ReservedServerStore {

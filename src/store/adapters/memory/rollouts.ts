@@ -1,6 +1,6 @@
 import { StaleError } from "../../../domain/errors.ts";
 import { isLiveRollout, type Rollout } from "../../../domain/rollout.ts";
-import type { RolloutStore } from "../../rollout/port.ts";
+import type { RolloutStore } from "../../port.ts";
 import type { Tables, Transact } from "./tables.ts";
 
 export function createRolloutStore(transact: Transact): RolloutStore {

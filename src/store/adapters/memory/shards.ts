@@ -5,12 +5,11 @@ import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import type { DesiredApplication, DesiredUnit, EndedApplication, Lagging, ProgressNote, ShardStore } from "../../shard/port.ts";
 import { UNIT_OBJECT_KINDS } from "../../shard/unit-object-kinds.ts";
-import { applicationsOf, dropApplications, objectKey, repoUrlsOf, unitRow, workspaceOf } from "./applications.ts";
+import { applicationsOf, dropApplications, dropWorkspace, objectKey, repoUrlsOf, unitRow, workspaceOf } from "./applications.ts";
 import { environmentNamed, environmentsOf } from "./environments.ts";
 import { liveMoveOf } from "./live-moves.ts";
 import { amendOpen, completeOperations } from "./operations-log.ts";
 import type { ApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
-import { dropWorkspace } from "./workspaces.ts";
 
 export function createShardStore(transact: Transact): ShardStore {
   return {

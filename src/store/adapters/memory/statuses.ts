@@ -1,5 +1,5 @@
 import type { RecordedStatus } from "../../../domain/status.ts";
-import type { StatusStore } from "../../status/port.ts";
+import type { StatusStore } from "../../port.ts";
 import { unitRow } from "./applications.ts";
 import type { Transact, Transaction } from "./tables.ts";
 

@@ -129,7 +129,9 @@ function listKnown(tables: Tables, apiCluster: string): readonly KnownRun[] {
   return [...tables.syncRuns.values()]
     .filter((row) => row.apiCluster === apiCluster)
     .map(({ run: { uid, namespace, name, progress }, publishedRevision, viewRevision }) => ({
-      ...{ uid, namespace, name },
+      uid,
+      namespace,
+      name,
       phase: progress.phase,
       finishedAt: progress.finishedAt,
       isPublished: publishedRevision >= viewRevision,

@@ -26,7 +26,10 @@ export function createUserViews(transact: Transact): Views {
           .filter(({ application: { deletedAt } }) => deletedAt !== undefined && deletedAt < before)
           .toSorted((a, b) => (a.application.uid < b.application.uid ? -1 : 1));
         return overdue.slice(0, limit).map(({ application: { uid, name, spec }, workspace }) => ({
-          ...{ uid, name, workspaceId: workspace.id, namespace: workspace.namespace },
+          uid,
+          name,
+          workspaceId: workspace.id,
+          namespace: workspace.namespace,
           environment: spec.destination.environment,
         }));
       }),

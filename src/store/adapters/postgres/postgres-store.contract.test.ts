@@ -4,7 +4,7 @@ import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
 import { describeStore } from "../../testing/contract/suite.ts";
 import { startTestServer, type TestDatabase, type TestServer } from "../../testing/test-server.ts";
-import { createKeyRing } from "./credentials/key-ring.ts";
+import { createKeyRing } from "./credentials/envelope.ts";
 import { createPostgresStore } from "./postgres-store.ts";
 
 let server: TestServer;

@@ -8,7 +8,7 @@ import type { Store } from "../../port.ts";
 import { aDecision, anIntent } from "../../testing/builders.ts";
 import { startTestServer, type TestDatabase, type TestServer } from "../../testing/test-server.ts";
 import { createWorld, eventually, soon } from "../../testing/world.ts";
-import { createKeyRing } from "./credentials/key-ring.ts";
+import { createKeyRing } from "./credentials/envelope.ts";
 import { createDatabase, type Database, type Statement } from "./database.ts";
 import { readMigrations } from "./migration-files.ts";
 import { createPostgresStore } from "./postgres-store.ts";

@@ -9,14 +9,16 @@ import type { IntentStore } from "../../intent/port.ts";
 import type { PlacementStore } from "../../placement/port.ts";
 import type { Store } from "../../port.ts";
 import type { ShardStore } from "../../shard/port.ts";
+import type { SyncRunStore } from "../../sync-run/port.ts";
 import { createChangeFeed } from "./change-feed.ts";
 import { createCredentialStore } from "./credentials/credentials.ts";
 import { createDatabase, type Database, type Statement } from "./database.ts";
-import { createDirectiveStore } from "./directives/directives.ts";
+import { createDecisionStore } from "./decisions.ts";
+import { createDirectiveStore } from "./directives.ts";
 import { createEnvironmentStore } from "./environments/environments.ts";
 import { createDeclaredFleet } from "./fleet/declared-fleet.ts";
 import { createInstances } from "./fleet/instances.ts";
-import { createHealthStore } from "./health/health.ts";
+import { createHealthStore } from "./health.ts";
 import { keepName } from "./intents/keep-name.ts";
 import { listKnown, listKnownWorkspaces, listOverdue } from "./intents/known.ts";
 import { listUnpublished, recordPublished } from "./intents/publications.ts";
@@ -25,19 +27,22 @@ import { recordDeletions } from "./intents/record-deletions.ts";
 import { recordDeployments } from "./intents/record-deployments.ts";
 import { recordWorkspaceEnds } from "./intents/record-workspace-ends.ts";
 import { createLoadStore } from "./loads/loads.ts";
+import { createMemberStore } from "./members.ts";
 import { readMigrations } from "./migration-files.ts";
 import { createMoveStore } from "./moves/moves.ts";
-import { createOwnershipStore } from "./ownership/ownership.ts";
+import { createOperationStore } from "./operations.ts";
+import { createOwnershipStore } from "./ownership.ts";
 import { commitFirstPlacement } from "./placements/commit-first-placement.ts";
 import { readFleetOfClass } from "./placements/read-fleet.ts";
 import { listUnplaced, readUnitsOf, readUnitWithWorkspace } from "./placements/read-units.ts";
 import { recordUnplaceable } from "./placements/record-unplaceable.ts";
 import { createPlanStore } from "./plans/plans.ts";
-import { createRecoveryStore } from "./recovery/recovery.ts";
+import { recordStatuses } from "./record-statuses.ts";
+import { createRecoveryStore } from "./recovery.ts";
 import { createRepositoryCredentialStore } from "./repository-credentials/repository-credentials.ts";
-import { createReservedServerStore } from "./reserved-servers/reserved-servers.ts";
-import { createRetentionStore } from "./retention/retention.ts";
-import { createRolloutStore } from "./rollouts/rollouts.ts";
+import { createReservedServerStore } from "./reserved-servers.ts";
+import { createRetentionStore } from "./retention.ts";
+import { createRolloutStore } from "./rollouts.ts";
 import { MIGRATION_TABLE } from "./schema-checks.ts";
 import { acknowledge } from "./shards/acknowledge.ts";
 import { forgetApplications } from "./shards/forget-applications.ts";
@@ -49,12 +54,10 @@ import { readUnit } from "./shards/read-unit.ts";
 import { recordProgress } from "./shards/record-progress.ts";
 import { createSplitStore } from "./splits/splits.ts";
 import { sqlState } from "./sql-state.ts";
-import { recordStatuses } from "./statuses/record-statuses.ts";
-import { createSyncRunStore } from "./sync-runs/sync-runs.ts";
-import { createDecisionStore } from "./views/decisions.ts";
-import { createMemberStore } from "./views/members.ts";
-import { createOperationStore } from "./views/operations.ts";
-import { createTokenStore } from "./views/tokens.ts";
+import { listBusyApplications, listKnownRuns, readRunViews, readSyncQueues } from "./sync-runs/read-runs.ts";
+import { recordPublishedRuns, recordRunReports } from "./sync-runs/record-reports.ts";
+import { cancelRuns, forgetRuns, giveUpRuns, recordRuns } from "./sync-runs/record-runs.ts";
+import { createTokenStore } from "./tokens.ts";
 
 export interface PostgresStoreOptions {
   readonly url: string;
@@ -135,7 +138,7 @@ function storesOn(
     placements: placementsOn(database, ids),
     shards: shardsOn(database, clock),
     statuses: { recordStatuses: (statuses, signal) => recordStatuses(database, statuses, signal) },
-    syncRuns: createSyncRunStore(database, clock),
+    syncRuns: syncRunsOn(database, clock),
     fleet: { ...createDeclaredFleet(database, clock, ids), ...createInstances(database, clock, ids) },
     operations: createOperationStore(database),
     decisions: createDecisionStore(database, ids),
@@ -199,5 +202,20 @@ function shardsOn(database: Database, clock: Clock): ShardStore {
     forgetObjects: (objects, signal) => forgetObjects(database, objects, signal),
     forgetApplications: (ids, signal) => forgetApplications(database, clock, ids, signal),
     forgetWorkspace: (id, signal) => forgetWorkspace(database, id, signal),
+  };
+}
+
+function syncRunsOn(database: Database, clock: Clock): SyncRunStore {
+  return {
+    record: (intents, signal) => recordRuns(database, intents, signal),
+    cancel: (uids, signal) => cancelRuns(database, clock, uids, signal),
+    giveUp: (entries, signal) => giveUpRuns(database, clock, entries, signal),
+    forget: (uids, signal) => forgetRuns(database, uids, signal),
+    readViews: (uids, signal) => readRunViews(database, uids, signal),
+    recordPublished: (entries, signal) => recordPublishedRuns(database, entries, signal),
+    listKnown: (apiCluster, signal) => listKnownRuns(database, apiCluster, signal),
+    readQueues: (ids, signal) => readSyncQueues(database, ids, signal),
+    listBusy: (instanceId, limit, signal) => listBusyApplications(database, instanceId, limit, signal),
+    recordReports: (reports, signal) => recordRunReports(database, reports, signal),
   };
 }

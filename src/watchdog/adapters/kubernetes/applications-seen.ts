@@ -8,7 +8,11 @@ import { parseSeen } from "../../parse-seen.ts";
 import type { ApplicationsSeen } from "../../port.ts";
 
 const APPLICATIONS: ResourceType = {
-  ...{ group: "argoproj.io", version: "v1alpha1", plural: "applications", kind: "Application", namespaced: true },
+  group: "argoproj.io",
+  version: "v1alpha1",
+  plural: "applications",
+  kind: "Application",
+  namespaced: true,
 };
 /** Canaries are nobody's. */
 const USERS = `!${LABEL_CANARY}`;

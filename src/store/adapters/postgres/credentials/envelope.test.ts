@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CredentialKey } from "../../../credential/port.ts";
-import { createEnvelope, type Sealed } from "./envelope.ts";
-import { createKeyRing } from "./key-ring.ts";
+import { createEnvelope, createKeyRing, type Sealed } from "./envelope.ts";
 
 const keys = new Map([
   ["first", new Uint8Array(32).fill(1)],

@@ -106,3 +106,8 @@ function fingerprint(wrappingKey: Uint8Array, plaintext: string): string {
   const derived = Buffer.from(hkdfSync("sha256", wrappingKey, "", "argosy credential fingerprint", KEY_BYTES));
   return createHmac("sha256", derived).update(plaintext, "utf8").digest("hex");
 }
+
+/** A ring of keys that are held in memory; `current` must name one of them. */
+export function createKeyRing(current: string, keys: ReadonlyMap<string, Uint8Array>): KeyRing {
+  return { current, get: (id) => keys.get(id) };
+}

@@ -1,13 +1,11 @@
 import type { Clock } from "../../../../domain/clock.ts";
 import type { FleetSpec } from "../../../../domain/fleet.ts";
 import { canonicalJson } from "../../../../domain/hash.ts";
-import { changedPools, stillUndeclared } from "../../../fleet/changed-pools.ts";
-import { declaredAnew } from "../../../fleet/declared-anew.ts";
-import { changesOf, FLEET, fleetDecision } from "../../../fleet/fleet-decision.ts";
+import { changedPools, changesOf, declaredAnew, FLEET, fleetDecision, stillUndeclared } from "../../../fleet/fleet-changes.ts";
 import type { FleetChange, FleetStore, StoredFleet } from "../../../fleet/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 import { instant, texts } from "../sql-values.ts";
-import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
 
 const READ: Statement = { name: "read_fleet", text: "select spec, revision, pruned from fleet where revision > 0" };
 

@@ -5,9 +5,9 @@ import type { InstanceId } from "../../../../domain/ids.ts";
 import type { Instance } from "../../../../domain/instance.ts";
 import type { FleetStore, InstanceChange } from "../../../fleet/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 import { loadValues } from "../rows.ts";
 import { instant, numbers, text } from "../sql-values.ts";
-import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
 import { declareFleet } from "./declared-fleet.ts";
 import { INSTANCE, type InstanceRow, instanceOf } from "./instance-row.ts";
 

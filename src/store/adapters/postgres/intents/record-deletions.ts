@@ -3,7 +3,7 @@ import type { ApplicationId } from "../../../../domain/ids.ts";
 import type { DeletionIntent } from "../../../intent/port.ts";
 import { SUPERSEDED_BY_DELETION } from "../../../operation/messages.ts";
 import type { Database, Statement } from "../database.ts";
-import { openingOf } from "../opening.ts";
+import { openingOf } from "../operations.ts";
 import { forgetLocked } from "../shards/forget-applications.ts";
 import { sortedBy, texts } from "../sql-values.ts";
 

@@ -6,7 +6,7 @@ import { ECHO_MS } from "../../../intent/echo.ts";
 import type { DeploymentIntent, IntentOutcome } from "../../../intent/port.ts";
 import { LOAD_PER_APPLICATION } from "../../../placement/planning-load.ts";
 import type { Database, Statement } from "../database.ts";
-import { openingOf } from "../opening.ts";
+import { openingOf } from "../operations.ts";
 import { instant, isSameRepository, numbers, sortedBy, texts } from "../sql-values.ts";
 import { type Home, lockUnits } from "./lock-units.ts";
 

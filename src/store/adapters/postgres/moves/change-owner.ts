@@ -2,8 +2,8 @@ import type { Decision } from "../../../../domain/decision.ts";
 import type { Move } from "../../../../domain/move.ts";
 import { WAITING_FOR_INSTANCE } from "../../../operation/messages.ts";
 import type { Run, Statement } from "../database.ts";
+import { type DecisionIds, decisionValues } from "../decisions.ts";
 import { SEATED } from "../placements/seating.ts";
-import { type DecisionIds, decisionValues } from "../views/decisions.ts";
 
 interface Change {
   readonly move: Move;

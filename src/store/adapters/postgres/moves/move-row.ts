@@ -54,9 +54,24 @@ export async function lockMove(run: Run, id: MoveId): Promise<Move | undefined> 
 export function moveOf(row: MoveRow): Move {
   const { id, phase, kind, reason, actor, message, baseline, marks } = row;
   return {
-    ...{ id, unitId: row.unit, from: row.from_instance, to: row.to_instance, fromEpoch: row.from_epoch, toEpoch: row.to_epoch ?? 0 },
-    ...{ phase, phaseSince: row.phase_since, kind, reason, actor, message, baseline, marks },
-    ...{ plan: row.plan ?? undefined, reverses: row.reverses ?? undefined, isFailOver: row.fail_over },
-    ...{ createdAt: row.created_at, endedAt: row.ended_at ?? undefined },
+    id,
+    unitId: row.unit,
+    from: row.from_instance,
+    to: row.to_instance,
+    fromEpoch: row.from_epoch,
+    toEpoch: row.to_epoch ?? 0,
+    phase,
+    phaseSince: row.phase_since,
+    kind,
+    reason,
+    actor,
+    message,
+    baseline,
+    marks,
+    plan: row.plan ?? undefined,
+    reverses: row.reverses ?? undefined,
+    isFailOver: row.fail_over,
+    createdAt: row.created_at,
+    endedAt: row.ended_at ?? undefined,
   };
 }

@@ -75,8 +75,16 @@ function endOf(row: InstanceJson | null): Instance | undefined {
 function applicationOf(row: ApplicationJson): Application {
   const { id, name, uid, generation, spec, deletion } = row;
   return {
-    ...{ id, workspaceId: row.workspace, unitId: row.unit, name, uid, generation, spec, deletion },
-    ...{ argoName: row.argo_name, desiredRevision: row.desired_revision },
+    id,
+    workspaceId: row.workspace,
+    unitId: row.unit,
+    name,
+    uid,
+    generation,
+    spec,
+    deletion,
+    argoName: row.argo_name,
+    desiredRevision: row.desired_revision,
     deletedAt: row.deleted_at === null ? undefined : timeOf(row.deleted_at),
   };
 }

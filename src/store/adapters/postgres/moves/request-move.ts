@@ -4,10 +4,10 @@ import { TAKEN_ON } from "../../../../domain/move-messages.ts";
 import { PHASES } from "../../../../domain/move-phases.ts";
 import type { MoveRequest, MoveWish } from "../../../move/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 import { FITS, HELD, lockSeat } from "../placements/seating.ts";
 import { loadValues } from "../rows.ts";
 import { numbers, text } from "../sql-values.ts";
-import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
 import { enterAndFree } from "./enter-phase.ts";
 import { lockMove } from "./move-row.ts";
 

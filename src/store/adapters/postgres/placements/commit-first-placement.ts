@@ -1,9 +1,9 @@
 import { WAITING_FOR_INSTANCE } from "../../../operation/messages.ts";
 import type { FirstPlacement, PlacementOutcome } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
+import { type DecisionIds, decisionValues } from "../decisions.ts";
 import { loadValues } from "../rows.ts";
 import { numbers } from "../sql-values.ts";
-import { type DecisionIds, decisionValues } from "../views/decisions.ts";
 import { FITS, HELD, lockSeat, SEATED } from "./seating.ts";
 
 const COMMIT: Statement = {

@@ -3,7 +3,7 @@ import type { PlacementUnit } from "../../../../domain/workspace.ts";
 import type { Page } from "../../../operation/port.ts";
 import type { UnitWithWorkspace } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
-import { type DirectiveRow, directiveOf } from "../directives/directives.ts";
+import { type DirectiveRow, directiveOf } from "../directives.ts";
 import { UNIT, type UnitRow, unitOf, WORKSPACE, type WorkspaceRow, workspaceOf } from "../rows.ts";
 
 const READ: Statement = {

@@ -3,7 +3,7 @@ import type { UnitId } from "../../../../domain/ids.ts";
 import { WAITING_FOR_ROOM } from "../../../operation/messages.ts";
 import type { PlacementRefusal } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
-import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 
 /** The same reason twice in a row is journaled once: the scheduler looks for room at every sweep and whenever an instance changes. */
 const RECORD: Statement = {

@@ -1,6 +1,6 @@
 import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
 import type { Run, Statement } from "../database.ts";
-import { DECISION_COLUMNS } from "../views/decisions.ts";
+import { DECISION_COLUMNS } from "../decisions.ts";
 
 /**
  * The instance's lock makes arrivals on it take turns, the unit's keeps its applications as they are and others from moving it. Taken in a

@@ -1,10 +1,10 @@
 import { WAITING_FOR_INSTANCE } from "../../../operation/messages.ts";
 import type { MoveOutcome, UnitMove } from "../../../plan/port.ts";
 import type { Database, Statement } from "../database.ts";
+import { type DecisionIds, decisionValues } from "../decisions.ts";
 import { FITS, HELD, lockSeat, SEATED } from "../placements/seating.ts";
 import { loadValues } from "../rows.ts";
 import { instant, numbers } from "../sql-values.ts";
-import { type DecisionIds, decisionValues } from "../views/decisions.ts";
 import { IS_DEPLOYED } from "./read-facts.ts";
 
 /** Whoever acknowledges one of these meanwhile is waited for, and seen by the next statement; whoever comes later finds it gone. */

@@ -3,9 +3,9 @@ import type { InstanceId, MoveId, PlanId } from "../../../../domain/ids.ts";
 import type { CarriedStep, StoredPlan } from "../../../../domain/plan.ts";
 import type { PlanStore } from "../../../plan/port.ts";
 import type { Database, Statement } from "../database.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 import { build } from "../query-builder.ts";
 import { instant, text } from "../sql-values.ts";
-import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
 import { commitMove } from "./commit-move.ts";
 import { readFacts } from "./read-facts.ts";
 

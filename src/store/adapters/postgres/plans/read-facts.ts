@@ -5,7 +5,7 @@ import type { MoveReason } from "../../../../domain/plan.ts";
 import { freezeOfRollout } from "../../../../domain/rollout.ts";
 import type { DoneMove, FailedMove, PlanFacts, UnitFacts } from "../../../plan/port.ts";
 import type { Database, Statement } from "../database.ts";
-import { type DirectiveRow, directiveOf, FREEZES, type FreezeRow, freezeOf } from "../directives/directives.ts";
+import { type DirectiveRow, directiveOf, FREEZES, type FreezeRow, freezeOf } from "../directives.ts";
 import { INSTANCE, type InstanceRow, instanceOf } from "../fleet/instance-row.ts";
 import {
   INSTANCE_LOADS,
@@ -16,7 +16,7 @@ import {
   READ_CLASS_LOAD,
   stateOf,
 } from "../loads/load-row.ts";
-import { LIVE_ROLLOUT, type RolloutRow, rolloutOf } from "../rollouts/rollout-row.ts";
+import { LIVE_ROLLOUT, type RolloutRow, rolloutOf } from "../rollouts.ts";
 import { UNIT, type UnitRow, unitOf } from "../rows.ts";
 import { instant } from "../sql-values.ts";
 

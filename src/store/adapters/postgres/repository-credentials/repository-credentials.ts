@@ -8,7 +8,7 @@ import type {
 import { envelopeOf } from "../credentials/credentials.ts";
 import type { Database, Statement } from "../database.ts";
 import { REPOSITORY_CREDENTIAL } from "../rows.ts";
-import { UNIT_APPLIED_REVISION } from "../shards/unit-applied-revision.ts";
+import { UNIT_APPLIED_REVISION } from "../shards/read-applications.ts";
 import { recordCredential } from "./record-credential.ts";
 import { revokeCredentials } from "./revoke-credentials.ts";
 

@@ -1,5 +1,6 @@
 import type { ApplicationId } from "../../../../domain/ids.ts";
 import type { DesiredApplication } from "../../../shard/port.ts";
+import { UNIT_OBJECT_KINDS } from "../../../shard/unit-object-kinds.ts";
 import type { Database, Statement } from "../database.ts";
 import { environmentOf, JOIN_ENVIRONMENT, type WithEnvironment } from "../environments/environment-row.ts";
 import {
@@ -17,7 +18,12 @@ import {
   workspaceOf,
 } from "../rows.ts";
 import { texts } from "../sql-values.ts";
-import { UNIT_APPLIED_REVISION } from "./unit-applied-revision.ts";
+
+/** Expression: the lowest revision that the owner of unit `u` has acknowledged for the unit's objects, 0 while one is missing. */
+export const UNIT_APPLIED_REVISION = `coalesce((
+         select case when count(*) = ${UNIT_OBJECT_KINDS.length} then min(p.applied_revision) end
+           from shard_object p
+          where p.subject = u.id and p.instance = u.owner and p.epoch = u.epoch and p.kind in (${UNIT_OBJECT_KINDS.map((kind) => `'${kind}'`).join(", ")})), 0)`;
 
 const READ: Statement = {
   name: "read_applications",

@@ -5,9 +5,9 @@ import type { ApplicationSpec } from "../../../../domain/workspace.ts";
 import { LOAD_PER_APPLICATION } from "../../../placement/planning-load.ts";
 import type { SplitChange } from "../../../split/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
+import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 import { lockWorkspaces } from "../shards/forget-workspace.ts";
 import { instant, numbers, readable, texts } from "../sql-values.ts";
-import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../views/decisions.ts";
 
 /** Read after the locks: nobody places a unit, or adds an application to one, until this ends. */
 const SEEN: Statement = {

@@ -3,9 +3,9 @@ import type { WorkspaceId } from "../../../../domain/ids.ts";
 import type { PlacementUnit } from "../../../../domain/workspace.ts";
 import type { SplitApplicationRow, SplitRow, SplitStore } from "../../../split/port.ts";
 import type { Database, Statement } from "../database.ts";
+import type { DecisionIds } from "../decisions.ts";
 import { loadValues, UNIT, type UnitRow, unitOf } from "../rows.ts";
 import { numbers, readable } from "../sql-values.ts";
-import type { DecisionIds } from "../views/decisions.ts";
 import { commitSplit } from "./commit-split.ts";
 
 /** Everything is read as of one moment, however many statements that takes. */
@@ -86,7 +86,11 @@ function splitOf(head: Head, units: readonly PlacementUnit[], applications: read
     roomySince: head.roomy_since ?? undefined,
     deal: head.deal,
     applications: applications.map(({ id, part, environment, namespace, resources, has_cluster_scoped: hasClusterScoped }) => ({
-      ...{ id, part, environment, namespace, hasClusterScoped },
+      id,
+      part,
+      environment,
+      namespace,
+      hasClusterScoped,
       resources: resources ?? undefined,
     })),
   };

@@ -1,0 +1,127 @@
+import { type Clock, millis } from "../domain/clock.ts";
+import type { InstanceVerdict } from "../domain/health.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { HeavyUnit } from "../store/load/port.ts";
+import type { Store } from "../store/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { remedyDecision, stepsTaken } from "./decisions.ts";
+import { DAY_MS, FLEET_WINDOW, nextRemedy, type Remedy, STICKS_MS } from "./next-remedy.ts";
+import type { EmptyInstance, OpenNamespace } from "./port.ts";
+import type { Quarantines } from "./quarantine/carry-out-quarantine.ts";
+
+export interface RemedyDeps {
+  readonly store: Pick<Store, "decisions" | "loads">;
+  readonly openNamespace: OpenNamespace;
+  readonly empty: EmptyInstance;
+  /** Absent: that a workspace gets an instance of its own is advice, always. */
+  readonly quarantines: Pick<Quarantines, "plan"> | undefined;
+  /** After so many restarts for one cause within an hour an instance that sticks again is emptied; 0: never. */
+  readonly emptyAfter: number;
+  /** Time between two restarts of one instance. */
+  readonly restartApartMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** An instance with its latest verdict, among all instances that are judged (itself too). */
+export interface Judged {
+  readonly instance: Instance;
+  readonly verdict: InstanceVerdict;
+  readonly serving: readonly Instance[];
+}
+
+export interface Remedies {
+  /** Takes the next step that is due for an instance, if one is. */
+  help(judged: Judged, signal: AbortSignal): Promise<void>;
+}
+
+const MANY = 1_000;
+const NOISIEST_LOOKED_AT = 100;
+const HELPED: readonly string[] = ["overloaded", "stalled", "failed"];
+
+/**
+ * Takes steps of the remedy ladder: reads what was done lately, lets `nextRemedy` decide, writes the step into the journal, and takes it.
+ * Who dies in between has used up budget, and harmed nobody.
+ */
+export function createRemedies(deps: RemedyDeps): Remedies {
+  const { store, openNamespace, empty, emptyAfter, restartApartMs: apartMs, quarantines, clock, log, metrics } = deps;
+  const steps = metrics.counter("argosy_health_remedies_total", "Steps of the remedy ladder that were taken or advised.", ["step"]);
+
+  const help: Remedies["help"] = async (judged, signal) => {
+    if (!mayBeHelped(judged)) return;
+    // What befalls many at once shows on all of them together, and each step has to count those before it.
+    const remedy = await inTurn(() => decide(judged, signal));
+    if (remedy !== undefined) await take(judged.instance, remedy, signal);
+  };
+
+  /** The step that is due, which is in the journal by then. */
+  async function decide({ instance, verdict, serving }: Judged, signal: AbortSignal): Promise<Remedy | undefined> {
+    const now = clock.now();
+    const lately = { subject: instance.id, kind: "health", since: millis(now - DAY_MS) } as const;
+    const taken = stepsTaken(await store.decisions.list(lately, MANY, signal));
+    const restarts = await countElsewhere(instance.id, { step: "RESTART", withinMs: FLEET_WINDOW * apartMs }, signal);
+    const emptied = await countElsewhere(instance.id, { step: "DRAIN", withinMs: STICKS_MS }, signal);
+    const noisiest = verdict.state === "overloaded" ? await findNoisiest(instance, signal) : undefined;
+    const due = nextRemedy({
+      now,
+      apartMs,
+      emptyAfter,
+      stateSince: instance.stateSince,
+      verdict,
+      taken,
+      others: serving.filter((one) => one.id !== instance.id && one.class === instance.class && one.state === "ACTIVE").length,
+      fleet: { restarts, emptied, instances: serving.length },
+      noisiest: noisiest?.namespace,
+    });
+    if (due === undefined) return undefined;
+    const planned = due.step === "QUARANTINE" ? await quarantines?.plan({ instance, remedy: due, noisiest }, signal) : undefined;
+    const remedy = planned ?? due;
+    await store.decisions.append([remedyDecision(remedy, verdict, now)], signal);
+    steps.add(1, { step: remedy.step });
+    log.warn({ instance: instance.name, step: remedy.step, cause: verdict.cause, text: remedy.text }, "Helping an instance");
+    return remedy;
+  }
+
+  /** How often a step was carried out for other instances within a time. */
+  async function countElsewhere(
+    id: InstanceId,
+    { step, withinMs }: { readonly step: "RESTART" | "DRAIN"; readonly withinMs: number },
+    signal: AbortSignal,
+  ): Promise<number> {
+    const entries = await store.decisions.list({ kind: "health", verdict: step, since: millis(clock.now() - withinMs) }, MANY, signal);
+    return entries.filter(({ subject, details }) => subject !== id && details["isAdvice"] !== true).length;
+  }
+
+  async function findNoisiest({ id }: Instance, signal: AbortSignal): Promise<HeavyUnit | undefined> {
+    const heaviest = await store.loads.listHeaviest(NOISIEST_LOOKED_AT, signal);
+    return heaviest.find(({ instanceId }) => instanceId === id);
+  }
+
+  async function take(instance: Instance, { step, component, isAdvice, text }: Remedy, signal: AbortSignal): Promise<void> {
+    if (step === "RESTART" && component !== undefined) await restart(instance, component, signal);
+    if (step === "DRAIN" && !isAdvice) await empty(instance, text, signal);
+  }
+
+  async function restart(instance: Instance, component: string, signal: AbortSignal): Promise<void> {
+    const namespace = await openNamespace(instance, signal);
+    const pods = (await namespace?.listPods(signal)) ?? [];
+    for (const pod of pods) if (pod.component === component) await namespace?.deletePod(pod.name, signal);
+  }
+
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(run: () => Promise<T>): Promise<T> => {
+    const next = last.then(run, run);
+    last = next;
+    return next;
+  };
+  return { help };
+}
+
+/** What is to be emptied without its help needs none, and what is being changed may be slow. */
+function mayBeHelped({ instance, verdict }: Judged): boolean {
+  if (instance.version !== instance.desiredVersion || instance.failsOver) return false;
+  return HELPED.includes(verdict.state) || verdict.cause === "memory";
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
+import type { HealthCause, InstanceVerdict } from "../domain/health.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import { nextRemedy, type RemedyFacts, type RemedyStep, type StepTaken } from "./next-remedy.ts";
+
+const NOW = millis(1_700_000_000_000);
+const minutesAgo = (minutes: number) => millis(NOW - minutes * 60_000);
+
+const verdict = (over: Partial<InstanceVerdict>): InstanceVerdict => ({
+  ...{ instanceId: "i-a" as InstanceId, at: NOW, since: NOW, text: "", evidence: [], component: undefined, baseline: undefined },
+  ...{ state: "healthy", cause: "none" },
+  ...over,
+});
+const STUCK = verdict({ state: "stalled", cause: "redis", component: "redis" });
+const HOT = verdict({ state: "overloaded", cause: "queue" });
+
+const facts = (over: Partial<RemedyFacts>): RemedyFacts => ({
+  ...{ now: NOW, apartMs: 300_000, emptyAfter: 2, stateSince: minutesAgo(999), others: 3, verdict: STUCK, taken: [], noisiest: "shop" },
+  fleet: { restarts: 0, emptied: 0, instances: 10 },
+  ...over,
+});
+const since = (one: InstanceVerdict, minutes: number): InstanceVerdict => ({ ...one, since: minutesAgo(minutes) });
+const taken = (...steps: readonly (readonly [RemedyStep, number, HealthCause?])[]): readonly StepTaken[] =>
+  steps.map(([step, minutes, cause = "redis"]) => ({ step, cause, at: minutesAgo(minutes) }));
+const TWICE = taken(["RESTART", 20], ["RESTART", 10]);
+
+describe("the next remedy", () => {
+  it.each<readonly [string, Partial<RemedyFacts>, RemedyStep | undefined]>([
+    ["a stuck component is restarted", {}, "RESTART"],
+    ["it is left alone while it may be starting", { taken: taken(["RESTART", 4]) }, undefined],
+    ["it is restarted again when that did not help", { verdict: since(STUCK, 6), taken: taken(["RESTART", 6]) }, "RESTART"],
+    [
+      "after six times in a day a person is advised",
+      { emptyAfter: 0, verdict: since(STUCK, 60), taken: taken(...[10, 20, 30, 40, 50, 60].map((at) => ["RESTART", at] as const)) },
+      "RAISE",
+    ],
+    ["what happens to many at once is not mended by restarts", { fleet: { restarts: 1, emptied: 0, instances: 39 } }, undefined],
+    ["what sticks again after two restarts is emptied", { taken: TWICE }, "DRAIN"],
+    ["also where it was well for a minute only", { verdict: since(STUCK, 1), taken: taken(["RESTART", 20], ["RESTART", 2]) }, "DRAIN"],
+    ["not while it may be starting", { verdict: since(STUCK, 5), taken: taken(["RESTART", 20], ["RESTART", 4]) }, undefined],
+    ["not for what else was restarted", { taken: taken(["RESTART", 20, "repo-server"], ["RESTART", 10]) }, "RESTART"],
+    ["nor for what was long ago", { taken: taken(["RESTART", 60], ["RESTART", 10]) }, "RESTART"],
+    ["nor where nobody else could take what it holds", { others: 0, taken: TWICE }, "RESTART"],
+    ["nor many at once", { taken: TWICE, fleet: { restarts: 0, emptied: 1, instances: 39 } }, "RESTART"],
+    ["nor where a person has taken it back since", { stateSince: minutesAgo(15), taken: TWICE }, "RESTART"],
+    ["a large fleet may empty several", { taken: TWICE, fleet: { restarts: 0, emptied: 1, instances: 40 } }, "DRAIN"],
+    ["and nothing is emptied without a person where that is not wanted", { emptyAfter: 0, taken: TWICE }, "RESTART"],
+    ["a large fleet may restart several", { fleet: { restarts: 1, emptied: 0, instances: 40 } }, "RESTART"],
+    ["what nobody can name is restarted by nobody", { verdict: verdict({ state: "failed", cause: "not-ready" }) }, undefined],
+    [
+      "its cluster restarts what begins again and again",
+      { verdict: verdict({ state: "failed", cause: "restarts", component: "redis" }) },
+      undefined,
+    ],
+    ["advice comes when it does not end", { verdict: since(verdict({ state: "failed", cause: "not-ready" }), 10) }, "RAISE"],
+    [
+      "the last advice is to drain it",
+      { verdict: since(verdict({ state: "failed", cause: "not-ready" }), 20), taken: taken(["RAISE", 10]) },
+      "DRAIN",
+    ],
+    ["an overloaded one sheds at once", { verdict: HOT }, "SHED"],
+    ["and does so once", { verdict: since(HOT, 5), taken: taken(["SHED", 5]) }, undefined],
+    ["then has its resources raised", { verdict: since(HOT, 10), taken: taken(["SHED", 10]) }, "RAISE"],
+    ["then gives up its noisiest workspace", { verdict: since(HOT, 20), taken: taken(["SHED", 20], ["RAISE", 10]) }, "QUARANTINE"],
+    ["then is drained", { verdict: since(HOT, 60), taken: taken(["SHED", 60], ["RAISE", 50], ["QUARANTINE", 40]) }, "DRAIN"],
+    ["steps of an earlier overload count no more", { verdict: HOT, taken: taken(["SHED", 300]) }, "SHED"],
+    ["what lacks memory is to be given more", { verdict: verdict({ state: "degraded", cause: "memory", component: "redis" }) }, "RAISE"],
+    [
+      "and is to be emptied when nobody gives it any",
+      { verdict: since(verdict({ state: "failed", cause: "memory" }), 60), taken: taken(["RAISE", 60]) },
+      "DRAIN",
+    ],
+    ["nothing is done about what is slow", { verdict: since(verdict({ state: "degraded", cause: "git" }), 600) }, undefined],
+    ["nor about a workspace's own trouble", { verdict: since(verdict({ cause: "workspace" }), 600) }, undefined],
+    ["nor about what cannot be told", { verdict: since(verdict({ state: "unknown", cause: "no-metrics" }), 600) }, undefined],
+  ])("%s", (_what, over, step) => expect(nextRemedy(facts(over))?.step).toBe(step));
+
+  it("says what is carried out and what is advice, and names whom it is about", () => {
+    expect(nextRemedy(facts({}))).toMatchObject({ component: "redis", isAdvice: false });
+    expect(nextRemedy(facts({ verdict: HOT }))).toMatchObject({ isAdvice: false });
+    expect(nextRemedy(facts({ taken: TWICE }))).toMatchObject({ step: "DRAIN", component: "redis", isAdvice: false });
+    const advice = nextRemedy(facts({ verdict: since(HOT, 30), taken: taken(["SHED", 20], ["RAISE", 10]) }));
+    expect(advice).toMatchObject({ isAdvice: true, text: expect.stringContaining("shop") });
+  });
+});

@@ -1,0 +1,179 @@
+import type { Millis } from "../domain/clock.ts";
+import type { Component, HealthCause, InstanceVerdict } from "../domain/health.ts";
+import type { Quarantine } from "./quarantine/entries.ts";
+
+/**
+ * Steps of the ladder. Argosy takes RESTART and SHED itself, DRAIN where restarts have not helped, and QUARANTINE where
+ * `planQuarantine` allows it. Every other step is advice, which a person has to take.
+ */
+export const REMEDIES = ["RESTART", "SHED", "RAISE", "QUARANTINE", "DRAIN"] as const;
+export type RemedyStep = (typeof REMEDIES)[number];
+
+export interface Remedy {
+  readonly step: RemedyStep;
+  readonly component: Component | undefined;
+  readonly isAdvice: boolean;
+  readonly text: string;
+  /** The quarantine that begins with this step. */
+  readonly quarantine?: Omit<Quarantine, "at">;
+}
+
+export interface StepTaken {
+  readonly step: RemedyStep;
+  readonly cause: HealthCause;
+  readonly at: Millis;
+}
+
+export interface RemedyFacts {
+  readonly now: Millis;
+  readonly verdict: InstanceVerdict;
+  /** Steps taken for the instance within the last day, with the cause of each. */
+  readonly taken: readonly StepTaken[];
+  /**
+   * After so many restarts for one cause within an hour, a component that is stuck once more has its instance
+   * drained. 0: only a person drains it.
+   */
+  readonly emptyAfter: number;
+  /**
+   * Since when the instance has been in its state. Restarts before that do not count: a person who ends a drain wants
+   * it helped anew.
+   */
+  readonly stateSince: Millis;
+  /** Other ACTIVE instances of its class. */
+  readonly others: number;
+  /**
+   * How long a restarted component is given to work again, in ms. It is also the least time between two restarts of
+   * an instance.
+   */
+  readonly apartMs: number;
+  /**
+   * The rest of the fleet. `restarts`: of other instances, within twice `apartMs`. `emptied`: other instances whose
+   * drain was ordered within an hour. `instances`: how many instances the fleet has.
+   */
+  readonly fleet: { readonly restarts: number; readonly emptied: number; readonly instances: number };
+  /** Namespace of the workspace that takes most of the instance. */
+  readonly noisiest: string | undefined;
+}
+
+const MINUTE_MS = 60_000;
+/** Largest number of restarts of an instance in a day. One that needs more is not helped by them. */
+const RESTARTS_A_DAY = 6;
+export const DAY_MS = 24 * 60 * MINUTE_MS;
+/**
+ * When many instances fail at once, the cause is not in them, and restarts do not help. So at most one instance in
+ * twenty (`FLEET_SHARE`), and always one, is restarted within `FLEET_WINDOW` times the time between two restarts. The
+ * same share limits drains.
+ */
+export const FLEET_WINDOW = 2;
+const FLEET_SHARE = 0.05;
+/**
+ * For how long a restart counts when the component is stuck again, and the order of a drain counts for the whole
+ * fleet, in ms.
+ */
+export const STICKS_MS = 60 * MINUTE_MS;
+
+/** A ladder: its steps in order, and how long after the beginning of the verdict each is due. */
+const OVERLOADED: readonly (readonly [RemedyStep, afterMs: number])[] = [
+  ["SHED", 0],
+  ["RAISE", 10 * MINUTE_MS],
+  ["QUARANTINE", 20 * MINUTE_MS],
+  ["DRAIN", 60 * MINUTE_MS],
+];
+/** The ladder for what no restart helps, or where none is allowed. */
+const NOT_HELPED: readonly (readonly [RemedyStep, afterMs: number])[] = [
+  ["RAISE", 10 * MINUTE_MS],
+  ["DRAIN", 20 * MINUTE_MS],
+];
+
+/** Neither a restart nor waiting gives a component more memory: a person is advised at once to raise its resources. */
+const OUT_OF_MEMORY: typeof NOT_HELPED = [
+  ["RAISE", 0],
+  ["DRAIN", 60 * MINUTE_MS],
+];
+
+/**
+ * Decides which step to take for an instance now, by its verdict; `undefined`: none.
+ *
+ * - Overloaded: shed load; after a while advise more resources, then an instance of its own for the noisiest workspace,
+ *   then a drain.
+ * - Short of memory, whatever its state: advise more memory at once, and a drain later.
+ * - Stalled in one component: restart that component. If it is stuck again after enough restarts, drain the instance.
+ *   Where neither is allowed, as for a failed instance below.
+ * - Failed, or stalled in no component that is known: advise more resources, then a drain.
+ * - Any other verdict (slow, Git, one workspace's own trouble, unknown): nothing.
+ *
+ * Each step of a ladder is taken once for as long as the verdict lasts. Restarts and drains keep to limits of the
+ * instance and of the fleet.
+ */
+export function nextRemedy(facts: RemedyFacts): Remedy | undefined {
+  const { verdict } = facts;
+  if (verdict.state === "overloaded") return nextOf(OVERLOADED, facts);
+  if (verdict.cause === "memory") return nextOf(OUT_OF_MEMORY, facts);
+  if (verdict.state !== "stalled" && verdict.state !== "failed") return undefined;
+  // What has failed is restarted by its cluster already: another restart would not help.
+  const component = verdict.state === "failed" ? undefined : verdict.component;
+  if (component === undefined) return nextOf(NOT_HELPED, facts);
+  if (sticksAgain(facts) && mayEmpty(facts))
+    return {
+      step: "DRAIN",
+      component,
+      isAdvice: false,
+      text: `empty it: its ${component} is stuck again after ${facts.emptyAfter} restarts`,
+    };
+  return mayRestart(facts)
+    ? { step: "RESTART", component, isAdvice: false, text: `restart its ${component}: ${verdict.text}` }
+    : nextOf(NOT_HELPED, facts);
+}
+
+/**
+ * Whether the component is stuck once more after `emptyAfter` restarts for the same cause. Within `apartMs` of the last
+ * restart it may still be starting, unless the verdict began after that restart: then it was well in between.
+ */
+function sticksAgain({ now, apartMs, verdict, taken, emptyAfter, stateSince }: RemedyFacts): boolean {
+  const from = Math.max(now - STICKS_MS + 1, stateSince);
+  const restarts = taken.filter(({ step, cause, at }) => step === "RESTART" && cause === verdict.cause && at >= from);
+  const last = Math.max(...restarts.map(({ at }) => at));
+  return emptyAfter > 0 && restarts.length >= emptyAfter && (verdict.since > last || now - last >= apartMs);
+}
+
+/** Whether the instance may be drained: another one of its class serves, and few enough of the fleet are being drained. */
+function mayEmpty({ others, fleet }: RemedyFacts): boolean {
+  return others > 0 && fleet.emptied < mostAtOnce(fleet.instances);
+}
+
+/** Whether a component may be restarted, by the limits of the instance and of the fleet. */
+function mayRestart({ now, taken, fleet, apartMs }: RemedyFacts): boolean {
+  const restarts = taken.filter(({ step }) => step === "RESTART");
+  if (restarts.length >= RESTARTS_A_DAY || restarts.some(({ at }) => now - at < apartMs)) return false;
+  return fleet.restarts < mostAtOnce(fleet.instances);
+}
+
+/** How many instances of the fleet may be restarted, or drained, at once. */
+function mostAtOnce(instances: number): number {
+  return Math.max(1, Math.floor(instances * FLEET_SHARE));
+}
+
+/** The first step of a ladder that is due and was not taken since the verdict began. */
+function nextOf(ladder: typeof OVERLOADED, { now, verdict, taken, noisiest }: RemedyFacts): Remedy | undefined {
+  const since = taken.filter(({ at }) => at >= verdict.since).map(({ step }) => step);
+  const step = ladder.find(([each, afterMs]) => now - verdict.since >= afterMs && !since.includes(each))?.[0];
+  if (step === undefined) return undefined;
+  return { step, component: undefined, isAdvice: step !== "SHED", text: textOf(step, verdict, noisiest) };
+}
+
+function textOf(step: RemedyStep, { component }: InstanceVerdict, noisiest: string | undefined): string {
+  switch (step) {
+    case "RESTART":
+      return "restart what is stuck";
+    case "SHED":
+      return "let plans move what is too much for it: cool-downs and the jump guard are waived, the budget is four-fold";
+    case "RAISE":
+      return `raise the resources of its ${component ?? "controller"} in fleet.yaml (pools[].resources)`;
+    case "QUARANTINE":
+      return `give ${noisiest ?? "the workspace that takes most"} an instance of its own: \`argosy pin\``;
+    case "DRAIN":
+      return "empty it with `argosy drain`: each unit leaves with a proof of its fence";
+    default:
+      return step satisfies never;
+  }
+}

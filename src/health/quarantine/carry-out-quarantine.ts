@@ -1,0 +1,172 @@
+import { type Clock, millis } from "../../domain/clock.ts";
+import type { UnitId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import { freezeOfRollout } from "../../domain/rollout.ts";
+import type { HeavyUnit } from "../../store/load/port.ts";
+import type { Store } from "../../store/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { DAY_MS, type Remedy } from "../next-remedy.ts";
+import type { QuarantineDesk } from "../port.ts";
+import type { Quarantine } from "./entries.ts";
+import * as entries from "./entries.ts";
+import { giveUp, nextQuarantine, type OpenFacts, type QuarantineEnding, type QuarantineStep } from "./next-quarantine.ts";
+import { likeIt, planQuarantine, remedyOf } from "./plan-quarantine.ts";
+
+export interface QuarantineDeps {
+  readonly store: Pick<Store, "fleet" | "health" | "decisions" | "directives" | "placements" | "moves" | "rollouts">;
+  readonly desk: QuarantineDesk;
+  /** Instances of one pool that may be kept for one workspace each. */
+  readonly most: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Quarantines {
+  /** What the step of the ladder comes to: advice that says why it is one, or a quarantine that begins with its entry in the journal. */
+  plan(
+    about: { readonly instance: Instance; readonly remedy: Remedy; readonly noisiest: HeavyUnit | undefined },
+    signal: AbortSignal,
+  ): Promise<Remedy>;
+  /** Those that have begun and not ended. */
+  listOpen(signal: AbortSignal): Promise<readonly Quarantine[]>;
+  /** Carries one on, by rows alone: anybody may, after whoever died before. */
+  carryOn(quarantine: Quarantine, signal: AbortSignal): Promise<void>;
+}
+
+const MANY = 1_000;
+/** Pinning and asking for the move follow each other at once: until both are done, others may come to the target. */
+const STEPS_AT_ONCE = 2;
+
+const ofClass = (instances: readonly Instance[], name: string): readonly Instance[] => instances.filter((one) => one.class === name);
+
+/**
+ * Gives workspaces an instance of their own. `plan` begins a quarantine, and `carryOn` takes its steps, one look at the instance
+ * after the other: it reads rows, `nextQuarantine` decides, and the step is written.
+ */
+export function createQuarantines(deps: QuarantineDeps): Quarantines {
+  const { store, desk, most, clock } = deps;
+  const { fleet, health, decisions, directives, placements, moves, rollouts } = store;
+  const takeStep = createSteps(deps);
+
+  const listOpen: Quarantines["listOpen"] = async (signal) => {
+    const since = millis(clock.now() - DAY_MS);
+    return entries.openQuarantines(await decisions.list({ kind: "health", verdict: "QUARANTINE", since }, MANY, signal));
+  };
+  /** A rollout over instances of the class counts: what is moved while it bakes would be taken for its work. */
+  const readFreeze = async (instances: readonly Instance[], signal: AbortSignal) => {
+    const frozen = [...(await directives.listFreezes(signal)), ...freezeOfRollout(await rollouts.readLive(signal), instances)];
+    return desk.freezeAt(frozen, clock.now())?.reason;
+  };
+  const readHeld = async (id: UnitId, signal: AbortSignal) => {
+    const found = await placements.readUnit(id, signal);
+    return found && { ...found, parts: (await placements.readUnitsOf(found.workspace.id, signal)).length };
+  };
+  const readFacts = async (quarantine: Quarantine, signal: AbortSignal): Promise<OpenFacts> => {
+    const { source, unitId, at } = quarantine;
+    // Before the unit: of a move that is read to have ended, the target has the unit by then.
+    const asked = await moves.list({ unitId }, MANY, signal);
+    const held = await readHeld(unitId, signal);
+    const instances = await fleet.listInstances(signal);
+    const target = instances.find(({ name }) => name === quarantine.target);
+    const first = (await listOpen(signal)).find((one) => one.class === quarantine.class);
+    return {
+      now: clock.now(),
+      quarantine,
+      held,
+      target,
+      isFirst: first === undefined || first.source === source,
+      verdict: (await health.readWindow(source, clock.now(), signal)).verdict?.state,
+      freeze: await readFreeze(ofClass(instances, quarantine.class), signal),
+      targetUnits: (target && (await fleet.countUnits(signal)).get(target.id)) ?? 0,
+      refusal: held && target && (await desk.whyNot(held.unit, target, signal)),
+      move: asked.find((one) => one.actor === entries.HEALTH && one.to === target?.id && one.createdAt >= at),
+    };
+  };
+
+  return {
+    listOpen,
+    async plan({ instance: source, remedy, noisiest }, signal) {
+      const held = noisiest && (await readHeld(noisiest.unitId, signal));
+      const instances = await fleet.listInstances(signal);
+      const verdicts = (await health.listVerdicts(signal)).map(({ instanceId, state }) => [instanceId, state] as const);
+      const planned = planQuarantine({
+        now: clock.now(),
+        most,
+        source,
+        verdicts: new Map(verdicts),
+        fits: desk.fits,
+        noisiest: held && { ...held, namespace: held.workspace.namespace, isMeasured: noisiest.known !== undefined },
+        freeze: await readFreeze(ofClass(instances, source.class), signal),
+        open: await listOpen(signal),
+        instances,
+        units: await fleet.countUnits(signal),
+        refusal: held && (await desk.whyNot(held.unit, likeIt(source), signal)),
+        next: await desk.nextOf(source.pool, signal),
+      });
+      return remedyOf(remedy, planned);
+    },
+    async carryOn(quarantine, signal) {
+      for (let count = 0; count < STEPS_AT_ONCE; count += 1) {
+        const facts = await readFacts(quarantine, signal);
+        if (!(await takeStep(nextQuarantine(facts), facts, signal))) return;
+      }
+    },
+  };
+}
+
+/** Takes one step of a quarantine; returns whether the next one may be taken at once. */
+type TakeStep = (step: QuarantineStep, facts: OpenFacts, signal: AbortSignal) => Promise<boolean>;
+
+/** Takes steps of quarantines. What is written is written with its entry in the journal, and on rows as they were read. */
+function createSteps({ store: { fleet, decisions, directives }, desk, clock, log }: QuarantineDeps): TakeStep {
+  const pin = async (quarantine: Quarantine, target: Instance, signal: AbortSignal): Promise<void> => {
+    const order = entries.pinOf(quarantine, target, clock.now());
+    const decision = entries.pinDecision(quarantine, "PINNED", order.reason, clock.now());
+    await directives.direct({ workspaceId: quarantine.workspaceId, change: { pin: order }, decision }, signal);
+  };
+  const unpin = async (quarantine: Quarantine, reason: string, signal: AbortSignal): Promise<void> => {
+    const decision = entries.pinDecision(quarantine, "UNPINNED", reason, clock.now());
+    await directives.direct({ workspaceId: quarantine.workspaceId, change: { pin: undefined }, decision }, signal);
+  };
+  const setState = async (target: Instance, state: "CORDONED" | "ACTIVE", reason: string, signal: AbortSignal): Promise<void> => {
+    const { id, revision, attempt } = target;
+    const decision = entries.cordonDecision(target, state, reason, clock.now());
+    await fleet.changeInstance({ id, revision, state, reason, attempt, decision }, signal);
+  };
+  const end = async ({ quarantine }: OpenFacts, { undo, outcome, text }: QuarantineEnding, signal: AbortSignal): Promise<void> => {
+    if (undo.abort !== undefined) await desk.giveUp(undo.abort, signal);
+    if (undo.uncordon !== undefined) await setState(undo.uncordon, "ACTIVE", text, signal);
+    if (undo.unpin) await unpin(quarantine, text, signal);
+    // Last: until it is there, whoever comes next undoes what is not undone yet.
+    await decisions.append([entries.endDecision(quarantine, outcome, text, clock.now())], signal);
+    log.warn({ instance: quarantine.sourceName, workspace: quarantine.namespace, outcome, text }, "Ending a quarantine");
+  };
+  return async (step, facts, signal) => {
+    const { quarantine } = facts;
+    switch (step.kind) {
+      case "wait":
+        return false;
+      case "create": {
+        const why = await desk.create(quarantine.target, signal);
+        if (why !== undefined) await end(facts, giveUp(facts, why), signal);
+        return false;
+      }
+      case "pin":
+        await pin(quarantine, step.target, signal);
+        return true;
+      case "move": {
+        const why = await desk.move(step.unit, step.target, signal);
+        if (why !== undefined) await end(facts, giveUp(facts, why), signal);
+        return false;
+      }
+      case "cordon":
+        await setState(step.target, "CORDONED", entries.quarantineReason(quarantine), signal);
+        return true;
+      case "end":
+        await end(facts, step, signal);
+        return false;
+      default:
+        return step satisfies never;
+    }
+  };
+}

@@ -1,0 +1,128 @@
+import type { Millis } from "../../domain/clock.ts";
+import { rfc3339 } from "../../domain/clock.ts";
+import type { Directive } from "../../domain/directive.ts";
+import type { VerdictState } from "../../domain/health.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { LoadVector } from "../../domain/load.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
+import type { Remedy } from "../next-remedy.ts";
+import { isInQuarantine, type Quarantine } from "./entries.ts";
+
+/** The workspace that takes most of an instance. */
+export interface Noisiest {
+  readonly unit: PlacementUnit;
+  readonly namespace: string;
+  /** Whether that was measured, and is not what is taken for granted of a new one. */
+  readonly isMeasured: boolean;
+  readonly directive: Directive;
+  /** Units of the workspace: parts live apart. */
+  readonly parts: number;
+}
+
+export interface QuarantineFacts {
+  readonly now: Millis;
+  /** Instances of one pool that may be kept for one workspace each. */
+  readonly most: number;
+  readonly source: Instance;
+  readonly noisiest: Noisiest | undefined;
+  /** Why nothing moves now that need not. */
+  readonly freeze: string | undefined;
+  /** Those that have begun, of all classes. */
+  readonly open: readonly Quarantine[];
+  readonly instances: readonly Instance[];
+  /** Units of which each instance has something, or will have. */
+  readonly units: ReadonlyMap<InstanceId, number>;
+  readonly verdicts: ReadonlyMap<InstanceId, VerdictState>;
+  /** What speaks against a live move of it to any other instance. */
+  readonly refusal: string | undefined;
+  /** The instance that the pool would get next, or why it gets none. */
+  readonly next: { readonly name: string } | { readonly why: string };
+  /** Whether an instance of that capacity takes a unit of that load. */
+  readonly fits: (load: LoadVector, capacity: LoadVector) => boolean;
+}
+
+export type QuarantinePlan =
+  | { readonly kind: "begin"; readonly quarantine: Omit<Quarantine, "at"> }
+  /** It stays a person's, for this reason. */
+  | { readonly kind: "advice"; readonly why: string };
+
+/**
+ * Whether the workspace that takes most of an overloaded instance gets one of its own without a person, and which: one of the class that serves nobody,
+ * or one more of the pool. One of a class at a time, `most` of a pool, and nobody for whom a person ordered otherwise.
+ */
+export function planQuarantine(facts: QuarantineFacts): QuarantinePlan {
+  const { source, noisiest, units, open, refusal } = facts;
+  const advice = (why: string): QuarantinePlan => ({ kind: "advice", why });
+  if (noisiest === undefined || !noisiest.isMeasured) return advice("it was not measured which workspace takes most");
+  if ((units.get(source.id) ?? 0) <= 1) return advice(`${noisiest.namespace} has ${source.name} for itself`);
+  const why = whyStays(noisiest, facts) ?? refusal;
+  if (why !== undefined) return advice(why);
+  const other = open.find((one) => one.class === source.class);
+  if (other !== undefined) return advice(`${other.namespace} is just given one, and a class gets one at a time`);
+  return chooseTarget(noisiest, facts);
+}
+
+/** Why a workspace is not to be moved without a person; `undefined`: nobody ordered otherwise. */
+export function whyStays(
+  { namespace, directive: { pin, hold }, parts }: Pick<Noisiest, "namespace" | "directive" | "parts">,
+  { freeze, now }: Pick<QuarantineFacts, "freeze" | "now">,
+): string | undefined {
+  if (pin !== undefined) return `${namespace} is pinned by ${pin.actor}`;
+  if (hold !== undefined && hold.until > now) return `${namespace} is held until ${rfc3339(hold.until)}`;
+  if (freeze !== undefined) return `a freeze holds: ${freeze}`;
+  return parts > 1 ? `${namespace} has ${parts} parts, which live apart` : undefined;
+}
+
+function chooseTarget({ unit: { id: unitId, workspaceId, load }, namespace }: Noisiest, facts: QuarantineFacts): QuarantinePlan {
+  const { source, instances, most, next, fits } = facts;
+  const begin = (target: string, pool: string, isNew: boolean): QuarantinePlan => ({
+    kind: "begin",
+    quarantine: {
+      source: source.id,
+      sourceName: source.name,
+      class: source.class,
+      workspaceId,
+      unitId,
+      namespace,
+      target,
+      pool,
+      isNew,
+    },
+  });
+  const isFull = (pool: string): boolean => instances.filter((one) => one.pool === pool && isInQuarantine(one)).length >= most;
+  const idle = instances.filter((one) => isIdle(one, facts) && !isFull(one.pool)).toSorted(nearestFirst(source.pool));
+  const taken = idle.find(({ capacity }) => fits(load, capacity));
+  if (taken !== undefined) return begin(taken.name, taken.pool, false);
+  const { pool } = source;
+  if (isFull(pool)) return { kind: "advice", why: `pool ${pool} has ${most} in quarantine already (health.quarantines)` };
+  if ("why" in next) return { kind: "advice", why: next.why };
+  if (!fits(load, source.capacity)) return { kind: "advice", why: `${namespace} is larger than an instance of pool ${pool}` };
+  return begin(next.name, pool, true);
+}
+
+/** The step of the ladder as it is journaled. */
+export function remedyOf(remedy: Remedy, plan: QuarantinePlan): Remedy {
+  if (plan.kind === "advice") return { ...remedy, text: `${remedy.text}; by itself that is not done: ${plan.why}` };
+  const { quarantine } = plan;
+  const { namespace, target, pool, isNew } = quarantine;
+  const which = isNew ? `${target}, which pool ${pool} is asked for` : `${target}, which serves nobody`;
+  return { ...remedy, isAdvice: false, text: `give ${namespace} an instance of its own: ${which}`, quarantine };
+}
+
+/** An instance as the pool of this one would get, as far as moves go. */
+export function likeIt(source: Instance): Instance {
+  return { ...source, id: "" as InstanceId, state: "ACTIVE" };
+}
+
+const ILL: readonly (VerdictState | undefined)[] = ["overloaded", "stalled", "failed"];
+
+function isIdle(one: Instance, { source, units, verdicts }: QuarantineFacts): boolean {
+  const isSteady = one.state === "ACTIVE" && one.version === one.desiredVersion && one.version === source.version;
+  return isSteady && one.class === source.class && !units.has(one.id) && !ILL.includes(verdicts.get(one.id));
+}
+
+/** Those of the pool first, the highest number first among equals: names are given in order, and the last one made is missed least. */
+function nearestFirst(pool: string): (a: Instance, b: Instance) => number {
+  return (a, b) => Number(b.pool === pool) - Number(a.pool === pool) || b.name.localeCompare(a.name, "en", { numeric: true });
+}

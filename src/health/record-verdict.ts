@@ -1,0 +1,112 @@
+import { type Clock, type Millis, millis } from "../domain/clock.ts";
+import type { EngineSettings, FleetSpec } from "../domain/fleet.ts";
+import type { InstanceVerdict, Signals } from "../domain/health.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { CanarySource } from "../domain/probed.ts";
+import type { Store } from "../store/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import { changedDecision } from "./decisions.ts";
+import { known, type Workers } from "./derive-signals.ts";
+import { judge, nextVerdict, windowMs } from "./judge.ts";
+import { nextBaseline, ratioToBaseline } from "./next-baseline.ts";
+import { NO_MEMORY, observeInstance, type ProbeMemory } from "./observe-instance.ts";
+import type { FindProcesses, OpenNamespace } from "./port.ts";
+import type { HealthSettings } from "./rules.ts";
+
+export interface LookDeps {
+  readonly store: Pick<Store, "health">;
+  readonly findProcesses: FindProcesses;
+  readonly openNamespace: OpenNamespace;
+  readonly periodMs: number;
+  readonly graceMs: number;
+  readonly overloadMs: number;
+  /** Absent: canaries are switched off. */
+  readonly canary: CanarySource | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Looks {
+  /** Observes an instance once, judges it, and records what was seen and what that means. */
+  lookAt(instance: Instance, fleet: FleetSpec | undefined, signal: AbortSignal): Promise<InstanceVerdict>;
+  /** Forgets instances that are not among these. */
+  keep(ids: readonly string[]): void;
+}
+
+/** Rows change no sooner than reconcilers report, and counting them reads every application of an instance. In ms. */
+const TROUBLES_EACH_MS = 60_000;
+
+interface Memory {
+  readonly probe: ProbeMemory;
+  readonly troubles: { readonly units: number; readonly troubledUnits: number };
+  /** Absent: nobody has counted yet. */
+  readonly countedAt: Millis | undefined;
+}
+
+const FIRST: Memory = { probe: NO_MEMORY, troubles: { units: 0, troubledUnits: 0 }, countedAt: undefined };
+
+/** What is done for one instance at a time: it is observed, judged by the samples of the window, and both are recorded. */
+export function createLooks(deps: LookDeps): Looks {
+  const { store, clock, log, periodMs, graceMs, overloadMs, canary } = deps;
+  const memories = new Map<string, Memory>();
+
+  const lookAt: Looks["lookAt"] = async (instance, fleet, signal) => {
+    const { id, name, version, desiredVersion, pool } = instance;
+    const { workers, timing } = engineOf(fleet, pool);
+    const settings = { ...timing, graceMs, overloadMs };
+    const signals = await observe(instance, workers, signal);
+    const at = clock.now();
+    const keepSince = millis(at - windowMs(settings));
+    const { samples, verdict: before } = await store.health.readWindow(id, keepSince, signal);
+    const isChanging = Number(version !== desiredVersion);
+    const reconcileRatio = ratioToBaseline(before?.baseline, signals);
+    const sample = { at, signals: known({ ...signals, isChanging, reconcileRatio }) };
+    const judged = judge({ now: at, samples: [...samples, sample], periodMs, settings, before: before?.cause });
+    const verdict = nextVerdict(before, judged, { instanceId: id, at, baseline: nextBaseline(before?.baseline, signals, graceMs) });
+    const decision = changedDecision(before, verdict);
+    await store.health.record({ sample, verdict, keepSince, decision }, signal);
+    if (decision !== undefined)
+      log.info({ instance: name, state: verdict.state, cause: verdict.cause, text: verdict.text }, "Judging an instance anew");
+    return verdict;
+  };
+
+  /** What its processes, its namespace and the rows of its applications tell. */
+  async function observe(instance: Instance, workers: Workers, signal: AbortSignal): Promise<Signals> {
+    const memory = memories.get(instance.id) ?? FIRST;
+    const seen = await observeInstance(deps, { at: instance, workers, canary }, memory.probe, signal);
+    const counted = await countTroubles(instance, memory, signal);
+    memories.set(instance.id, { ...counted, probe: seen.memory });
+    return { ...seen.signals, ...counted.troubles };
+  }
+
+  async function countTroubles({ id }: Instance, memory: Memory, signal: AbortSignal): Promise<Omit<Memory, "probe">> {
+    if (memory.countedAt !== undefined && clock.now() - memory.countedAt < TROUBLES_EACH_MS) return memory;
+    const { units, troubled } = await store.health.readTroubles(id, signal);
+    return { troubles: { units, troubledUnits: troubled.length }, countedAt: clock.now() };
+  }
+
+  return {
+    lookAt,
+    keep(ids) {
+      for (const id of memories.keys()) if (!ids.includes(id)) memories.delete(id);
+    },
+  };
+}
+
+/** Argo CD's own, where a pool is not declared any more. */
+const OWN: Pick<EngineSettings, "statusProcessors" | "operationProcessors" | "reconciliationSeconds" | "reconciliationJitterSeconds"> = {
+  statusProcessors: 20,
+  operationProcessors: 10,
+  reconciliationSeconds: 120,
+  reconciliationJitterSeconds: 60,
+};
+
+/** How many workers the instances of a pool have, and how often they look at an application by themselves. */
+function engineOf(
+  fleet: FleetSpec | undefined,
+  pool: string,
+): { readonly workers: Workers; readonly timing: Pick<HealthSettings, "resyncS" | "jitterS"> } {
+  const engine = fleet?.pools.find(({ name }) => name === pool)?.engine ?? OWN;
+  const { statusProcessors, operationProcessors, reconciliationSeconds: resyncS, reconciliationJitterSeconds: jitterS } = engine;
+  return { workers: { statusProcessors, operationProcessors }, timing: { resyncS, jitterS } };
+}

@@ -1,0 +1,55 @@
+import type { Clock } from "../domain/clock.ts";
+import type { ObservedInstance } from "../domain/engine.ts";
+import { InputError, RefusedError, UnavailableError } from "../domain/errors.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { FleetStore } from "../store/fleet/port.ts";
+import { reasonOf } from "./change.ts";
+import { type Declaration, declarationOf } from "./declaration.ts";
+import type { InstanceFacts } from "./next-step.ts";
+import type { EngineClusterPort, EngineClusters } from "./port.ts";
+
+interface Observation {
+  /** Absent when it cannot be asked for anything now. */
+  readonly cluster: EngineClusterPort | undefined;
+  readonly observed: ObservedInstance;
+}
+
+/** Looks at an instance. A cluster that is away is a fact to decide from, not a failure: a creation that waits for it has a deadline. */
+async function observeInstance(clusters: EngineClusters, instance: Instance, signal: AbortSignal): Promise<Observation> {
+  const unknown = (reason: string): Observation => ({ cluster: undefined, observed: { namespace: "unknown", reason } });
+  try {
+    const cluster = await clusters.get(instance.engineCluster);
+    if (cluster === undefined) return unknown(`engine cluster ${instance.engineCluster} is not declared or has no credentials`);
+    return { cluster, observed: await cluster.observe(instance, signal) };
+  } catch (error) {
+    if (signal.aborted || !(error instanceof UnavailableError || error instanceof RefusedError || error instanceof InputError)) throw error;
+    return unknown(`engine cluster ${instance.engineCluster}: ${reasonOf(error)}`);
+  }
+}
+
+/** One run's view of an instance. */
+export interface Scene {
+  readonly facts: InstanceFacts;
+  readonly declaration: Declaration;
+  readonly cluster: EngineClusterPort | undefined;
+}
+
+export interface SceneDeps {
+  readonly fleet: FleetStore;
+  readonly clusters: EngineClusters;
+  readonly systemNamespace: string;
+  readonly clock: Clock;
+}
+
+/** Everything a step is decided from; units are counted after the state was read in which no new one can come. */
+export async function lookAt(deps: SceneDeps, id: InstanceId, signal: AbortSignal): Promise<Scene | undefined> {
+  const { fleet, clusters, clock } = deps;
+  const instance = await fleet.readInstance(id, signal);
+  if (instance === undefined) return undefined;
+  const declaration = declarationOf(instance, (await fleet.readFleet(signal))?.spec, deps.systemNamespace);
+  const { cluster, observed } = await observeInstance(clusters, instance, signal);
+  const isLeaving = instance.state === "DRAINING" || instance.state === "RETIRED";
+  const units = isLeaving ? ((await fleet.countUnits(signal)).get(id) ?? 0) : 0;
+  return { declaration, cluster, facts: { instance, observed, wanted: declaration, units, now: clock.now() } };
+}

@@ -1,0 +1,106 @@
+import { InputError, RefusedError, UnavailableError } from "../domain/errors.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { WorkResult } from "../runtime/keyed-queue.ts";
+import type { Log } from "../telemetry/log.ts";
+import { changeOf, noteOf, reasonOf } from "./change.ts";
+import type { SecretKeeper } from "./keep-secrets.ts";
+import type { Change, Step } from "./next-step.ts";
+import { afterRefusal, heldReason, nextStep, upgradedComponents } from "./next-step.ts";
+import { lookAt, type Scene, type SceneDeps } from "./observe-instance.ts";
+import type { ObjectWriter } from "./write-objects.ts";
+
+export interface InstanceDeps extends SceneDeps {
+  readonly writer: ObjectWriter;
+  readonly secrets: SecretKeeper;
+  readonly log: Log;
+}
+
+/** Takes one step of the instance's life, or repairs what is not as it should be. */
+export type ReconcileInstance = (id: InstanceId, signal: AbortSignal) => Promise<WorkResult | void>;
+
+type Apply = Step & { readonly kind: "apply" };
+
+const AT_ONCE: WorkResult = { requeueAfterMs: 0 };
+/** How soon to look again at a namespace that is being deleted, and at one that may not be. */
+const DELETING_MS = 2_000;
+const HELD_MS = 30_000;
+/** How soon to look again whether the part of an upgrade that was written runs. */
+const STAGE_MS = 2_000;
+
+export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
+  const { fleet, writer, secrets, log } = deps;
+
+  const change = async ({ facts, declaration }: Scene, step: Change, signal: AbortSignal): Promise<WorkResult> => {
+    const { instance, now } = facts;
+    log.info({ instance: instance.name, state: instance.state, event: step.event, reason: step.reason }, "Changing an instance");
+    const wantedHash = declaration.kind === "renderable" ? declaration.hash : undefined;
+    if (step.event === "retired") await secrets.remove(instance, signal);
+    await fleet.changeInstance(changeOf(instance, { ...step, now, wantedHash }), signal);
+    return AT_ONCE;
+  };
+
+  const note = async (instance: Instance, what: Parameters<typeof noteOf>[1], signal: AbortSignal): Promise<void> => {
+    const row = noteOf(instance, what);
+    if (row !== undefined) await fleet.changeInstance(row, signal);
+  };
+
+  /** What a creation waits for is for people to see; what keeps failing by itself is told by the queue. */
+  const fail = async (scene: Scene, step: Apply, error: unknown, signal: AbortSignal): Promise<WorkResult> => {
+    const { facts } = scene;
+    if (step.then === undefined) throw error;
+    if (error instanceof RefusedError || error instanceof InputError) return change(scene, afterRefusal(facts, reasonOf(error)), signal);
+    if (error instanceof UnavailableError) await note(facts.instance, { now: facts.now, reason: reasonOf(error) }, signal);
+    throw error;
+  };
+
+  const apply = async (scene: Scene, step: Apply, signal: AbortSignal): Promise<WorkResult | void> => {
+    const { facts, declaration, cluster } = scene;
+    if (declaration.kind === "impossible" || cluster === undefined) return;
+    const { instance, observed } = facts;
+    const quota = observed.namespace === "ours" ? observed.quota : undefined;
+    let isWhole: boolean;
+    try {
+      isWhole = await writer.write({ instance, declaration, stages: upgradedComponents(facts), quota }, cluster, signal);
+    } catch (error) {
+      return fail(scene, step, error, signal);
+    }
+    // What is half-way is looked at soon: that the last thing written is seen to run is told by no event.
+    if (!isWhole) return { requeueAfterMs: STAGE_MS };
+    if (step.then !== undefined) return change(scene, step.then, signal);
+    await note(facts.instance, { now: facts.now, appliedHash: declaration.hash }, signal);
+    return step.againAfterMs === undefined ? undefined : { requeueAfterMs: step.againAfterMs };
+  };
+
+  const leave = async ({ facts: { instance, now }, cluster }: Scene, signal: AbortSignal): Promise<WorkResult> => {
+    const outcome = await cluster?.deleteNamespace(instance, signal);
+    if (outcome?.kind === "held") await note(instance, { now, reason: heldReason(instance, outcome.applications) }, signal);
+    return { requeueAfterMs: outcome?.kind === "deleting" ? DELETING_MS : HELD_MS };
+  };
+
+  return async (id, signal) => {
+    const scene = await lookAt(deps, id, signal);
+    if (scene === undefined) return;
+    const { instance, now } = scene.facts;
+    const step = nextStep(scene.facts);
+    switch (step.kind) {
+      case "change":
+        return change(scene, step, signal);
+      case "apply":
+        return apply(scene, step, signal);
+      case "upgraded":
+        return note(instance, { now, version: step.version }, signal);
+      case "halted":
+        return note(instance, { now, halt: "seen" }, signal);
+      case "say":
+        return note(instance, { now, reason: step.reason }, signal);
+      case "deleteNamespace":
+        return leave(scene, signal);
+      case "wait":
+        log.debug({ instance: instance.name, state: instance.state, reason: step.reason }, "Waiting");
+        return { requeueAfterMs: step.afterMs };
+      case "rest":
+        return;
+    }
+  };
+}

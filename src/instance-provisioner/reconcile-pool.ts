@@ -1,0 +1,62 @@
+import type { Clock } from "../domain/clock.ts";
+import type { Ids } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { WorkResult } from "../runtime/keyed-queue.ts";
+import type { FleetStore } from "../store/fleet/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import { birthOf, changeOf, noteOf } from "./change.ts";
+import { type InstanceRequest, type PoolPlan, planPool, planRemoval, type Sent } from "./pool-plan.ts";
+
+const LEAVING_MS = 5_000;
+
+export interface PoolDeps {
+  readonly fleet: FleetStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/**
+ * Makes the pool's rows as many and as large as its declaration asks for. A pool that is not declared is left alone until it
+ * was removed on purpose. While something that is to go holds units still it is looked at again soon: that it holds none any more
+ * is told by nobody.
+ */
+export type ReconcilePool = (pool: string, signal: AbortSignal) => Promise<WorkResult | void>;
+
+export function createReconcilePool({ fleet, clock, ids, log }: PoolDeps): ReconcilePool {
+  const add = async (request: InstanceRequest, signal: AbortSignal): Promise<void> => {
+    const instance: Instance = { ...request, id: ids.next(), stateSince: clock.now(), revision: 1 };
+    log.info({ instance: instance.name, pool: instance.pool, engineCluster: instance.engineCluster }, "Requesting an instance");
+    // Somebody else who added one of that name was as right as we are.
+    await fleet.insertInstance(instance, birthOf(instance), signal);
+  };
+  const send = async (event: "drain" | "cordon" | "uncordon", { instance, reason }: Sent, signal: AbortSignal): Promise<void> => {
+    log.info({ instance: instance.name, pool: instance.pool, event, reason }, "Changing an instance");
+    const change = changeOf(instance, { event, reason, attempt: 0, now: clock.now() });
+    // A unit that lands on it meanwhile is not sent away: the next look finds it held.
+    await fleet.changeInstance(event === "drain" ? { ...change, onlyIfEmpty: true } : change, signal);
+  };
+  const read = async (name: string, signal: AbortSignal): Promise<PoolPlan | undefined> => {
+    const declared = await fleet.readFleet(signal);
+    const pool = declared?.spec.pools.find((one) => one.name === name);
+    if (declared === undefined || (pool === undefined && !declared.pruned.includes(name))) return undefined;
+    const facts = { instances: await fleet.listInstances(signal), units: await fleet.countUnits(signal) };
+    return pool === undefined ? planRemoval({ name, ...facts }) : planPool({ pool, fleet: declared.spec, ...facts });
+  };
+  const carryOut = async (plan: PoolPlan, signal: AbortSignal): Promise<void> => {
+    for (const request of plan.request) await add(request, signal);
+    for (const sent of plan.uncordon) await send("uncordon", sent, signal);
+    for (const { instance, ...size } of plan.resize) {
+      const note = noteOf(instance, { now: clock.now(), ...size });
+      if (note !== undefined) await fleet.changeInstance(note, signal);
+    }
+    for (const sent of plan.drain) await send("drain", sent, signal);
+    for (const sent of plan.cordon) await send("cordon", sent, signal);
+  };
+  return async (name, signal) => {
+    const plan = await read(name, signal);
+    if (plan === undefined) return;
+    await carryOut(plan, signal);
+    return plan.isWaiting ? { requeueAfterMs: LEAVING_MS } : undefined;
+  };
+}

@@ -1,0 +1,58 @@
+import type { ObservedComponent, ObservedQuota } from "../domain/engine.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Declaration } from "./declaration.ts";
+import type { SecretKeeper } from "./keep-secrets.ts";
+import { renderManifests } from "./manifests/render.ts";
+import type { CrdSource, EngineClusterPort } from "./port.ts";
+import { isBehind, stagesOf } from "./stages.ts";
+
+export interface ObjectWriterDeps {
+  readonly crds: CrdSource;
+  readonly secrets: SecretKeeper;
+  readonly log: Log;
+}
+
+export interface Writing {
+  readonly instance: Instance;
+  readonly declaration: Declaration & { readonly kind: "renderable" };
+  /** What was seen of its workloads; `undefined`: all of it is written at once. */
+  readonly stages: readonly ObservedComponent[] | undefined;
+  /** What was seen of its namespace's limits. */
+  readonly quota?: ObservedQuota | undefined;
+}
+
+export interface ObjectWriter {
+  /**
+   * Writes what is not as the declaration asks for: the release's definitions first, where this is new to the instance, then its objects.
+   * In stages a workload is written only once the one before it runs as it was written; returns whether all were written.
+   */
+  write(writing: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<boolean>;
+}
+
+export function createObjectWriter({ crds, secrets, log }: ObjectWriterDeps): ObjectWriter {
+  const define = async ({ instance, declaration }: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<void> => {
+    // While it is created the hash only says what was tried: an attempt may have ended before its definitions were there.
+    if (instance.appliedHash === declaration.hash && instance.state !== "CREATING") return;
+    const { version } = declaration.parameters.release;
+    const written = await cluster.ensureCrds({ version, objects: await crds.read(declaration.crds, signal) }, signal);
+    if (written.length > 0) log.info({ engineCluster: cluster.name, version, definitions: written }, "Wrote definitions");
+  };
+  return {
+    async write(writing, cluster, signal) {
+      const { instance, declaration, stages, quota } = writing;
+      await define(writing, cluster, signal);
+      const objects = renderManifests({
+        ...declaration.parameters,
+        ...(quota && { quota }),
+        secrets: await secrets.read(instance, signal),
+      });
+      for (const stage of stages === undefined ? [objects] : stagesOf(objects)) {
+        const written = await cluster.applyObjects(stage, signal);
+        if (written.length > 0) log.info({ instance: instance.name, objects: written }, "Wrote objects of an instance");
+        if (stages !== undefined && !isBehind(stage, written, stages)) return false;
+      }
+      return true;
+    },
+  };
+}

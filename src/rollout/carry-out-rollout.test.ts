@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { aDecision, aFleet, aRollout, aWaveInstance } from "../store/testing/builders.ts";
+import { createWorld } from "../store/testing/world.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { createCarryOutRollout } from "./carry-out-rollout.ts";
+import { aSight } from "./testing/facts.ts";
+
+const never = new AbortController().signal;
+const LOOK_MS = 15_000;
+
+/** A rollout over one instance whose canaries wait that long in the new release, as health records it with each look. */
+async function begin(canaryS: number) {
+  const clock = createVirtualClock();
+  const store = createMemoryStore({ clock });
+  await store.fleet.applyFleet(aFleet(), "ada", never);
+  const { id } = await createWorld(store).addInstance({ version: "3.5.6", desiredVersion: "3.5.6" });
+  const waves = [{ name: "all", instances: [aWaveInstance({ id, name: "one" })], bakeMs: 600_000, isExtended: false, isApproved: false }];
+  const rollout = aRollout({ waves, isUnattended: true });
+  await store.rollouts.create(rollout, aDecision({ subject: rollout.id, kind: "rollout" }), never);
+  const read = async () => (await store.fleet.readInstance(id, never))?.desiredVersion;
+  const sights = {
+    look: async () => aSight(clock.now(), { runs: await read(), newestReconciledAt: millis(clock.now()) }),
+  };
+  const look = createCarryOutRollout({
+    store,
+    sights,
+    emptying: { carryOn: async () => undefined, giveUp: async () => undefined },
+    freezeAt: () => undefined,
+    clock,
+    log: silentLog,
+  });
+  const pass = async (minutes: number): Promise<void> => {
+    for (let count = 0; count < (minutes * 60_000) / LOOK_MS; count += 1) {
+      await clock.advance(LOOK_MS);
+      await recordHealth(id, (await read()) === "3.5.6" ? 0.2 : canaryS);
+      await look(never);
+    }
+  };
+  const recordHealth = (instanceId: InstanceId, waited: number): Promise<void> => {
+    const at = clock.now();
+    const base = { text: "", evidence: [], component: undefined, baseline: undefined } as const;
+    const verdict = { instanceId, at, since: at, state: "healthy", cause: "none", ...base } as const;
+    return store.health.record({ sample: { at, signals: { canaryS: waited } }, verdict, keepSince: millis(0) }, never);
+  };
+  return { pass, state: async () => (await store.rollouts.list(1, never))[0] };
+}
+
+describe("a look at an upgraded instance", () => {
+  it("takes from its health how long canaries wait, and gives it the old release back when that is too long", async () => {
+    const { pass, state } = await begin(31);
+    await pass(6);
+    expect(await state()).toMatchObject({ state: "FAILED", note: expect.stringContaining("one: its canary waits for 31 s") });
+  });
+
+  it("lets it bake while canaries are looked at in time", async () => {
+    const { pass, state } = await begin(29);
+    await pass(5);
+    expect(await state()).toMatchObject({ state: "RUNNING" });
+    await pass(25);
+    expect(await state()).toMatchObject({ state: "DONE" });
+  });
+});

@@ -1,0 +1,118 @@
+import type { Clock, Millis } from "../domain/clock.ts";
+import type { Freeze } from "../domain/directive.ts";
+import { StaleError } from "../domain/errors.ts";
+import type { CatalogueEntry, FleetSpec } from "../domain/fleet.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { InstanceSight, Rollout, WaveInstance } from "../domain/rollout.ts";
+import type { Store } from "../store/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import { outcomeDecision } from "./decisions.ts";
+import { createEmptyInstances } from "./empty-instances.ts";
+import { canaryLatency } from "./evidence.ts";
+import { changeOf } from "./instance-order.ts";
+import { type NextRollout, nextRollout } from "./next-rollout.ts";
+import type { Emptying, InstanceSights } from "./port.ts";
+import { createTallies, type Tallies } from "./sight/tally-syncs.ts";
+import { presentOf, resyncOf, watchedOf } from "./waves.ts";
+
+export interface CarryOutDeps {
+  readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "health">;
+  readonly sights: InstanceSights;
+  readonly emptying: Emptying;
+  /** Why a freeze holds now; `undefined`: none does. */
+  readonly freezeAt: (freezes: readonly Freeze[], now: Millis) => { readonly reason: string } | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Observes the instances of the live rollout once and does what is to be done; returns what was decided, `undefined` when none is live. */
+export type CarryOutRollout = (signal: AbortSignal) => Promise<Pick<NextRollout, "verdict"> | undefined>;
+
+type Rows = ReadonlyMap<InstanceId, Instance>;
+
+/** Instances asked at once. */
+const AT_ONCE = 10;
+
+export function createCarryOutRollout(deps: CarryOutDeps): CarryOutRollout {
+  const { store, freezeAt, clock } = deps;
+  const tallies = createTallies();
+  const empty = createEmptyInstances(deps.emptying);
+  return async (signal) => {
+    const rollout = await store.rollouts.readLive(signal);
+    if (rollout === undefined) return undefined;
+    const spec = (await store.fleet.readFleet(signal))?.spec;
+    const rows: Rows = new Map((await store.fleet.listInstances(signal)).map((one) => [one.id, one]));
+    const seen = await seeWave({ ...deps, tallies }, { rollout, rows, spec }, signal);
+    const now = clock.now();
+    const freeze = freezeAt(await store.directives.listFreezes(signal), now)?.reason;
+    const units = await store.fleet.countUnits(signal);
+    const next = nextRollout({ now, rollout, instances: rows, ...seen, units, freeze, ...releasedBy(spec) });
+    if (next.rollout !== rollout) await record(deps, next, signal);
+    await assign(deps, { rollout: next.rollout, rows }, signal);
+    await empty({ rollout: next.rollout, rows, freeze, now }, signal);
+    return next;
+  };
+}
+
+function releasedBy(spec: FleetSpec | undefined): { readonly released?: readonly string[] } {
+  return spec === undefined ? {} : { released: spec.versions.catalogue.map(({ version }) => version) };
+}
+
+async function seeWave(
+  { sights, store, tallies }: CarryOutDeps & { readonly tallies: Tallies },
+  { rollout, rows, spec }: { readonly rollout: Rollout; readonly rows: Rows; readonly spec: FleetSpec | undefined },
+  signal: AbortSignal,
+): Promise<{ readonly sights: ReadonlyMap<InstanceId, InstanceSight>; readonly resyncMs: number }> {
+  const present = presentOf({ instances: rows }, { instances: watchedOf(rollout) });
+  const resyncMs = resyncOf(spec, [...new Set(present.flatMap(({ id }) => rows.get(id)?.pool ?? []))]);
+  const releases: readonly CatalogueEntry[] = spec?.versions.catalogue ?? [];
+  const found = new Map<InstanceId, InstanceSight>();
+  const see = async (one: WaveInstance): Promise<void> => {
+    const { id, readyAt, askedAt } = one;
+    const asked = askedAt === undefined ? {} : { askedAt };
+    const row = rows.get(id);
+    const request = {
+      releases,
+      version: rollout.version,
+      since: readyAt ?? askedAt,
+      syncs: tallies.before(rollout, one),
+      resyncMs,
+      ...asked,
+    };
+    const sight = row === undefined ? undefined : await sights.look(row, request, signal);
+    if (sight === undefined) return;
+    tallies.keep(rollout, one, sight.syncs);
+    const window = readyAt === undefined ? undefined : await store.health.readWindow(id, readyAt, signal);
+    const canary = readyAt === undefined ? {} : canaryLatency(window?.samples ?? [], { now: sight.at, readyAt });
+    found.set(id, { ...sight, ...canary });
+  };
+  for (let from = 0; from < present.length; from += AT_ONCE) await Promise.all(present.slice(from, from + AT_ONCE).map(see));
+  return { sights: found, resyncMs };
+}
+
+/** A release that is rolled back for what it did is frozen in the same write. */
+async function record({ store, clock, log }: CarryOutDeps, { rollout, verdict, rule }: NextRollout, signal: AbortSignal): Promise<void> {
+  const decision = verdict === undefined ? undefined : outcomeDecision(rollout, { verdict, rule }, clock.now());
+  const hasFailed = verdict === "ROLLING_BACK";
+  await store.rollouts.change({ rollout, decision, ...(hasFailed ? { freezes: rollout.version } : {}) }, signal);
+  const { id, version, state, note } = rollout;
+  log[hasFailed ? "error" : "info"]({ rollout: id, version, state, verdict, rule, note }, "A rollout goes on");
+}
+
+/** Brings the rows of the wave's instances to what the rollout says. One that somebody else changes at this moment is told by the next look. */
+async function assign(
+  { store, clock, log }: CarryOutDeps,
+  { rollout, rows }: { readonly rollout: Rollout; readonly rows: Rows },
+  signal: AbortSignal,
+): Promise<void> {
+  for (const one of presentOf({ instances: rows }, { instances: watchedOf(rollout) })) {
+    const instance = rows.get(one.id);
+    const change = instance && changeOf(rollout, one, instance, clock.now());
+    if (change === undefined) continue;
+    log.info({ instance: one.name, rollout: rollout.id, ...change.told }, "Telling an instance what a rollout has it do");
+    await store.fleet.changeInstance(change.row, signal).catch((error: unknown) => {
+      if (!(error instanceof StaleError)) throw error;
+    });
+  }
+}

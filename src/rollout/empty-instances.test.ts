@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { type Millis, millis } from "../domain/clock.ts";
+import { cordonReason } from "../domain/cordon.ts";
+import type { Rollout } from "../domain/rollout.ts";
+import { AT, anInstance, aRollout, aWaveInstance } from "../store/testing/builders.ts";
+import { createEmptyInstances } from "./empty-instances.ts";
+import { actorOf } from "./waves.ts";
+
+const signal = new AbortController().signal;
+
+it("asks for what an instance holds to be handed over again and again, and gives up what waits once it need not be empty any more", async () => {
+  const said: string[] = [];
+  const empty = createEmptyInstances({
+    carryOn: async ({ name }, release, actor) => void said.push(`${name} to ${release} by ${actor}`),
+    giveUp: async ({ id }) => void said.push(`${id} keeps the rest`),
+  });
+  const rollout = aRollout({ mode: "drain" });
+  const held = anInstance({ name: "one", state: "CORDONED", reason: cordonReason(actorOf(rollout), "emptied") });
+  const look = (over: Partial<Rollout>, now: Millis, emptying = true) => {
+    const one = aWaveInstance({ id: held.id, ...(emptying ? { emptyingSince: AT } : {}) });
+    const waves = [{ name: "canary", instances: [one], bakeMs: 0, isExtended: false, isApproved: false }];
+    return empty({ rollout: { ...rollout, waves, ...over }, rows: new Map([[held.id, held]]), freeze, now }, signal);
+  };
+  let freeze: string | undefined;
+  const asked = `one to 3.5.7 by ${actorOf(rollout)}`;
+  await look({}, AT);
+  await look({}, millis(AT + 29_999));
+  expect(said).toEqual([asked]);
+  await look({}, millis(AT + 30_000));
+  await look({ state: "PAUSED" }, millis(AT + 60_000));
+  expect(said.splice(2)).toEqual([`${held.id} keeps the rest`]);
+  freeze = "the launch";
+  await look({}, millis(AT + 90_000));
+  expect(said.splice(2)).toEqual([`${held.id} keeps the rest`]);
+  await look({ isEmergency: true }, millis(AT + 120_000));
+  expect(said.splice(2)).toEqual([asked]);
+  freeze = undefined;
+  await look({ ending: { as: "FAILED", reason: "it crashes" } }, millis(AT + 180_000));
+  expect(said).toEqual([asked, asked, `${held.id} keeps the rest`]);
+  const others = { ...held, reason: cordonReason("ada", "odd disk") };
+  await empty({ rollout, rows: new Map([[others.id, others]]), freeze, now: AT }, signal);
+  expect(said).toHaveLength(3);
+});

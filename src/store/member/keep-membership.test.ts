@@ -1,0 +1,134 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { MemberId } from "../../domain/ids.ts";
+import { createVirtualClock, settle } from "../../runtime/testing/virtual-clock.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import { createMemoryStore } from "../adapters/memory/memory-store.ts";
+import { createMembership, type Membership } from "./keep-membership.ts";
+
+const TTL_MS = 15_000;
+const RENEW_MS = 5_000;
+const KEYS = Array.from({ length: 200 }, (_, index) => `key-${index}`);
+
+const open: Membership[] = [];
+afterEach(() => Promise.all(open.splice(0).map((membership) => membership.stop())));
+
+function world() {
+  const clock = createVirtualClock();
+  const store = createMemoryStore({ clock });
+  const join = (name: string, roles: readonly string[] = ["reconciler"]) => {
+    const membership = createMembership({
+      store: store.members,
+      memberId: name as MemberId,
+      roles,
+      ttlMs: TTL_MS,
+      renewMs: RENEW_MS,
+      clock,
+      log: silentLog,
+    });
+    open.push(membership);
+    const ending = new AbortController();
+    membership.start(ending.signal);
+    return { ...membership, kill: () => ending.abort(new Error("killed")) };
+  };
+  const share = (membership: Membership, role = "reconciler"): readonly string[] => KEYS.filter(membership.partition(role).isMine);
+  return { clock, store, join, share };
+}
+
+describe("membership", () => {
+  it("gives nobody anything before the first answer, and one alone everything after it", async () => {
+    const { join, share } = world();
+    const ada = join("ada");
+    expect(share(ada)).toEqual([]);
+    await settle();
+    expect(share(ada)).toEqual(KEYS);
+  });
+
+  it("says again that it lives when an answer never comes, by its clock and not the machine's", async () => {
+    const { clock, store } = world();
+    let asked = 0;
+    const answerless = (signal: AbortSignal) =>
+      new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+    const heartbeat: typeof store.members.heartbeat = (...args) => (asked++ === 0 ? answerless(args[3]) : store.members.heartbeat(...args));
+    const membership = createMembership({
+      store: { ...store.members, heartbeat },
+      ...{ memberId: "ada" as MemberId, roles: ["reconciler"], ttlMs: TTL_MS, renewMs: RENEW_MS, clock, log: silentLog },
+    });
+    open.push(membership);
+    membership.start(new AbortController().signal);
+    await clock.advance(TTL_MS - 1);
+    expect(asked).toBe(1);
+    await clock.advance(RENEW_MS + 1);
+    expect(asked).toBe(2);
+    expect(membership.partition("reconciler").isMine("any")).toBe(true);
+  });
+
+  it("deals every key to exactly one of those that live, and tells who asked to hear", async () => {
+    const { clock, join, share } = world();
+    const ada = join("ada");
+    await settle();
+    let changes = 0;
+    const stop = ada.partition("reconciler").onChange(() => (changes += 1));
+    const bob = join("bob");
+    await clock.advance(RENEW_MS);
+    expect([...share(ada), ...share(bob)].toSorted()).toEqual(KEYS.toSorted());
+    expect(share(ada).length).toBeGreaterThan(0);
+    expect(share(bob).length).toBeGreaterThan(0);
+    expect(changes).toBe(1);
+    await clock.advance(10 * RENEW_MS);
+    expect(changes).toBe(1);
+    stop();
+    await bob.stop();
+    await clock.advance(RENEW_MS);
+    expect(changes).toBe(1);
+    expect(share(ada)).toEqual(KEYS);
+  });
+
+  it("deals only to those of the role", async () => {
+    const { clock, join, share } = world();
+    const [ada, bob] = [join("ada", ["api"]), join("bob", ["api", "reconciler"])];
+    await clock.advance(RENEW_MS);
+    expect(share(ada)).toEqual([]);
+    expect(share(bob)).toEqual(KEYS);
+    expect([...share(ada, "api"), ...share(bob, "api")].toSorted()).toEqual(KEYS.toSorted());
+  });
+
+  it("takes over from one that fell silent after its time, not before", async () => {
+    const { clock, join, share } = world();
+    const [ada, bob] = [join("ada"), join("bob")];
+    await clock.advance(RENEW_MS);
+    bob.kill();
+    await clock.advance(TTL_MS - RENEW_MS);
+    expect(share(ada)).not.toEqual(KEYS);
+    await clock.advance(2 * RENEW_MS);
+    expect(share(ada)).toEqual(KEYS);
+  });
+
+  it("hands over at once when it stops", async () => {
+    const { clock, join, share } = world();
+    const [ada, bob] = [join("ada"), join("bob")];
+    await clock.advance(RENEW_MS);
+    await bob.stop();
+    await clock.advance(RENEW_MS);
+    expect(share(ada)).toEqual(KEYS);
+  });
+
+  it("keeps the share it knew while the database is away, however long", async () => {
+    const { clock, store, join, share } = world();
+    const [ada, bob] = [join("ada"), join("bob")];
+    await clock.advance(RENEW_MS);
+    const before = [share(ada), share(bob)];
+    store.setAway(true);
+    await clock.advance(10 * TTL_MS);
+    expect([share(ada), share(bob)]).toEqual(before);
+    store.setAway(false);
+    await clock.advance(2 * RENEW_MS);
+    expect([share(ada), share(bob)]).toEqual(before);
+  });
+
+  it("stops though the database is away", async () => {
+    const { store, join } = world();
+    const ada = join("ada");
+    store.setAway(true);
+    await expect(ada.stop()).resolves.toBeUndefined();
+  });
+});
