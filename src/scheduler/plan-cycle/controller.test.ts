@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Millis } from "../../domain/clock.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { PlanId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
@@ -58,6 +59,13 @@ describe("planning again and again", () => {
       await vi.waitFor(() => cycle.idle());
     }
   };
+  const judge = (at: Millis, state: InstanceVerdict["state"]): Promise<void> => {
+    const verdict: InstanceVerdict = {
+      ...{ instanceId: fleet.full.id, state, cause: "queue", text: "", evidence: [], at, since: at },
+      ...{ component: undefined, baseline: undefined },
+    };
+    return store.health.record({ sample: { at, signals: {} }, verdict, keepSince: at }, never);
+  };
   const plans = () => store.plans.list({}, 100, never);
 
   it("proposes a plan once an instance has been too full for half a day, and not again while it stands", async () => {
@@ -75,12 +83,7 @@ describe("planning again and again", () => {
     await start(EVERYTHING, relieves);
     await pass(2);
     expect(await plans()).toEqual([]);
-    const at = clock.now();
-    const verdict: InstanceVerdict = {
-      ...{ instanceId: fleet.full.id, state: "overloaded", cause: "queue", text: "", evidence: [], at, since: at },
-      ...{ component: undefined, baseline: undefined },
-    };
-    await store.health.record({ sample: { at, signals: {} }, verdict, keepSince: at }, never);
+    await judge(clock.now(), "overloaded");
     await pass(1);
     const [plan] = await plans();
     expect(plan?.moves.length).toBeGreaterThan(0);
@@ -89,6 +92,23 @@ describe("planning again and again", () => {
     const moved = (await store.plans.listSteps({ plan: plan?.id as PlanId }, never)).filter(({ outcome }) => outcome === "moved");
     expect(moved.length > 0).toBe(relieves);
     expect(18 - held).toBe(moved.length);
+  });
+
+  it.each([true, false])("plans within five seconds of a verdict, where the class is this member's: %s", async (isMine) => {
+    await start({ isMine: () => isMine, onChange: () => () => undefined }, true);
+    await fleet.report();
+    await clock.advance(30_000);
+    const at = clock.now();
+    await judge(at, "overloaded");
+    await clock.advance(5_000);
+    await vi.waitFor(() => cycle.idle());
+    const relieving = (await plans()).filter(({ moves }) => moves.some(({ from, reason }) => reason === "HOT" && from === fleet.full.id));
+    expect(relieving).toHaveLength(isMine ? 1 : 0);
+    // The same verdict once more is no news.
+    const before = followed.length;
+    await judge(clock.now(), "overloaded");
+    await clock.advance(5_000);
+    expect(followed).toHaveLength(before);
   });
 
   it("proposes nothing while metrics are missing or jump", async () => {

@@ -45,6 +45,8 @@ export interface PlanCycle {
 
 /** As often as instances are measured: an overload opens its gate with the second measurement that shows it. */
 const CYCLE_MS = 120_000;
+/** Verdicts of one cause change together: what changed within this is planned for once. */
+const VERDICT_MS = 1_000;
 const DAY_MS = 24 * 60 * 60_000;
 const PLANS_LOOKED_AT = 20;
 
@@ -101,11 +103,17 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
     await draining.carryOn(instance, SCHEDULER, signal);
   };
   const stopped = queueOf("stopped-instances", carryOnStopped);
+  /** An overload does not wait for the next cycle, and neither does what a verdict that has ended held up. */
+  const planFor = async (id: string, signal: AbortSignal): Promise<void> => {
+    const instance = await store.fleet.readInstance(id as InstanceId, signal);
+    if (instance !== undefined && partition.isMine(`plan/${instance.class}`)) classes.add(instance.class);
+  };
+  const judged = queueOf("judged-instances", planFor);
   let unfollow = (): void => undefined;
   const stop = async (): Promise<void> => {
     ending.abort(new Error("planning stops"));
     unfollow();
-    await Promise.all([surveys.stop(), classes.stop(), stopped.stop()]);
+    await Promise.all([surveys.stop(), classes.stop(), stopped.stop(), judged.stop()]);
   };
   return {
     start(signal) {
@@ -114,8 +122,14 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
       surveys.start();
       classes.start();
       stopped.start();
+      judged.start();
       unfollow = store.changes.subscribe((hints) => {
-        if (hints !== "missed") for (const { kind, id } of hints) if (kind === "instance") stopped.add(id);
+        // The next cycle sees what was missed.
+        if (hints === "missed") return;
+        for (const { kind, id } of hints) {
+          if (kind === "instance") stopped.add(id);
+          if (kind === "verdict") judged.add(id, { afterMs: VERDICT_MS });
+        }
       });
       surveySoon();
     },
