@@ -12,10 +12,10 @@ import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory
 import { aDecision, CLASS } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { createDrainingDesk } from "../draining/controller.ts";
-import { createPlanningDesk } from "../planning/controller.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
+import { createPlanningDesk } from "./carry-out-plan.ts";
 import { createPlanCycle, type PlanCycle } from "./controller.ts";
+import { createDrainingDesk } from "./empty-instance.ts";
 
 const never = new AbortController().signal;
 const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
