@@ -7,9 +7,9 @@ import { type Budgets, DEFAULT_BUDGETS, nextStarts } from "../../src/mover/next-
 import { createSeededRng } from "../../src/runtime/rng.ts";
 import { unrelieved } from "../../src/scheduler/load/next-overloaded.ts";
 import { ewma, presentLoad } from "../../src/scheduler/load/planning-load.ts";
-import { kindOf } from "../../src/scheduler/plan/carry-out.ts";
 import { planMoves } from "../../src/scheduler/plan/plan-moves.ts";
 import type { PlanSeat, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
+import { kindOf } from "../../src/scheduler/plan/validate-step.ts";
 import { createRingMemo } from "../../src/scheduler/ring-memo.ts";
 import { UNBRAKED } from "./events.ts";
 import { afterMoves, makeFleet, START, snapshotOf } from "./fleets.ts";

@@ -7,11 +7,11 @@ import type { LiveMoves } from "../../mover/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { type Before, homelessSteps, isSaid, leaving, stepBefore, stepOf } from "../plan/carried.ts";
-import { type CarryingOut, kindOf, moveDecision, openCarryingOut } from "../plan/carry-out.ts";
 import { concerning, exchangeOf, followersOf, isFollowed } from "../plan/exchange.ts";
 import { type Goal, makePlan } from "../plan/make-plan.ts";
 import type { ApprovalLimits } from "../plan/planner-policy.ts";
 import { proposalOf, storedPlanOf } from "../plan/stored-plan.ts";
+import { type CarryingOut, kindOf, moveDecision, openCarryingOut } from "../plan/validate-step.ts";
 import { createRingMemo } from "../ring-memo.ts";
 
 export interface PlanningDeps {

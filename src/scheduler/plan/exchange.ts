@@ -1,11 +1,8 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
-import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { PHASES } from "../../domain/move-phases.ts";
 import type { PlannedMove, StoredPlan } from "../../domain/plan.ts";
-import type { Held } from "../place-unit.ts";
 import { type Before, stepBefore, stepOf } from "./carried.ts";
-import type { Dropped } from "./check-move.ts";
 
 /** Every step of the exchange that a step is part of, both ways, itself among them; empty where it is part of none. */
 export function exchangeOf(move: PlannedMove, moves: readonly PlannedMove[]): readonly PlannedMove[] {
@@ -17,34 +14,6 @@ export function exchangeOf(move: PlannedMove, moves: readonly PlannedMove[]): re
 /** What comes from where a step goes to. */
 export function partnersOf(move: PlannedMove, exchange: readonly PlannedMove[]): readonly PlannedMove[] {
   return exchange.filter(({ from }) => from === move.to);
-}
-
-/** Where units of an exchange are, and would be. */
-interface ExchangeLook {
-  readonly loadOf: (unit: PlannedMove["unit"]) => LoadVector;
-  readonly heldOf: (instance: InstanceId) => Held | undefined;
-  readonly droppedBy: (move: PlannedMove, target: Held | undefined) => Dropped | undefined;
-}
-
-/**
- * Whether the other half of an exchange would fit once this half has left: made alone, one of them would fill its target for nothing.
- * `ahead`: the steps of the exchange that were not begun.
- */
-export function whyNoPartner(
-  move: PlannedMove,
-  ahead: readonly PlannedMove[],
-  { loadOf, heldOf, droppedBy }: ExchangeLook,
-): Dropped | undefined {
-  const sum = (moves: readonly PlannedMove[]) => moves.reduce((total, { unit }) => addLoad(total, loadOf(unit)), ZERO_LOAD);
-  const leaves = sum(ahead.filter(({ from }) => from === move.from));
-  for (const partner of partnersOf(move, ahead)) {
-    const others = sum(ahead.filter(({ unit, from }) => from === partner.from && unit !== partner.unit));
-    const target = heldOf(partner.to);
-    const load = loadVector((dimension) => (target?.load[dimension] ?? 0) - leaves[dimension] + others[dimension]);
-    const dropped = droppedBy(partner, target && { ...target, load });
-    if (dropped !== undefined) return dropped;
-  }
-  return undefined;
 }
 
 /** Only what leaves one instance, with the other half of what changes places with it; everything, where none is named. */

@@ -6,8 +6,8 @@ import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { PlannedMove } from "../../domain/plan.ts";
 import { NO_WISH } from "../eligibility.ts";
 import { apps, aUnit, NOON, ROOMY } from "../testing/snapshots.ts";
-import { type CurrentRows, whyDropped } from "./check-move.ts";
 import { cronExpressions, frozenUntil, parseSchedule } from "./freeze-window.ts";
+import { type CurrentRows, whyDropped } from "./validate-step.ts";
 
 const [A, B, C] = ["a", "b", "c"] as unknown as [InstanceId, InstanceId, InstanceId];
 const MOVE: PlannedMove = { unit: "u" as UnitId, from: A, to: B, epoch: 1, reason: "SHED" };
