@@ -6,8 +6,18 @@ import type { CarriedStep, PlannedMove, StepOutcome, StoredPlan } from "../../do
 import type { LiveMoves } from "../../mover/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { type Before, homelessSteps, isSaid, leaving, stepBefore, stepOf } from "../plan/carried.ts";
-import { concerning, exchangeOf, followersOf, isFollowed } from "../plan/exchange.ts";
+import {
+  type Before,
+  concerning,
+  exchangeOf,
+  followersOf,
+  homelessSteps,
+  isFollowed,
+  isSaid,
+  leaving,
+  stepBefore,
+  stepOf,
+} from "../plan/carried.ts";
 import { type Goal, makePlan } from "../plan/make-plan.ts";
 import type { ApprovalLimits } from "../plan/planner-policy.ts";
 import { proposalOf, storedPlanOf } from "../plan/stored-plan.ts";

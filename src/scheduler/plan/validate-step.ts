@@ -10,11 +10,11 @@ import { type Held, type Refusal, whyNot } from "../place-unit.ts";
 import { refusalText } from "../refusal-text.ts";
 import { ceilingOf } from "../utilisation.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
-import { blockedByText } from "./blocked-by-text.ts";
 import { type Asked, openBudget, type Urgency } from "./budget.ts";
 import { failedAt } from "./bundles.ts";
-import { partnersOf } from "./exchange.ts";
+import { partnersOf } from "./carried.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
+import { blockedByText } from "./reason-text.ts";
 import type { MoveRecord } from "./record.ts";
 import type { PlanUnit } from "./snapshot.ts";
 
