@@ -3,13 +3,15 @@ import type { Millis } from "../../domain/clock.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { PlanId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
+import { nextStarts } from "../../mover/next-starts.ts";
 import { createMoveDesk } from "../../mover/request-moves.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import type { startCron } from "../../runtime/timer/cron.ts";
+import type { MemoryChangeFeed } from "../../store/adapters/memory/change-feed.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { aDecision, CLASS } from "../../store/testing/builders.ts";
+import { aDecision, anObject, CLASS } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
@@ -109,6 +111,40 @@ describe("planning again and again", () => {
     await judge(clock.now(), "overloaded");
     await clock.advance(5_000);
     expect(followed).toHaveLength(before);
+  });
+
+  it("plans with the next cycle where the notification of a verdict is lost", async () => {
+    await start(EVERYTHING, true);
+    await fleet.report();
+    await clock.advance(30_000);
+    const feed = store.changes as MemoryChangeFeed;
+    feed.setAway(true);
+    await judge(clock.now(), "overloaded");
+    await clock.advance(5_000);
+    await vi.waitFor(() => cycle.idle());
+    feed.setAway(false);
+    expect(await plans()).toEqual([]);
+    await pass(1);
+    expect((await plans()).flatMap(({ moves }) => moves).filter(({ reason }) => reason === "HOT").length).toBeGreaterThan(0);
+  });
+
+  it("requests moves off an overloaded instance that the mover begins four at once", async () => {
+    for (const unit of fleet.units.values()) {
+      const { epoch } = (await store.placements.readUnit(unit, never))!.unit;
+      const subject = fleet.applications.get(unit)!;
+      await store.shards.acknowledge([anObject({ instanceId: fleet.full.id, subject, epoch })], never);
+    }
+    await start(EVERYTHING, true);
+    await fleet.report();
+    await judge(clock.now(), "overloaded");
+    await clock.advance(5_000);
+    await vi.waitFor(() => cycle.idle());
+    const moves = await store.moves.list({ isLive: true }, 100, never);
+    expect(moves.length).toBeGreaterThan(4);
+    expect(new Set(moves.map(({ from, phase, reason }) => `${from} ${phase} ${reason}`))).toEqual(
+      new Set([`${fleet.full.id} WAITING HOT`]),
+    );
+    expect(nextStarts(moves)).toHaveLength(4);
   });
 
   it("proposes nothing while metrics are missing or jump", async () => {

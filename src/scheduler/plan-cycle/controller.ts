@@ -29,7 +29,7 @@ export interface PlanCycle {
 
 /** As often as instances are measured: an overload opens its gate with the second measurement that shows it. */
 const CYCLE_MS = 120_000;
-/** Verdicts of one cause change together: what changed within this is planned for once. */
+/** Verdicts of one cause change together: what changed within this is planned for once, and a class no more often than this. */
 const VERDICT_MS = 1_000;
 
 /**
@@ -59,7 +59,7 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
   /** An overload does not wait for the next cycle, and neither does what a verdict that has ended held up. */
   const judged = queueOf("judged-instances", async (id, signal) => {
     const instance = await mine(id, signal);
-    if (instance !== undefined) classes.add(instance.class);
+    if (instance !== undefined) classes.add(instance.class, { afterMs: VERDICT_MS });
   });
   /** Units of an instance that was stopped have nobody who works for them: these do not wait for the next cycle. */
   const stopped = queueOf("stopped-instances", async (id, signal) => {
@@ -84,7 +84,7 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
         if (hints === "missed") return;
         for (const { kind, id } of hints) {
           if (kind === "instance") stopped.add(id);
-          if (kind === "verdict") judged.add(id, { afterMs: VERDICT_MS });
+          if (kind === "verdict") judged.add(id);
         }
       });
       surveySoon();
