@@ -4,7 +4,7 @@ import { type LoadVector, ZERO_LOAD } from "../../src/domain/load.ts";
 import { createSeededRng } from "../../src/runtime/rng.ts";
 import { judgeMetrics } from "../../src/scheduler/load/judge-metrics.ts";
 import { ewma } from "../../src/scheduler/load/planning-load.ts";
-import { nextAbove } from "../../src/scheduler/plan/next-above.ts";
+import { nextAbove } from "../../src/scheduler/plan/next-class-state.ts";
 import { type Plan, planMoves } from "../../src/scheduler/plan/plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "../../src/scheduler/plan/planner-policy.ts";
 import type { PlanSeat, PlanSnapshot, PlanUnit, RecentMove } from "../../src/scheduler/plan/snapshot.ts";

@@ -1,11 +1,15 @@
-import { millis } from "../../src/domain/clock.ts";
+import { type Millis, millis } from "../../src/domain/clock.ts";
+import type { InstanceId, MoveId } from "../../src/domain/ids.ts";
 import { ZERO_LOAD } from "../../src/domain/load.ts";
+import type { MovePhase } from "../../src/domain/move.ts";
 import type { PlannedMove } from "../../src/domain/plan.ts";
+import { type Budgets, DEFAULT_BUDGETS, nextStarts } from "../../src/mover/next-starts.ts";
 import { createSeededRng } from "../../src/runtime/rng.ts";
+import { unrelieved } from "../../src/scheduler/load/next-overloaded.ts";
 import { ewma, presentLoad } from "../../src/scheduler/load/planning-load.ts";
-import { nextStarts } from "../../src/scheduler/plan/next-starts.ts";
 import { planMoves } from "../../src/scheduler/plan/plan-moves.ts";
 import type { PlanSeat, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
+import { kindOf } from "../../src/scheduler/plan/validate-step.ts";
 import { createRingMemo } from "../../src/scheduler/ring-memo.ts";
 import { UNBRAKED } from "./events.ts";
 import { afterMoves, makeFleet, START, snapshotOf } from "./fleets.ts";
@@ -14,14 +18,18 @@ export interface HotShape {
   readonly seed: number;
   /** Whether the health verdict opens the gate; without it planning load alone decides. */
   readonly hasGate: boolean;
+  /** How many moves may be under way at once: the mover's own by default. */
+  readonly budgets?: Budgets;
 }
 
-export interface HotOutcome extends HotShape {
+export interface HotOutcome extends Pick<HotShape, "seed" | "hasGate"> {
   /** Load of the instance right after its tenant floods it, of its capacity. */
   readonly flooded: number;
   /** From the verdict until the instance is within 90 % again; absent: not within the hour. */
   readonly relievedSeconds: number | undefined;
   readonly moves: number;
+  /** Most moves that were under way at once. */
+  readonly atOnce: number;
 }
 
 const TICK_SECONDS = 10;
@@ -30,16 +38,23 @@ const HOUR_SECONDS = 3_600;
 const VERDICT_SECONDS = 60;
 const MOVE_SECONDS = 10;
 const SAMPLE_SECONDS = 60;
+/** Between two plans that nobody asked for. */
+const CYCLE_SECONDS = 120;
 
-interface Flight {
+/** A move that was requested. */
+interface Requested {
   readonly move: PlannedMove;
-  readonly endsAt: number;
+  readonly requestedAt: number;
+  /** Absent: it waits for its turn. */
+  readonly endsAt?: number;
 }
 
 /**
- * One tenant of a fleet of 50 instances at 70 % floods its instance until it would need 1.3 times its capacity. Once a minute loads are sampled and a plan is made; its moves are started as `nextStarts` says, and take 10 s each.
+ * One tenant of a fleet of 50 instances at 70 % floods its instance until it would need 1.3 times its capacity. Loads are sampled once a minute.
+ * The verdict, which comes a minute after the flood, notifies the planner; later plans come every two minutes, and only once the moves before
+ * could have helped. A plan requests all its moves; the mover begins them as its budgets allow, and each takes 10 s.
  */
-export function runHot(shape: HotShape): HotOutcome {
+export function runHot({ budgets = DEFAULT_BUDGETS, ...shape }: HotShape): HotOutcome {
   const fleet = makeFleet({ tail: "lognormal", workspaces: 10_000, instances: 50, utilisation: { milliCpu: 0.7 }, seed: shape.seed });
   const ringOf = createRingMemo()("hot");
   let units = afterMoves(fleet.units, planMoves(snapshotOf(fleet), { policy: UNBRAKED, ringOf }).moves);
@@ -49,28 +64,40 @@ export function runHot(shape: HotShape): HotOutcome {
   const shareNow = (): number =>
     units.reduce((sum, { owner }, index) => (owner === seat.id ? sum + (present[index] as number) : sum), 0) / seat.capacity.milliCpu;
   const flooded = shareNow();
-  let [flights, waiting, verified, moves] = [[] as readonly Flight[], [] as readonly PlannedMove[], 0, 0];
+  let requested: readonly Requested[] = [];
+  const ended: { readonly from: InstanceId; readonly reason: PlannedMove["reason"]; readonly at: Millis }[] = [];
+  let atOnce = 0;
   for (let second = 0; second < HOUR_SECONDS; second += TICK_SECONDS) {
-    const ended = flights.filter(({ endsAt }) => endsAt <= second);
-    flights = flights.filter(({ endsAt }) => endsAt > second);
-    verified += ended.length;
-    moves += ended.length;
-    units = afterMoves(
-      units,
-      ended.map(({ move }) => move),
-    );
-    if (second >= VERDICT_SECONDS && shareNow() <= 0.9) return { ...shape, flooded, relievedSeconds: second - VERDICT_SECONDS, moves };
+    const at = instantOf(second);
+    const over = requested.filter(({ endsAt }) => endsAt !== undefined && endsAt <= second).map(({ move }) => move);
+    requested = requested.filter(({ endsAt }) => endsAt === undefined || endsAt > second);
+    ended.push(...over.flatMap(({ from, reason }) => (from === undefined ? [] : [{ from, reason, at }])));
+    units = afterMoves(units, over);
+    const sinceVerdict = second - VERDICT_SECONDS;
+    if (sinceVerdict >= 0 && shareNow() <= 0.9) return { ...shape, flooded, relievedSeconds: sinceVerdict, moves: ended.length, atOnce };
     if (second % SAMPLE_SECONDS === 0) sample({ present, planning, recent });
-    if (second < VERDICT_SECONDS) continue;
-    if (waiting.length === 0 && flights.length === 0 && second % SAMPLE_SECONDS === 0) {
-      verified = 0;
-      waiting = planMoves(pictureOf({ fleet: fleet.seats, units, planning, recent, seat, isHot: shape.hasGate, second }), { ringOf }).moves;
+    if (sinceVerdict < 0) continue;
+    if (sinceVerdict % CYCLE_SECONDS === 0) {
+      const moving = requested.map(({ move }) => ({ unit: { owner: move.from }, movingTo: move.to }));
+      const isUnrelieved = unrelieved([{ instanceId: seat.id, at }], { instances: [seat], units: moving, moves: ended }, at).length > 0;
+      const picture = pictureOf({ fleet: fleet.seats, units, planning, recent, seat, isHot: shape.hasGate && isUnrelieved, second });
+      if (requested.length === 0) requested = planMoves(picture, { ringOf }).moves.map((move) => ({ move, requestedAt: second }));
     }
-    const started = nextStarts({ waiting, underWay: flights.map(({ move }) => move), verified, clustersOf: () => [] });
-    waiting = waiting.filter((move) => !started.includes(move));
-    flights = [...flights, ...started.map((move) => ({ move, endsAt: second + MOVE_SECONDS }))];
+    const begun = new Set<string>(nextStarts(requested.flatMap(liveMove), { budgets }).map(({ unitId }) => unitId));
+    requested = requested.map((each) => (begun.has(each.move.unit) ? { ...each, endsAt: second + MOVE_SECONDS } : each));
+    atOnce = Math.max(atOnce, requested.filter(({ endsAt }) => endsAt !== undefined).length);
   }
-  return { ...shape, flooded, relievedSeconds: undefined, moves };
+  return { ...shape, flooded, relievedSeconds: undefined, moves: ended.length, atOnce };
+}
+
+const instantOf = (second: number): Millis => millis(START + second * 1_000);
+
+/** The row of a move as the scheduler requests it and the mover finds it. */
+function liveMove({ move: { unit, from, to, reason }, requestedAt, endsAt }: Requested) {
+  if (from === undefined) return [];
+  const phase: MovePhase = endsAt === undefined ? "WAITING" : "PREPARE";
+  const kind = kindOf("rebalance", reason, "ACTIVE");
+  return [{ id: String(unit) as MoveId, unitId: unit, from, to, reason, kind, phase, createdAt: instantOf(requestedAt) }];
 }
 
 interface Loads {
@@ -97,7 +124,7 @@ interface Picture {
 }
 
 function pictureOf({ fleet, units, planning, recent, seat, isHot, second }: Picture) {
-  const at = millis(START + second * 1_000);
+  const at = instantOf(second);
   const seats = fleet.map((each) => (each.id === seat.id ? { ...each, isOverloaded: isHot, aboveSince: START } : each));
   const measured = units.map((unit, index) => ({
     ...unit,

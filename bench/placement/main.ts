@@ -190,6 +190,7 @@ function hot(seeds: number, write: Options["write"]): readonly Figure[] {
   return [
     { name: "from verdict to relief, worst", measured: seconds(open), goal: 300, unit: "s", conditions },
     { name: "the same without the hot gate", measured: seconds(shut), goal: Number.POSITIVE_INFINITY, unit: "s", conditions },
+    { name: "moves under way at once, most", measured: most((open ?? []).map(({ atOnce }) => atOnce)), goal: 4, unit: "moves", conditions },
   ];
 }
 

@@ -157,6 +157,9 @@ export const sections = {
       perManagedCluster: concurrency
         .default(1)
         .describe("Live moves under way at once of units that deploy to one of their users' clusters. Evacuations are not held up by it."),
+      perOverloadedInstance: concurrency
+        .default(4)
+        .describe("Live moves under way at once to or from one instance that relieve an instance which is overloaded."),
       drain: concurrency.default(8).describe("Live moves under way at once to or from one instance off an instance that is emptied."),
       relief: z
         .boolean()

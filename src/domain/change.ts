@@ -1,7 +1,7 @@
 /**
  * A hint that something changed. It only saves waiting: every path that starts from a hint also starts from a sweep.
  * The `id` of an application, unit or instance is its row's id; of a status and of a queue of syncs the application's; of a
- * pool its name; of a sync run its uid; of a move and of a rollout its row's id.
+ * pool its name; of a sync run its uid; of a move and of a rollout its row's id; of a verdict the instance's.
  */
 export const CHANGE_KINDS = [
   "application",
@@ -14,6 +14,7 @@ export const CHANGE_KINDS = [
   "sync-run",
   "move",
   "rollout",
+  "verdict",
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 export interface Change {

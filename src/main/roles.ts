@@ -17,9 +17,9 @@ import { createInstanceSights } from "../rollout/adapters/kubernetes/instance-si
 import { createRollouts } from "../rollout/controller.ts";
 import { startCron } from "../runtime/timer/cron.ts";
 import { createScheduler } from "../scheduler/controller.ts";
+import { createSampler } from "../scheduler/load/controller.ts";
 import { freezeAt } from "../scheduler/plan/assemble.ts";
 import { createPlanCycle } from "../scheduler/plan-cycle/controller.ts";
-import { createSampler } from "../scheduler/sampling/controller.ts";
 import { environmentOfServer, projectName } from "../shard/names.ts";
 import type { Store } from "../store/port.ts";
 import { createApplicationsSeen } from "../watchdog/adapters/kubernetes/applications-seen.ts";

@@ -10,16 +10,21 @@ import { createWorld } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { createMover } from "./controller.ts";
+import { type Budgets, DEFAULT_BUDGETS } from "./next-starts.ts";
 import type { ApplicationWatch } from "./port.ts";
 
 const AT = { namespace: "shard", name: "web" };
 const never = new AbortController().signal;
 
+const ONE = { instance: 1, cluster: 1, fleet: 1 };
+const ONE_AT_A_TIME: Budgets = { voluntary: ONE, relief: ONE, drain: ONE, evacuation: ONE };
+
 /** A mover whose moves wait for nothing once they have begun, and may begin one at a time; with what it asks of the store. */
-function startMover() {
+function startMover(budgets = ONE_AT_A_TIME) {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
-  const { seat, addInstance } = createWorld(store);
+  const world = createWorld(store);
+  const { seat, addInstance } = world;
   const requested = async (namespace: string): Promise<MoveId> => {
     const { unitId, epoch } = await seat({ namespace });
     const id = `move-of-${unitId}` as MoveId;
@@ -37,7 +42,6 @@ function startMover() {
   const nobody = { list: async () => [], read: async () => undefined } as never;
   const listeners: Parameters<ApplicationWatch["onApplication"]>[0][] = [];
   const ending = new AbortController();
-  const one = { instance: 1, cluster: 1, fleet: 1 };
   const mover = createMover({
     ...{ clock, rng: createSeededRng("mover"), log: silentLog, metrics: noMetrics },
     store: { ...store, moves: { ...store.moves, readRows, list } },
@@ -51,11 +55,11 @@ function startMover() {
     ...{ sights: { of: async () => nobody }, managed: nobody, grounds: nobody, registers: nobody, isSingleServer: true },
     ...{ destination: { server: "https://api.example", caData: "" }, namespaces: { accounts: "argosy" } },
     partition: { isMine: () => true, onChange: () => () => undefined },
-    budgets: { voluntary: one, drain: one, evacuation: one },
+    budgets,
     decide: () => ({ kind: "wait", why: "for nothing" }),
   });
   return {
-    ...{ clock, store, requested, looks, searches: () => list.mock.calls.length },
+    ...{ clock, store, world, requested, looks, searches: () => list.mock.calls.length },
     async begun(namespace: string): Promise<MoveId> {
       const id = await requested(namespace);
       expect(await store.moves.begin(id, never)).toBe("begun");
@@ -86,6 +90,34 @@ it("lets news of a move that goes on wake that move, and neither another one nor
   expect(times(other)).toBeLessThanOrEqual(1);
   // The sweep may fall into that time.
   expect(searches() - before).toBeLessThanOrEqual(1);
+  stop();
+});
+
+it("begins four moves at once off one overloaded instance, never more, and the next when one of them is over", async () => {
+  const { clock, store, world, start, stop } = startMover(DEFAULT_BUDGETS);
+  const [overloaded, target] = [await world.addInstance(), await world.addInstance()];
+  const how = { kind: "voluntary", reason: "HOT", plan: undefined, reverses: undefined, isFailOver: false, actor: "scheduler" } as const;
+  for (let index = 0; index < 6; index += 1) {
+    const { id: unitId } = await world.unit((await world.record({ namespace: `team-${index}` })).applicationId);
+    const epoch = await world.place(unitId, overloaded.id);
+    const request = { ...how, id: `move-${index}` as MoveId, unitId, to: target.id, epoch, ceiling: WIDE, decision: aDecision() };
+    expect(await store.moves.request(request, never)).toEqual({ kind: "requested" });
+  }
+  const begun = async (): Promise<readonly MoveId[]> => {
+    const live = await store.moves.list({ isLive: true }, 10, never);
+    return live.flatMap(({ id, phase }) => (phase === "WAITING" ? [] : [id])).sort();
+  };
+  start();
+  for (let second = 0; second < 30; second += 1) {
+    await clock.advance(1_000);
+    expect(await begun()).toHaveLength(4);
+  }
+  const [first = "none" as MoveId] = await begun();
+  expect(await store.moves.abort(first, { message: "", decision: aDecision() }, never)).toBe(true);
+  expect(await store.moves.advance(first, { from: "ABORT", to: "ABORTED", message: "" }, never)).toBe(true);
+  await clock.advance(1_500);
+  expect(await begun()).toHaveLength(4);
+  expect(await begun()).not.toContain(first);
   stop();
 });
 

@@ -1,9 +1,10 @@
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { InstanceId, MoveId, UnitId } from "../domain/ids.ts";
 import { MOVE_KINDS, type MoveKind, type MovePhase } from "../domain/move.ts";
 import { PHASES } from "../domain/move-phases.ts";
+import type { MoveReason } from "../domain/plan.ts";
 import { budgetsOf, DEFAULT_BUDGETS, DEFAULT_SETTINGS, mostAtOnce, nextStarts } from "./next-starts.ts";
 
 let count = 0;
@@ -14,7 +15,13 @@ const next = (): MoveId => {
 const aMove = (
   from: string,
   to: string,
-  over: { readonly phase?: MovePhase; readonly kind?: MoveKind; readonly at?: number; readonly unit?: string } = {},
+  over: {
+    readonly phase?: MovePhase;
+    readonly kind?: MoveKind;
+    readonly reason?: MoveReason;
+    readonly at?: number;
+    readonly unit?: string;
+  } = {},
 ) => ({
   id: next(),
   unitId: (over.unit ?? `unit-${count}`) as UnitId,
@@ -23,6 +30,7 @@ const aMove = (
     to: to as InstanceId,
     phase: over.phase ?? ("WAITING" as const),
     kind: over.kind ?? ("voluntary" as const),
+    reason: over.reason ?? ("SHED" as const),
   },
   createdAt: millis(over.at ?? 0),
 });
@@ -53,6 +61,48 @@ it("takes as many of a drain at once as settings say, and of the fleet beside th
   expect(mostAtOnce(budgets)).toBe(32);
 });
 
+describe("moves that relieve an overloaded instance", () => {
+  const hot = (to: string, over: Parameters<typeof aMove>[2] = {}) => aMove("a", to, { reason: "HOT", ...over });
+  const six = () => Array.from({ length: 6 }, (_, index) => hot(`t${index}`));
+  const targets = (moves: readonly { readonly to: string }[]) => moves.map(({ to }) => to);
+
+  it("begin four at once, and the next one when one of them has ended", () => {
+    const waiting = six();
+    expect(targets(nextStarts(waiting))).toEqual(["t0", "t1", "t2", "t3"]);
+    const underWay = waiting.map((move, index) => (index < 4 ? { ...move, phase: "VERIFY" as const } : move));
+    expect(nextStarts(underWay)).toEqual([]);
+    expect(targets(nextStarts(underWay.map((move, index) => (index === 1 ? { ...move, phase: "DONE" as const } : move))))).toEqual(["t4"]);
+  });
+
+  it("are four to one target too, and as many as settings say", () => {
+    expect(nextStarts(Array.from({ length: 6 }, () => hot("b")))).toHaveLength(4);
+    expect(nextStarts(six(), { budgets: budgetsOf({ ...DEFAULT_SETTINGS, perOverloadedInstance: 1 }) })).toHaveLength(1);
+  });
+
+  it("come before drains and what could wait, and after evacuations", () => {
+    const moves = [
+      aMove("c", "d"),
+      aMove("e", "f", { kind: "drain" }),
+      hot("b", { at: 9 }),
+      aMove("g", "h", { kind: "evacuation", at: 9 }),
+    ];
+    expect(nextStarts(moves).map(({ from }) => from)).toEqual(["g", "a", "e", "c"]);
+  });
+
+  it("leave the budgets of all others as they are", () => {
+    // What could wait counts all that is under way, and begins neither there nor beyond two elsewhere.
+    const elsewhere = Array.from({ length: 4 }, (_, index) => aMove("b", `s${index}`));
+    expect(targets(nextStarts([...six(), aMove("a", "z"), ...elsewhere]))).toEqual(["t0", "t1", "t2", "t3", "s0", "s1"]);
+    const budgets = budgetsOf({ ...DEFAULT_SETTINGS, fleet: 3 });
+    expect(nextStarts(six(), { budgets })).toHaveLength(3);
+    const moves = six();
+    const clusters = new Map(moves.map(({ unitId }, index) => [unitId, index === 5 ? ["https://y"] : ["https://x"]]));
+    expect(targets(nextStarts(moves, { clusters }))).toEqual(["t0", "t5"]);
+    // A person may move something off an overloaded instance for another reason.
+    expect(nextStarts(six().map((move) => ({ ...move, reason: "FORCED" as const })))).toHaveLength(2);
+  });
+});
+
 it("begins one at a time of units that deploy to the same managed cluster, unless they have to be saved", () => {
   const clusters = new Map(["u1", "u2", "u3"].map((unit) => [unit as UnitId, unit === "u3" ? ["https://y"] : ["https://x", "https://z"]]));
   const moves = [aMove("a", "b", { unit: "u1" }), aMove("c", "d", { unit: "u2" }), aMove("e", "f", { unit: "u3" }), aMove("g", "h")];
@@ -70,6 +120,7 @@ it("never begins more than may be under way, however many wait", () => {
       from: name,
       to: name,
       kind: fc.constantFrom(...MOVE_KINDS),
+      reason: fc.constantFrom("SHED" as const, "HOT" as const),
       phase: fc.constantFrom("WAITING" as const, "PREPARE" as const),
     }),
     { maxLength: 80 },
@@ -80,11 +131,12 @@ it("never begins more than may be under way, however many wait", () => {
       const before = live.filter(({ phase }) => PHASES[phase].isUnderWay);
       const begun = nextStarts(live);
       for (const move of begun) {
+        const budget = DEFAULT_BUDGETS[move.kind === "voluntary" && move.reason === "HOT" ? "relief" : move.kind];
         const others = [...before, ...begun.slice(0, begun.indexOf(move))];
-        expect(others.length).toBeLessThan(DEFAULT_BUDGETS[move.kind].fleet);
+        expect(others.length).toBeLessThan(budget.fleet);
         for (const id of [move.from, move.to])
           expect(others.filter(({ from }) => from === id).length + others.filter(({ to }) => to === id).length).toBeLessThan(
-            DEFAULT_BUDGETS[move.kind].instance,
+            budget.instance,
           );
       }
     }),

@@ -7,7 +7,7 @@ import { every } from "../runtime/timer/every.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { placeFirst } from "./first-placement/controller.ts";
+import { placeFirst } from "./find-instance.ts";
 import { createRingMemo } from "./ring-memo.ts";
 
 export interface SchedulerDeps {

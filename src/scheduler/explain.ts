@@ -9,8 +9,8 @@ import type { StoredPlan } from "../domain/plan.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 import { percent } from "./percent.ts";
 import type { Refusal } from "./place-unit.ts";
-import { causeText } from "./plan/cause-text.ts";
 import { planNames } from "./plan/plan-names.ts";
+import { causeText } from "./plan/reason-text.ts";
 import { refusalText } from "./refusal-text.ts";
 import { type RecordedMove, type RecordedPlacement, recordedMove, recordedPlacement } from "./schema.ts";
 

@@ -5,8 +5,8 @@ import type { StoredPlan } from "../domain/plan.ts";
 import type { Wish } from "./eligibility.ts";
 import { placeUnit, type Seat } from "./place-unit.ts";
 import { reEvaluatesBrake } from "./plan/budget.ts";
-import type { PlanDocument } from "./plan/make-plan.ts";
 import { type MoveRecord, reEvaluates, reEvaluatesStay } from "./plan/record.ts";
+import type { PlanDocument } from "./plan/report.ts";
 import type { PlacementPolicy } from "./policy.ts";
 import { reviewSplit } from "./split/split-decision.ts";
 

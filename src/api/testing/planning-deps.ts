@@ -1,11 +1,11 @@
 import { createMoveDesk } from "../../mover/request-moves.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createUuidIds } from "../../runtime/ids.ts";
-import { createDrainingDesk } from "../../scheduler/draining/controller.ts";
 import { explainInstance } from "../../scheduler/explain-instance.ts";
 import { describePlan } from "../../scheduler/plan/describe-plan.ts";
 import { planNames } from "../../scheduler/plan/plan-names.ts";
-import { createPlanningDesk } from "../../scheduler/planning/controller.ts";
+import { createPlanningDesk } from "../../scheduler/plan-cycle/carry-out-plan.ts";
+import { createDrainingDesk } from "../../scheduler/plan-cycle/empty-instance.ts";
 import { reviewDecision, reviewPlan } from "../../scheduler/review.ts";
 import type { MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { silentLog } from "../../telemetry/log.ts";

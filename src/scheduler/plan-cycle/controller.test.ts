@@ -1,20 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Millis } from "../../domain/clock.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { PlanId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
+import { nextStarts } from "../../mover/next-starts.ts";
 import { createMoveDesk } from "../../mover/request-moves.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import type { startCron } from "../../runtime/timer/cron.ts";
+import type { MemoryChangeFeed } from "../../store/adapters/memory/change-feed.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { aDecision, CLASS } from "../../store/testing/builders.ts";
+import { aDecision, anObject, CLASS } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { createDrainingDesk } from "../draining/controller.ts";
-import { createPlanningDesk } from "../planning/controller.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
+import { createPlanningDesk } from "./carry-out-plan.ts";
 import { createPlanCycle, type PlanCycle } from "./controller.ts";
+import { createDrainingDesk } from "./empty-instance.ts";
 
 const never = new AbortController().signal;
 const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
@@ -58,6 +61,13 @@ describe("planning again and again", () => {
       await vi.waitFor(() => cycle.idle());
     }
   };
+  const judge = (at: Millis, state: InstanceVerdict["state"]): Promise<void> => {
+    const verdict: InstanceVerdict = {
+      ...{ instanceId: fleet.full.id, state, cause: "queue", text: "", evidence: [], at, since: at },
+      ...{ component: undefined, baseline: undefined },
+    };
+    return store.health.record({ sample: { at, signals: {} }, verdict, keepSince: at }, never);
+  };
   const plans = () => store.plans.list({}, 100, never);
 
   it("proposes a plan once an instance has been too full for half a day, and not again while it stands", async () => {
@@ -75,12 +85,7 @@ describe("planning again and again", () => {
     await start(EVERYTHING, relieves);
     await pass(2);
     expect(await plans()).toEqual([]);
-    const at = clock.now();
-    const verdict: InstanceVerdict = {
-      ...{ instanceId: fleet.full.id, state: "overloaded", cause: "queue", text: "", evidence: [], at, since: at },
-      ...{ component: undefined, baseline: undefined },
-    };
-    await store.health.record({ sample: { at, signals: {} }, verdict, keepSince: at }, never);
+    await judge(clock.now(), "overloaded");
     await pass(1);
     const [plan] = await plans();
     expect(plan?.moves.length).toBeGreaterThan(0);
@@ -89,6 +94,57 @@ describe("planning again and again", () => {
     const moved = (await store.plans.listSteps({ plan: plan?.id as PlanId }, never)).filter(({ outcome }) => outcome === "moved");
     expect(moved.length > 0).toBe(relieves);
     expect(18 - held).toBe(moved.length);
+  });
+
+  it.each([true, false])("plans within five seconds of a verdict, where the class is this member's: %s", async (isMine) => {
+    await start({ isMine: () => isMine, onChange: () => () => undefined }, true);
+    await fleet.report();
+    await clock.advance(30_000);
+    const at = clock.now();
+    await judge(at, "overloaded");
+    await clock.advance(5_000);
+    await vi.waitFor(() => cycle.idle());
+    const relieving = (await plans()).filter(({ moves }) => moves.some(({ from, reason }) => reason === "HOT" && from === fleet.full.id));
+    expect(relieving).toHaveLength(isMine ? 1 : 0);
+    // The same verdict once more is no news.
+    const before = followed.length;
+    await judge(clock.now(), "overloaded");
+    await clock.advance(5_000);
+    expect(followed).toHaveLength(before);
+  });
+
+  it("plans with the next cycle where the notification of a verdict is lost", async () => {
+    await start(EVERYTHING, true);
+    await fleet.report();
+    await clock.advance(30_000);
+    const feed = store.changes as MemoryChangeFeed;
+    feed.setAway(true);
+    await judge(clock.now(), "overloaded");
+    await clock.advance(5_000);
+    await vi.waitFor(() => cycle.idle());
+    feed.setAway(false);
+    expect(await plans()).toEqual([]);
+    await pass(1);
+    expect((await plans()).flatMap(({ moves }) => moves).filter(({ reason }) => reason === "HOT").length).toBeGreaterThan(0);
+  });
+
+  it("requests moves off an overloaded instance that the mover begins four at once", async () => {
+    for (const unit of fleet.units.values()) {
+      const { epoch } = (await store.placements.readUnit(unit, never))!.unit;
+      const subject = fleet.applications.get(unit)!;
+      await store.shards.acknowledge([anObject({ instanceId: fleet.full.id, subject, epoch })], never);
+    }
+    await start(EVERYTHING, true);
+    await fleet.report();
+    await judge(clock.now(), "overloaded");
+    await clock.advance(5_000);
+    await vi.waitFor(() => cycle.idle());
+    const moves = await store.moves.list({ isLive: true }, 100, never);
+    expect(moves.length).toBeGreaterThan(4);
+    expect(new Set(moves.map(({ from, phase, reason }) => `${from} ${phase} ${reason}`))).toEqual(
+      new Set([`${fleet.full.id} WAITING HOT`]),
+    );
+    expect(nextStarts(moves)).toHaveLength(4);
   });
 
   it("proposes nothing while metrics are missing or jump", async () => {

@@ -1,39 +1,23 @@
-import type { Clock } from "../../domain/clock.ts";
-import { millis } from "../../domain/clock.ts";
-import type { Ids, InstanceId } from "../../domain/ids.ts";
+import type { InstanceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
 import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
 import type { startCron } from "../../runtime/timer/cron.ts";
 import { every } from "../../runtime/timer/every.ts";
 import type { Store } from "../../store/port.ts";
-import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import type { DrainingDesk } from "../draining/controller.ts";
-import { relievedBy, unrelieved, withVerdicts } from "../load/next-overloaded.ts";
-import { assembleSnapshot } from "../plan/assemble.ts";
-import { makePlan } from "../plan/make-plan.ts";
-import { nextClassState } from "../plan/next-class-state.ts";
-import { proposalOf, proposedOf, SCHEDULER, storedPlanOf } from "../plan/stored-plan.ts";
-import type { PlanningDeps, PlanningDesk } from "../planning/controller.ts";
+import { SCHEDULER } from "../plan/stored-plan.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { splitLarge } from "../split/controller.ts";
+import { type ClassPlanDeps, refreshPlan } from "./refresh-plan.ts";
 import { watchFreezes } from "./watch-freezes.ts";
 
-export interface PlanCycleDeps extends Pick<PlanningDeps, "approval"> {
-  readonly store: Pick<Store, "plans" | "loads" | "splits" | "fleet" | "health" | "directives" | "changes">;
-  readonly draining: Pick<DrainingDesk, "carryOn">;
-  readonly planning: Pick<PlanningDesk, "apply" | "followUp">;
-  /** Whether what relieves an instance that its health says is overloaded is carried out without a person. */
-  readonly relieves: boolean;
+export interface PlanCycleDeps extends Omit<ClassPlanDeps, "store" | "proposed"> {
+  readonly store: ClassPlanDeps["store"] & Pick<Store, "fleet" | "directives" | "changes">;
   /** Calls when a freeze begins, in the machine's time. Absent, as in simulated time: the next cycle sees that one began or ended. */
   readonly startCron?: typeof startCron;
   /** By `plan/<class>`. */
   readonly partition: Partition;
-  readonly clock: Clock;
   readonly rng: Rng;
-  readonly ids: Ids;
-  readonly log: Log;
   readonly metrics: Metrics;
 }
 
@@ -45,77 +29,63 @@ export interface PlanCycle {
 
 /** As often as instances are measured: an overload opens its gate with the second measurement that shows it. */
 const CYCLE_MS = 120_000;
-const DAY_MS = 24 * 60 * 60_000;
-const PLANS_LOOKED_AT = 20;
+/** Verdicts of one cause change together: what changed within this is planned for once, and a class no more often than this. */
+const VERDICT_MS = 1_000;
 
 /**
- * Looks at each class again and again, remembers since when what was too full, splits what is too large, and proposes what should move.
- * It carries out by itself what has not left yet that a person ordered to be emptied, what relieves an overloaded instance, and the rest of exchanges.
+ * Plans for each class of this process's share: every two minutes, when a freeze begins or ends, and when the verdict on one of its instances
+ * changes. What leaves an instance that was stopped is seen to at once.
  */
 export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
-  const { store, draining, planning, partition, clock, rng, ids, log } = deps;
+  const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();
   const ringsOf = createRingMemo();
   const proposed = deps.metrics.counter("argosy_scheduler_plans_total", "Plans the scheduler has proposed, by class.", ["class"]);
-  const survey = async (signal: AbortSignal): Promise<void> => {
-    freezes.follow(await store.directives.listFreezes(signal));
-    for (const name of await store.plans.listClasses(signal)) if (partition.isMine(`plan/${name}`)) classes.add(name);
-  };
-  const plan = async (name: string, signal: AbortSignal): Promise<void> => {
-    await planning.followUp(name, SCHEDULER, signal);
-    const at = clock.now();
-    const read = () => store.plans.readFacts(name, millis(at - DAY_MS), signal);
-    const before = await read();
-    const leaving = before.instances.filter(({ state }) => state === "DRAINING");
-    for (const instance of leaving) await draining.carryOn(instance, SCHEDULER, signal);
-    // What is on its way by now is not proposed once more.
-    const seen = leaving.length === 0 ? before : await read();
-    const next = nextClassState(seen, assembleSnapshot(seen, at));
-    const verdicts = unrelieved(await store.health.listVerdicts(signal), seen, at);
-    const state = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
-    await store.loads.recordState(name, state as typeof seen.state, signal);
-    await splitLarge(deps, seen, at, signal);
-    const made = makePlan({ ...seen, state }, { kind: "rebalance" }, { at, ringOf: ringsOf(name), approval: deps.approval });
-    if (made.plan.moves.every(({ from }) => from === undefined)) return;
-    const fresh = storedPlanOf(made, { id: ids.next(), goal: "rebalance", subject: "", actor: SCHEDULER, at });
-    const standing = proposedOf(await store.plans.list({ class: name }, PLANS_LOOKED_AT, signal), fresh);
-    if (standing === undefined) {
-      await store.plans.record(fresh, proposalOf(fresh), signal);
-      proposed.add(1, { class: name });
-      log.info({ plan: fresh.id, class: name, moves: fresh.moves.length }, "Proposing a plan, `argosy explain` tells why");
-    }
-    if (!deps.relieves) return;
-    // Others that it moves wait for a person; an overload that lasts until one comes is what all this is there to prevent.
-    for (const only of relievedBy(fresh, verdicts)) await planning.apply((standing ?? fresh).id, { actor: SCHEDULER, only }, signal);
-  };
   const queueOf = (name: string, work: (key: string, signal: AbortSignal) => Promise<void>) =>
     createKeyedQueue({ ...deps, name, concurrency: 1, rng: rng.fork(name), work });
-  const classes = queueOf("plan-classes", plan);
-  const surveys = queueOf("plan-survey", (_key, signal) => survey(signal));
+
+  const classes = queueOf("plan-classes", (name, signal) => refreshPlan({ ...deps, proposed }, name, ringsOf(name), signal));
+  const surveys = queueOf("plan-survey", async (_key, signal) => {
+    freezes.follow(await store.directives.listFreezes(signal));
+    for (const name of await store.plans.listClasses(signal)) if (partition.isMine(`plan/${name}`)) classes.add(name);
+  });
   const surveySoon = (): void => surveys.add("classes");
   const freezes = watchFreezes({ ...deps, onTurn: surveySoon }, ending.signal);
-  /** Units of an instance that was stopped have nobody who works for them: these do not wait for the next cycle. */
-  const carryOnStopped = async (id: string, signal: AbortSignal): Promise<void> => {
+
+  const mine = async (id: string, signal: AbortSignal) => {
     const instance = await store.fleet.readInstance(id as InstanceId, signal);
-    if (instance?.state !== "DRAINING" || instance.halt !== "seen" || !partition.isMine(`plan/${instance.class}`)) return;
-    await draining.carryOn(instance, SCHEDULER, signal);
+    return instance !== undefined && partition.isMine(`plan/${instance.class}`) ? instance : undefined;
   };
-  const stopped = queueOf("stopped-instances", carryOnStopped);
+  /** An overload does not wait for the next cycle, and neither does what a verdict that has ended held up. */
+  const judged = queueOf("judged-instances", async (id, signal) => {
+    const instance = await mine(id, signal);
+    if (instance !== undefined) classes.add(instance.class, { afterMs: VERDICT_MS });
+  });
+  /** Units of an instance that was stopped have nobody who works for them: these do not wait for the next cycle. */
+  const stopped = queueOf("stopped-instances", async (id, signal) => {
+    const instance = await mine(id, signal);
+    if (instance?.state === "DRAINING" && instance.halt === "seen") await deps.draining.carryOn(instance, SCHEDULER, signal);
+  });
+  const queues = [surveys, classes, judged, stopped];
+
   let unfollow = (): void => undefined;
   const stop = async (): Promise<void> => {
     ending.abort(new Error("planning stops"));
     unfollow();
-    await Promise.all([surveys.stop(), classes.stop(), stopped.stop()]);
+    await Promise.all(queues.map((queue) => queue.stop()));
   };
   return {
     start(signal) {
       signal.addEventListener("abort", () => void stop(), { once: true });
       every({ clock, rng, log, ms: CYCLE_MS, jitter: 0.1, run: surveySoon }, ending.signal);
-      surveys.start();
-      classes.start();
-      stopped.start();
+      queues.forEach((queue) => queue.start());
       unfollow = store.changes.subscribe((hints) => {
-        if (hints !== "missed") for (const { kind, id } of hints) if (kind === "instance") stopped.add(id);
+        // The next cycle sees what was missed.
+        if (hints === "missed") return;
+        for (const { kind, id } of hints) {
+          if (kind === "instance") stopped.add(id);
+          if (kind === "verdict") judged.add(id);
+        }
       });
       surveySoon();
     },

@@ -3,12 +3,10 @@ import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../domain/load.
 import type { Room } from "../choose-seat.ts";
 import { NO_WISH, type Offer, whyNotEligible } from "../eligibility.ts";
 import { amountsOf, type Bundle, bundlesOf } from "./bundles.ts";
-import { crowdOf } from "./crowd.ts";
-import { inOrder } from "./in-order.ts";
 import { NOTHING, NOWHERE, openLedger } from "./ledger.ts";
 import { type Limits, limitsOf } from "./limits.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
-import type { PlanSeat, PlanSnapshot, PlanUnit } from "./snapshot.ts";
+import { inOrder, type PlanSeat, type PlanSnapshot, type PlanUnit } from "./snapshot.ts";
 
 /**
  * The fleet while a plan is made: who is where, and what every instance would carry. It starts as the snapshot says and
@@ -148,4 +146,38 @@ function theOne(places: readonly number[]): number {
   const first = places[0] ?? NOWHERE;
   for (const seat of places) if (seat !== first) return NOWHERE;
   return first;
+}
+
+/** Which groups that live apart have members where. */
+interface Crowd {
+  /** The bundle's members came to (1) or left (-1) the instances of `places`, one for one. */
+  change(bundle: Bundle, places: readonly number[], sign: 1 | -1): void;
+  /** Groups of the bundle that have a member on the instance other than its own, which are on `places`. */
+  occupied(bundle: Bundle, seat: number, places: readonly number[]): readonly string[];
+}
+
+const NONE: readonly string[] = [];
+
+function crowdOf(): Crowd {
+  /** By group and instance: how many bundles have members there. */
+  const counts = new Map<string, Map<number, number>>();
+  const countsOf = (group: string): Map<number, number> => {
+    const known = counts.get(group) ?? new Map<number, number>();
+    counts.set(group, known);
+    return known;
+  };
+  return {
+    change({ wish }, places, sign) {
+      if (wish.apart.length === 0) return;
+      for (const group of new Set(wish.apart)) {
+        const each = countsOf(group);
+        for (const seat of new Set(places)) each.set(seat, (each.get(seat) ?? 0) + sign);
+      }
+    },
+    occupied({ wish }, seat, places) {
+      if (wish.apart.length === 0) return NONE;
+      const own = places.includes(seat) ? 1 : 0;
+      return wish.apart.filter((group) => (counts.get(group)?.get(seat) ?? 0) > own);
+    },
+  };
 }

@@ -4,11 +4,10 @@ import type { InstanceId, PlanId, UnitId } from "../../domain/ids.ts";
 import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveReason, PlanGoal, StoredPlan } from "../../domain/plan.ts";
 import { NO_WISH } from "../eligibility.ts";
-import { causeText } from "./cause-text.ts";
-import { describeMetrics } from "./describe-metrics.ts";
 import { describePlan } from "./describe-plan.ts";
-import type { PlanDocument } from "./make-plan.ts";
+import { causeText, describeMetrics } from "./reason-text.ts";
 import type { Cause, MoveRecord } from "./record.ts";
+import type { PlanDocument } from "./report.ts";
 
 const AT = millis(1_767_225_600_000);
 const id = (name: string) => name as InstanceId;

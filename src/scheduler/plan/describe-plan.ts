@@ -4,13 +4,10 @@ import type { StoredPlan } from "../../domain/plan.ts";
 import { amountText } from "../amount-text.ts";
 import { percent } from "../percent.ts";
 import { refusalText } from "../refusal-text.ts";
-import { approvalText } from "./approval-text.ts";
-import { blockedByText } from "./blocked-by-text.ts";
-import { causeText } from "./cause-text.ts";
-import { describeMetrics } from "./describe-metrics.ts";
-import type { PlanDocument } from "./make-plan.ts";
+import { approvalText } from "./plan-names.ts";
+import { blockedByText, causeText, describeMetrics } from "./reason-text.ts";
 import type { MoveRecord, StayRecord } from "./record.ts";
-import type { Balance } from "./report.ts";
+import type { Balance, PlanDocument } from "./report.ts";
 
 interface Names {
   unit(id: string): string;

@@ -5,8 +5,7 @@ import { MOVE_PHASES, type Move, type MovePhase } from "../../domain/move.ts";
 import type { PlannedMove, StoredPlan } from "../../domain/plan.ts";
 import { aFacts, aRow } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { stepOf } from "./carried.ts";
-import { concerning, exchangeOf, followersOf, isFollowed, partnersOf } from "./exchange.ts";
+import { concerning, exchangeOf, followersOf, isFollowed, partnersOf, stepOf } from "./carried.ts";
 import { makePlan } from "./make-plan.ts";
 import { SCHEDULER, storedPlanOf } from "./stored-plan.ts";
 

@@ -6,9 +6,8 @@ import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { PlannedMove } from "../../domain/plan.ts";
 import { NO_WISH } from "../eligibility.ts";
 import { apps, aUnit, NOON, ROOMY } from "../testing/snapshots.ts";
-import { type CurrentRows, whyDropped } from "./check-move.ts";
 import { cronExpressions, frozenUntil, parseSchedule } from "./freeze-window.ts";
-import { nextStarts } from "./next-starts.ts";
+import { type CurrentRows, whyDropped } from "./validate-step.ts";
 
 const [A, B, C] = ["a", "b", "c"] as unknown as [InstanceId, InstanceId, InstanceId];
 const MOVE: PlannedMove = { unit: "u" as UnitId, from: A, to: B, epoch: 1, reason: "SHED" };
@@ -58,55 +57,6 @@ describe("a move that is about to start", () => {
   it("may in a freeze and in spite of do-not-move when it is forced", () => {
     expect(drop({ isFrozen: true, unit: aUnit("u", "a", 1, { doNotMoveUntil: millis(NOON + 1) }) }, { reason: "FORCED" })).toBeUndefined();
     expect(drop({ unit: aUnit("u", "a", 1, { doNotMoveUntil: NOON }) })).toBeUndefined();
-  });
-});
-
-describe("which moves start", () => {
-  const move = (index: number, more: Partial<PlannedMove> = {}): PlannedMove => ({
-    ...MOVE,
-    unit: `u${index}` as UnitId,
-    from: `f${index}` as InstanceId,
-    to: `t${index}` as InstanceId,
-    ...more,
-  });
-  const many = Array.from({ length: 50 }, (_, index) => move(index));
-  const start = (
-    waiting: readonly PlannedMove[],
-    verified: number,
-    underWay: readonly PlannedMove[] = [],
-    clustersOf = (_move: PlannedMove): readonly string[] => [],
-  ) => nextStarts({ waiting, underWay, verified, clustersOf }).map(({ unit }) => unit);
-
-  it("is one at first, then two, four, eight, up to twenty", () => {
-    expect([0, 1, 2, 3, 7, 15, 31, 1_000].map((verified) => start(many, verified).length)).toEqual([1, 2, 2, 4, 8, 16, 20, 20]);
-    expect(start(many, 3, [move(60), move(61), move(62)])).toEqual(["u0"]);
-    expect(start(many, 0, [move(60)])).toEqual([]);
-  });
-
-  it("counts forced ones apart from voluntary ones", () => {
-    const drain = Array.from({ length: 30 }, (_, index) => move(100 + index, { reason: "FORCED" }));
-    expect(start([...drain, ...many], 1_000)).toHaveLength(40);
-  });
-
-  it("is two at a time for one instance, eight for one that is overloaded, and one for a managed cluster", () => {
-    const from = (reason: PlannedMove["reason"]) => Array.from({ length: 20 }, (_, index) => move(index, { from: A, reason }));
-    expect(start(from("SHED"), 1_000)).toEqual(["u0", "u1"]);
-    expect(start(from("HOT"), 1_000)).toHaveLength(8);
-    expect(start(many.slice(0, 4), 1_000, [], ({ unit }) => (unit === "u3" ? ["other"] : ["same"]))).toEqual(["u0", "u3"]);
-    expect(start([move(0, { to: B })], 9, [move(1, { to: B }), move(2, { from: B })])).toEqual([]);
-    expect(start([move(0, { from: undefined })], 9)).toEqual(["u0"]);
-  });
-
-  it("lets no later step take the place of an earlier one that waits", () => {
-    const waiting = [
-      move(0, { from: A, to: B }),
-      move(1, { from: A, to: B }),
-      move(2, { from: A, to: C }),
-      move(3, { to: C }),
-      move(4, { to: C }),
-      move(5),
-    ];
-    expect(start(waiting, 1_000)).toEqual(["u0", "u1", "u3", "u5"]);
   });
 });
 

@@ -62,3 +62,8 @@ function sumOf(rows: readonly (readonly number[])[], d: number): number {
   for (const row of rows) sum += row[d] as number;
   return sum;
 }
+
+/** How long an instance has to be above the bound before anybody leaves for it, in ms: less where it is beyond the hard limit too. */
+export function persistenceOf(share: number, { hard }: Limits, { persistMs, persistFullMs }: PlannerPolicy): number {
+  return share > hard ? Math.min(persistMs, persistFullMs) : persistMs;
+}

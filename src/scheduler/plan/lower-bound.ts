@@ -3,7 +3,7 @@ import { WHOLE } from "../policy.ts";
 import type { Book } from "./book.ts";
 import type { Bundle } from "./bundles.ts";
 import { fewestFor } from "./cover.ts";
-import { persistenceOf } from "./persistence.ts";
+import { persistenceOf } from "./limits.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
 
 /** What any plan must move at least, and how many, to end with nobody above the bound and everybody where it may be. */

@@ -7,7 +7,7 @@ import { seatTraits } from "../seat-traits.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
 import { type Plan, planMoves } from "./plan-moves.ts";
 import { type ApprovalLimits, DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
-import type { PlanReport } from "./report.ts";
+import type { PlanDocument } from "./report.ts";
 import type { PlanSnapshot } from "./snapshot.ts";
 
 export interface Goal {
@@ -16,13 +16,6 @@ export interface Goal {
   readonly instance?: Instance | undefined;
   /** Only instances that run this release take what is drained. */
   readonly release?: string | undefined;
-}
-
-/** A plan's report with what a person needs to read it long after. */
-export interface PlanDocument extends PlanReport {
-  readonly names: { readonly units: Readonly<Record<string, string>>; readonly instances: Readonly<Record<string, string>> };
-  /** Of the units that move, those that take a live move. */
-  readonly deployed: readonly string[];
 }
 
 export interface MadePlan {

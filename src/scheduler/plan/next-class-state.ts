@@ -4,7 +4,8 @@ import { METRICS_LIMITS, totalOf } from "../load/judge-metrics.ts";
 import { nextOverloaded } from "../load/next-overloaded.ts";
 import { nextReference } from "../load/next-reference.ts";
 import { type ClassState, negligibleOf, type PlanningFacts, presentLoads, reportsOf } from "./assemble.ts";
-import { nextAbove } from "./next-above.ts";
+import { openBook } from "./book.ts";
+import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import type { PlanSnapshot } from "./snapshot.ts";
 
 const REFIT_MS = 24 * 60 * 60_000;
@@ -42,4 +43,14 @@ function refit(
 
 function keptFit({ weights, fittedAt }: ClassState): Pick<ClassState, "weights" | "fittedAt"> {
   return { ...(weights === undefined ? {} : { weights }), ...(fittedAt === undefined ? {} : { fittedAt }) };
+}
+
+/**
+ * Since when each instance has been above the bound, from a snapshot that says since when it was thought to be. Asked with
+ * every new set of samples: an instance that is back at the bound for one of them starts anew.
+ */
+export function nextAbove(snapshot: PlanSnapshot, policy: PlannerPolicy = DEFAULT_PLANNER_POLICY): ReadonlyMap<string, Millis> {
+  const book = openBook(snapshot, policy);
+  const above = book.seats.filter((_, seat) => book.share(seat) > book.limits.bound);
+  return new Map(above.map(({ id, aboveSince }) => [id, aboveSince ?? snapshot.at]));
 }

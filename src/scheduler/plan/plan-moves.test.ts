@@ -6,7 +6,7 @@ import { DEFAULT_POLICY, WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { anySnapshot, apps, aSeat, aSnapshot, aUnit, LONG_ABOVE, NOON, ROOMY, TRAITS, units } from "../testing/snapshots.ts";
 import { reEvaluatesBrake } from "./budget.ts";
-import { nextAbove } from "./next-above.ts";
+import { nextAbove } from "./next-class-state.ts";
 import { planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import { reEvaluates, reEvaluatesStay } from "./record.ts";

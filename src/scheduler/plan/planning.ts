@@ -1,3 +1,4 @@
+import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../domain/load.ts";
 import type { MoveReason, PlannedMove } from "../../domain/plan.ts";
@@ -7,12 +8,11 @@ import { type Held, ringNodes, whyNot } from "../place-unit.ts";
 import type { RingSource } from "../ring-memo.ts";
 import { type Book, openBook } from "./book.ts";
 import { type Brake, type Budget, openBudget, type Urgency } from "./budget.ts";
-import type { Bundle } from "./bundles.ts";
+import { type Bundle, failedUntil } from "./bundles.ts";
 import { NOWHERE } from "./ledger.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
 import { type Cause, type MoveRecord, ruleFor, type SeatAnswer, type SeatQuestion, type StayRecord } from "./record.ts";
-import type { PlanSnapshot } from "./snapshot.ts";
-import { whyStays } from "./why-stays.ts";
+import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 /** What the steps of planning share: the fleet as it would be by now, what may still be spent, and what is written down. */
 export interface Planning {
@@ -183,4 +183,40 @@ function recordOf({ book }: Planning, { bundle, cause, reason }: Search, { quest
       ? { chosen: undefined, bound: undefined, rule: "NOTHING_FITS", refusals }
       : { chosen, bound: choice.bound, rule: ruleFor(chosen, question.preferred, choice.rank), refusals };
   return { units, reason, cause, question, answer };
+}
+
+interface Moment {
+  readonly at: Millis;
+  readonly policy: PlannerPolicy;
+  readonly urgency: Urgency;
+}
+
+type Reason = Pick<StayRecord, "rule" | "until">;
+
+/** Why a bundle is left where it is, whatever its instance would wish; `undefined` when it may be moved. */
+function whyStays(bundle: Bundle, moment: Moment): StayRecord | undefined {
+  for (const unit of bundle.units) {
+    if (isUnbound(unit)) continue;
+    const reason = reasonOf(unit, moment);
+    if (reason !== undefined && unit.owner !== undefined) return { unit: unit.id, instance: unit.owner, at: moment.at, ...reason };
+  }
+  return undefined;
+}
+
+/** Nothing is known that could hold the unit back, which is so for nearly all of them. */
+function isUnbound({ movingTo, doNotMoveUntil, movedAt, failed }: PlanUnit): boolean {
+  return movingTo === undefined && doNotMoveUntil === undefined && movedAt === undefined && failed === undefined;
+}
+
+/** A unit of an overloaded instance need not have cooled down: it is the present load that matters there. */
+function reasonOf(unit: PlanUnit, { at, policy, urgency }: Moment): Reason | undefined {
+  const { movingTo, doNotMoveUntil, movedAt, failed } = unit;
+  if (movingTo !== undefined) return { rule: "MOVING", until: undefined };
+  const waits: readonly (readonly [StayRecord["rule"], number | undefined])[] = [
+    ["DO_NOT_MOVE", doNotMoveUntil],
+    ["COOL_DOWN", movedAt === undefined || urgency === "hot" ? undefined : movedAt + policy.coolDownMs],
+    ["FAILED_BEFORE", failed === undefined || urgency === "hot" ? undefined : failedUntil(failed, policy)],
+  ];
+  for (const [rule, until] of waits) if (until !== undefined && until > at) return { rule, until: millis(until) };
+  return undefined;
 }

@@ -56,6 +56,13 @@ export interface PlanReport {
   readonly needsCapacity: readonly InstanceId[];
 }
 
+/** A plan's report with what a person needs to read it long after. */
+export interface PlanDocument extends PlanReport {
+  readonly names: { readonly units: Readonly<Record<string, string>>; readonly instances: Readonly<Record<string, string>> };
+  /** Of the units that move, those that take a live move. */
+  readonly deployed: readonly string[];
+}
+
 /** Of units that were left where they are, a report names this many. */
 const SHOWN = 50;
 

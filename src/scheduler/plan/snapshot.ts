@@ -5,7 +5,6 @@ import type { LoadVector } from "../../domain/load.ts";
 import type { UnitNeeds } from "../../domain/needs.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import type { Seat } from "../place-unit.ts";
-import { inOrder } from "./in-order.ts";
 
 /** An instance as the planner sees it. Its own `load` is not read: what it carries is the sum of its units. */
 export interface PlanSeat extends Omit<Seat, "load" | "occupied"> {
@@ -13,7 +12,7 @@ export interface PlanSeat extends Omit<Seat, "load" | "occupied"> {
   readonly isOverloaded: boolean;
   /** It is new, or was emptied, and should take its share of the load. */
   readonly isFilling: boolean;
-  /** Since when it has been above the bound (`next-above.ts`). */
+  /** Since when it has been above the bound (`nextAbove`). */
   readonly aboveSince?: Millis | undefined;
 }
 
@@ -94,4 +93,10 @@ function unitLine(unit: PlanUnit): string {
   const times = `${movingTo ?? "-"} ${movedAt ?? "-"} ${doNotMoveUntil ?? "-"}`;
   const isPlain = needs === undefined && clusters === undefined && failed === undefined;
   return isPlain ? `${row} ${times}` : `${row} ${times} ${canonicalJson({ needs, clusters: clusters?.toSorted(), failed })}`;
+}
+
+/** Rows by id; most come so, and then nothing is sorted. */
+export function inOrder<Row extends { readonly id: string }>(rows: readonly Row[]): readonly Row[] {
+  const isSorted = rows.every((row, index) => index === 0 || (rows[index - 1] as Row).id < row.id);
+  return isSorted ? rows : [...rows].sort((a, b) => (a.id < b.id ? -1 : 1));
 }

@@ -5,7 +5,7 @@ import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { apps, aSeat, aSnapshot, aUnit, HOUR_MS, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
-import { nextAbove } from "./next-above.ts";
+import { nextAbove } from "./next-class-state.ts";
 import { planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import type { PlanSnapshot } from "./snapshot.ts";

@@ -7,9 +7,8 @@ import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { reviewDecision } from "../review.ts";
 import { aRow, aUnitRow } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { isNews, planSplit, type SplitRoom, type Splitting } from "./plan-split.ts";
+import { isNews, largestUnit, planSplit, type SplitRoom, type Splitting, splitRoom } from "./plan-split.ts";
 import { splitDecision } from "./split-decision.ts";
-import { largestUnit, splitRoom } from "./split-room.ts";
 
 const DAY_MS = 86_400_000;
 /** A unit may have a quarter of it: 100 applications. */

@@ -10,6 +10,8 @@ const DEADLINE_MS = 45 * 60_000;
 const DAYS = process.env["ARGOSY_LONG"] === "1" ? 30 : 1;
 /** What canaries may wait for, in s. */
 const LONG_S = 1;
+/** From a verdict to the plan that relieves its instance, in ms. */
+const PLANNED_MS = 5_000;
 /** The workspace that grows, on the first instance. */
 const HOT = 0;
 /** What an instance's workspaces ask for together, of 20 comparisons a second that it can carry out. */
@@ -51,6 +53,11 @@ describe("a workspace that grows until its instance is overloaded", () => {
     expect(until).toBeDefined();
     expect((until ?? 0) - (told?.atMs ?? 0)).toBeLessThanOrEqual(5 * MINUTE_MS);
     expect(others).toEqual([]);
+    // The verdict notifies the planner: nobody waits for the next cycle.
+    const [plan] = story.plans;
+    expect(plan?.instance).toBe(0);
+    expect((plan?.atMs ?? 0) - (told?.atMs ?? 0)).toBeGreaterThanOrEqual(0);
+    expect((plan?.atMs ?? Number.POSITIVE_INFINITY) - (told?.atMs ?? 0)).toBeLessThan(PLANNED_MS);
     expect(story.verdicts.filter(({ instance }) => instance === 0).at(-1)?.state).toBe("healthy");
     // What was moved left it for it, once each, and nobody else was disturbed or overloaded.
     expect(story.moves.length).toBeGreaterThan(0);

@@ -11,6 +11,8 @@ export interface OverloadOptions extends OverloadFleetOptions {
 export interface OverloadStory {
   /** Verdicts that differ from the one before of that instance. */
   readonly verdicts: readonly { readonly atMs: number; readonly instance: number; readonly state: VerdictState }[];
+  /** Plans that relieve an overloaded instance, oldest first. */
+  readonly plans: readonly { readonly atMs: number; readonly instance: number }[];
   readonly moves: readonly Moved[];
   /** How long comparisons waited at each look, in s. */
   readonly waits: readonly { readonly atMs: number; readonly instance: number; readonly waitS: number }[];
@@ -29,6 +31,7 @@ type Telling = { readonly [Name in keyof OverloadStory]: OverloadStory[Name][num
 const HAND_OVER_MS = 45_000;
 /** How often rows are followed: plans are made each two minutes. */
 const FOLLOW_MS = 30_000;
+const PLANS_READ = 10_000;
 const never = new AbortController().signal;
 
 /** A fleet under what workspaces ask for, watched and relieved by Argosy's own processes. The same options tell the same story. */
@@ -36,7 +39,7 @@ export async function runOverload(options: OverloadOptions): Promise<OverloadSto
   const { demandOf, lastsMs, periodMs } = options;
   const fleet = await createOverloadFleet(options);
   const { clock, units, instances, models } = fleet;
-  const story: Telling = { verdicts: [], moves: [], waits: [] };
+  const story: Telling = { verdicts: [], plans: [], moves: [], waits: [] };
   const beganAt = clock.now();
   /** Who compares a workspace's applications. */
   const holders = units.map((_, workspace) => workspace % instances.length);
@@ -63,6 +66,7 @@ export async function runOverload(options: OverloadOptions): Promise<OverloadSto
     if ((clock.now() - beganAt) % FOLLOW_MS === 0) await follow(fleet, { story, holders, underWay }, clock.now() - beganAt);
   }
   await fleet.stop();
+  story.plans.push(...(await relieving(fleet, beganAt)));
   return story;
 }
 
@@ -71,6 +75,15 @@ async function listen({ store, instances }: OverloadFleet, { verdicts }: Telling
     const instance = instances.findIndex(({ id }) => id === instanceId);
     if (verdicts.findLast((told) => told.instance === instance)?.state !== state) verdicts.push({ atMs, instance, state });
   }
+}
+
+async function relieving({ store, instances }: OverloadFleet, beganAt: number): Promise<OverloadStory["plans"]> {
+  const plans = await store.plans.list({}, PLANS_READ, never);
+  const hot = plans.toReversed().flatMap(({ createdAt, moves }) => {
+    const sources = new Set(moves.flatMap(({ from, reason }) => (reason === "HOT" && from !== undefined ? [from] : [])));
+    return [...sources].map((source) => ({ atMs: createdAt - beganAt, instance: instances.findIndex(({ id }) => id === source) }));
+  });
+  return hot.sort((a, b) => a.atMs - b.atMs);
 }
 
 interface Following {

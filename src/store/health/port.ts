@@ -44,7 +44,10 @@ export interface Troubles {
 
 /** Written by the health role: what was seen of instances, and what was made of it. */
 export interface HealthStore {
-  /** Records one look. A verdict that is older than the recorded one changes nothing, and neither does one on an instance that is gone. */
+  /**
+   * Records one look. A verdict that is older than the recorded one changes nothing, and neither does one on an instance that is gone. One
+   * whose state is another than before notifies `verdict`.
+   */
   record(look: HealthLook, signal: AbortSignal): Promise<void>;
   readWindow(instanceId: InstanceId, since: Millis, signal: AbortSignal): Promise<HealthWindow>;
   /** Of instances that are not retired, sorted by id. */

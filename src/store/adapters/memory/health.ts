@@ -1,25 +1,11 @@
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
-import type { HealthStore, NeverCompared } from "../../health/port.ts";
+import type { HealthLook, HealthStore, NeverCompared } from "../../health/port.ts";
 import { applicationsOf, workspaceOf } from "./applications.ts";
-import type { ApplicationRow, Tables, Transact } from "./tables.ts";
+import type { ApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
 
 export function createHealthStore(transact: Transact): HealthStore {
   return {
-    record: ({ sample, verdict, keepSince, decision }, signal) =>
-      transact(signal, ({ tables }) => {
-        const { instanceId } = verdict;
-        if (!tables.instances.has(instanceId)) return;
-        const before = tables.verdicts.get(instanceId);
-        if (before === undefined || before.at < verdict.at) {
-          tables.verdicts.set(instanceId, verdict);
-          if (decision !== undefined) tables.decisions.push(decision);
-        }
-        const others = (tables.probeSamples.get(instanceId) ?? []).filter(({ at }) => at >= keepSince && at !== sample.at);
-        tables.probeSamples.set(
-          instanceId,
-          [...others, sample].toSorted((a, b) => a.at - b.at),
-        );
-      }),
+    record: (look, signal) => transact(signal, (transaction) => record(transaction, look)),
     readWindow: (instanceId, since, signal) =>
       transact(signal, ({ tables }) => ({
         samples: (tables.probeSamples.get(instanceId) ?? []).filter(({ at }) => at >= since),
@@ -33,6 +19,22 @@ export function createHealthStore(transact: Transact): HealthStore {
     listNeverCompared: (wanted, signal) => transact(signal, ({ tables }) => neverCompared(tables, wanted)),
     readTroubles: (instanceId, signal) => transact(signal, ({ tables }) => troublesOf(tables, instanceId)),
   };
+}
+
+function record({ tables, notify }: Transaction, { sample, verdict, keepSince, decision }: HealthLook): void {
+  const { instanceId } = verdict;
+  if (!tables.instances.has(instanceId)) return;
+  const before = tables.verdicts.get(instanceId);
+  if (before === undefined || before.at < verdict.at) {
+    tables.verdicts.set(instanceId, verdict);
+    if (decision !== undefined) tables.decisions.push(decision);
+    if (before?.state !== verdict.state) notify("verdict", instanceId);
+  }
+  const others = (tables.probeSamples.get(instanceId) ?? []).filter(({ at }) => at >= keepSince && at !== sample.at);
+  tables.probeSamples.set(
+    instanceId,
+    [...others, sample].toSorted((a, b) => a.at - b.at),
+  );
 }
 
 function neverCompared(tables: Tables, { instanceId, madeBefore, notMovedSince, limit }: NeverCompared): readonly UnitId[] {

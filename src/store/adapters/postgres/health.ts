@@ -11,6 +11,8 @@ const RECORD: Statement = {
   text: `
 with alive as materialized (
   select id from instance where id = $1 for key share
+), before as (
+  select state from instance_verdict where instance = $1
 ), verdict as (
   insert into instance_verdict as v (instance, at, since, state, cause, component, text, evidence, baseline)
   select id, $2, $3, $4, $5, $6, $7, $8::json, $9::json from alive
@@ -23,8 +25,10 @@ with alive as materialized (
   insert into decision (${DECISION_COLUMNS}) select $13, $14::timestamptz, $15, $16, $17, $18, $19::json from verdict where $13::text is not null
 ), old as (
   delete from probe_sample where instance = $1 and at < $12
+), sample as (
+  insert into probe_sample (instance, at, signals) select id, $10, $11::json from alive on conflict do nothing
 )
-insert into probe_sample (instance, at, signals) select id, $10, $11::json from alive on conflict do nothing`,
+select pg_notify('argosy', 'verdict:' || instance) from verdict where $4 is distinct from (select state from before)`,
 };
 
 const SAMPLES: Statement = {

@@ -70,6 +70,24 @@ export function describeHealth(world: () => World): void {
       ]);
     });
 
+    it("notifies of a state that is another than before, and not of one that lasts, came too late, or is of an instance that is gone", async () => {
+      const { store, addInstance, hintsOf } = world();
+      const { id } = await addInstance();
+      const record = (ms: number, state: InstanceVerdict["state"], instanceId = id) => {
+        const at = millis(AT + ms);
+        return hintsOf(() =>
+          store.health.record({ sample: { at, signals: {} }, verdict: verdictOn(instanceId, { at, state }), keepSince: AT }, soon()),
+        );
+      };
+      expect(await record(0, "healthy")).toEqual([`verdict:${id}`]);
+      expect(await record(15_000, "healthy")).toEqual([]);
+      expect(await record(45_000, "overloaded")).toEqual([`verdict:${id}`]);
+      expect(await record(30_000, "healthy")).toEqual([]);
+      expect(await record(60_000, "overloaded")).toEqual([]);
+      expect(await record(75_000, "healthy", "gone" as InstanceId)).toEqual([]);
+      expect((await store.health.readWindow(id, AT, soon())).samples).toHaveLength(5);
+    });
+
     it("leaves absent what was not known, numbers that are none among it", async () => {
       const { store, addInstance } = world();
       const { id } = await addInstance();

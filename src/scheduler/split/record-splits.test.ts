@@ -11,7 +11,7 @@ import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createScheduler, type Scheduler } from "../controller.ts";
 import { reviewDecision } from "../review.ts";
-import { splitLarge } from "./controller.ts";
+import { splitLarge } from "./record-splits.ts";
 
 const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
 const never = new AbortController().signal;

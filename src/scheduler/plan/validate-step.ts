@@ -2,20 +2,19 @@ import { type Millis, rfc3339 } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { InstanceState } from "../../domain/instance.ts";
-import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveKind } from "../../domain/move.ts";
 import type { MoveReason, PlanGoal, PlannedMove, StoredPlan } from "../../domain/plan.ts";
-import { NO_WISH, type Wish } from "../eligibility.ts";
-import type { Held } from "../place-unit.ts";
+import { type Ineligible, NO_WISH, type Wish, whyNotEligible } from "../eligibility.ts";
+import { type Held, type Refusal, whyNot } from "../place-unit.ts";
 import { refusalText } from "../refusal-text.ts";
 import { ceilingOf } from "../utilisation.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
-import { blockedByText } from "./blocked-by-text.ts";
 import { type Asked, openBudget, type Urgency } from "./budget.ts";
 import { failedAt } from "./bundles.ts";
-import { type Dropped, whyDropped } from "./check-move.ts";
-import { partnersOf, whyNoPartner } from "./exchange.ts";
+import { partnersOf } from "./carried.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
+import { blockedByText } from "./reason-text.ts";
 import type { MoveRecord } from "./record.ts";
 import type { PlanUnit } from "./snapshot.ts";
 
@@ -125,6 +124,30 @@ export function kindOf(goal: PlanGoal, reason: MoveReason, source: InstanceState
   return source === "DRAINING" || goal === "drain" ? "drain" : "voluntary";
 }
 
+/** Where units of an exchange are, and would be. */
+interface ExchangeLook {
+  readonly loadOf: (unit: PlannedMove["unit"]) => LoadVector;
+  readonly heldOf: (instance: InstanceId) => Held | undefined;
+  readonly droppedBy: (move: PlannedMove, target: Held | undefined) => Dropped | undefined;
+}
+
+/**
+ * Whether the other half of an exchange would fit once this half has left: made alone, one of them would fill its target for nothing.
+ * `ahead`: the steps of the exchange that were not begun.
+ */
+function whyNoPartner(move: PlannedMove, ahead: readonly PlannedMove[], { loadOf, heldOf, droppedBy }: ExchangeLook): Dropped | undefined {
+  const sum = (moves: readonly PlannedMove[]) => moves.reduce((total, { unit }) => addLoad(total, loadOf(unit)), ZERO_LOAD);
+  const leaves = sum(ahead.filter(({ from }) => from === move.from));
+  for (const partner of partnersOf(move, ahead)) {
+    const others = sum(ahead.filter(({ unit, from }) => from === partner.from && unit !== partner.unit));
+    const target = heldOf(partner.to);
+    const load = loadVector((dimension) => (target?.load[dimension] ?? 0) - leaves[dimension] + others[dimension]);
+    const dropped = droppedBy(partner, target && { ...target, load });
+    if (dropped !== undefined) return dropped;
+  }
+  return undefined;
+}
+
 /** How the reason begins why a step is left that is asked for when the other half of its exchange has left. */
 const FOLLOWS = "it follows when what changes places with it has left: ";
 
@@ -167,4 +190,47 @@ function dropText(dropped: Dropped, nameOf: (id: string) => string): string {
     case "REFUSED":
       return `${nameOf(dropped.refusal.instance)}: ${refusalText(dropped.refusal, nameOf)}`;
   }
+}
+
+/** The rows a planned move touches, as they are when it would start. */
+export interface CurrentRows {
+  readonly at: Millis;
+  readonly unit: PlanUnit | undefined;
+  readonly wish: Wish;
+  /** The instance it should go to, with what it carries now, moves towards it included. */
+  readonly target: Held | undefined;
+  /** No instance is filled beyond this, ppm. */
+  readonly hardLimit: number;
+  readonly isFrozen: boolean;
+}
+
+/** Why a planned move is dropped. It is not put off: the next plan sees what has changed. */
+export type Dropped =
+  | { readonly rule: "UNIT_GONE" | "FROZEN" | "TARGET_GONE" }
+  | { readonly rule: "MOVED_SINCE"; readonly epoch: number }
+  | { readonly rule: "OWNER_CHANGED"; readonly owner: InstanceId | undefined }
+  | { readonly rule: "MOVING"; readonly to: InstanceId }
+  | { readonly rule: "DO_NOT_MOVE"; readonly until: Millis }
+  | { readonly rule: "REFUSED"; readonly refusal: Refusal };
+
+/**
+ * Looks at a move once more before it starts; `undefined`: it may. The plan was right for its snapshot. Since then somebody may
+ * have moved the unit, pinned it, or filled its place, so each move is held against its own rows, and other moves of the plan
+ * do not fall with it. A forced move may start in a freeze and in spite of do-not-move.
+ */
+export function whyDropped(move: PlannedMove, rows: CurrentRows): Dropped | undefined {
+  const { unit, target } = rows;
+  if (unit === undefined) return { rule: "UNIT_GONE" };
+  if (unit.epoch !== move.epoch) return { rule: "MOVED_SINCE", epoch: unit.epoch };
+  if (unit.owner !== move.from) return { rule: "OWNER_CHANGED", owner: unit.owner };
+  if (unit.movingTo !== undefined) return { rule: "MOVING", to: unit.movingTo };
+  if (move.reason !== "FORCED") {
+    if (rows.isFrozen) return { rule: "FROZEN" };
+    const until = unit.doNotMoveUntil;
+    if (until !== undefined && until > rows.at) return { rule: "DO_NOT_MOVE", until };
+  }
+  if (target === undefined) return { rule: "TARGET_GONE" };
+  const refusal: Ineligible | Refusal | undefined =
+    whyNotEligible(rows.wish, target) ?? whyNot(target, { load: unit.load, wish: rows.wish }, rows.hardLimit);
+  return refusal === undefined ? undefined : { rule: "REFUSED", refusal };
 }

@@ -10,7 +10,7 @@ import type { Log } from "../../telemetry/log.ts";
 import { homelessSteps, leaving } from "../plan/carried.ts";
 import { drainDecision, drainReason, haltDecision, haltReason, mayHalt, whyLast, whyNotDrain } from "../plan/drain.ts";
 import { interruptedOf, proposalOf, standingOf } from "../plan/stored-plan.ts";
-import type { PlanningDesk } from "../planning/controller.ts";
+import type { PlanningDesk } from "./carry-out-plan.ts";
 
 export interface DrainingDeps {
   readonly store: Pick<Store, "plans" | "fleet">;

@@ -8,11 +8,11 @@ import { every } from "../../runtime/timer/every.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { FIRST_WEIGHTS } from "../load/cpu-weights.ts";
-import { parsePage } from "../load/metrics-page.ts";
-import type { ReadInstancePages } from "../load/port.ts";
-import { type PageAt, type PagesAt, ratesOf } from "../load/rates.ts";
-import { takeSample } from "../load/take-sample.ts";
+import { FIRST_WEIGHTS } from "./cpu-weights.ts";
+import { parsePage } from "./metrics-page.ts";
+import type { ReadInstancePages } from "./port.ts";
+import { type PageAt, type PagesAt, ratesOf } from "./rates.ts";
+import { takeSample } from "./take-sample.ts";
 
 export interface SamplerDeps {
   readonly store: Pick<Store, "fleet" | "loads">;

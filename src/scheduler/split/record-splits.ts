@@ -5,9 +5,8 @@ import type { Store } from "../../store/port.ts";
 import type { SplitRow } from "../../store/split/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { PlanningFacts } from "../plan/assemble.ts";
-import { isNews, planSplit, type Splitting } from "./plan-split.ts";
+import { isNews, largestUnit, planSplit, type Splitting, splitRoom } from "./plan-split.ts";
 import { splitDecision } from "./split-decision.ts";
-import { largestUnit, splitRoom } from "./split-room.ts";
 
 export interface SplittingDeps {
   readonly store: Pick<Store, "splits">;

@@ -7,9 +7,9 @@ import { createVirtualClock, type VirtualClock } from "../../runtime/testing/vir
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { anObject } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
-import { createPlanningDesk } from "../planning/controller.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
-import { createDrainingDesk, type DrainingDesk } from "./controller.ts";
+import { createPlanningDesk } from "./carry-out-plan.ts";
+import { createDrainingDesk, type DrainingDesk } from "./empty-instance.ts";
 
 const never = new AbortController().signal;
 const CALLS = new Set([

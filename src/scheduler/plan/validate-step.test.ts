@@ -6,10 +6,10 @@ import type { PlannedMove } from "../../domain/plan.ts";
 import { aFacts, aRow, aUnitRow, unitRows } from "../testing/facts.ts";
 import { HOUR_MS, NOON } from "../testing/snapshots.ts";
 import type { PlanningFacts } from "./assemble.ts";
-import { kindOf, moveDecision, openCarryingOut } from "./carry-out.ts";
 import { makePlan } from "./make-plan.ts";
 import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
 import { storedPlanOf } from "./stored-plan.ts";
+import { kindOf, moveDecision, openCarryingOut } from "./validate-step.ts";
 
 const [A, B, C] = [aRow("a"), aRow("b"), aRow("c")];
 const X = aUnitRow("x", "a", 100);

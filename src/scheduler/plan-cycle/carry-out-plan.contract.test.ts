@@ -13,7 +13,7 @@ import { noMetrics } from "../../telemetry/metrics.ts";
 import { describePlan } from "../plan/describe-plan.ts";
 import { reviewDecision, reviewPlan } from "../review.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
-import { createPlanningDesk, type PlanningDesk } from "./controller.ts";
+import { createPlanningDesk, type PlanningDesk } from "./carry-out-plan.ts";
 
 describe("the planning desk on PostgreSQL", () => {
   let server: TestServer;

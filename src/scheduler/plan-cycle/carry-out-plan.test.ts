@@ -13,7 +13,7 @@ import type { MoveRecord } from "../plan/record.ts";
 import { reEvaluates } from "../plan/record.ts";
 import { proposalOf } from "../plan/stored-plan.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
-import { createPlanningDesk, type PlanningDesk } from "./controller.ts";
+import { createPlanningDesk, type PlanningDesk } from "./carry-out-plan.ts";
 
 const never = new AbortController().signal;
 

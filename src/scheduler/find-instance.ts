@@ -1,18 +1,18 @@
-import type { Clock, Millis } from "../../domain/clock.ts";
-import { unfitState } from "../../domain/health.ts";
-import type { UnitId } from "../../domain/ids.ts";
-import type { Instance } from "../../domain/instance.ts";
-import type { PlacementUnit } from "../../domain/workspace.ts";
-import type { FleetSnapshot, UnitWithWorkspace } from "../../store/placement/port.ts";
-import type { Store } from "../../store/port.ts";
-import type { Log } from "../../telemetry/log.ts";
-import { NO_WISH, type Wish } from "../eligibility.ts";
-import { placeUnit, type Seat } from "../place-unit.ts";
-import { placementDecision, whyUnplaceable } from "../placement-decision.ts";
-import { DEFAULT_POLICY } from "../policy.ts";
-import type { createRingMemo } from "../ring-memo.ts";
-import { seatTraits } from "../seat-traits.ts";
-import { partsApart, unitNeeds } from "../unit-needs.ts";
+import type { Clock, Millis } from "../domain/clock.ts";
+import { unfitState } from "../domain/health.ts";
+import type { UnitId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import type { PlacementUnit } from "../domain/workspace.ts";
+import type { FleetSnapshot, UnitWithWorkspace } from "../store/placement/port.ts";
+import type { Store } from "../store/port.ts";
+import type { Log } from "../telemetry/log.ts";
+import { NO_WISH, type Wish } from "./eligibility.ts";
+import { placeUnit, type Seat } from "./place-unit.ts";
+import { placementDecision, whyUnplaceable } from "./placement-decision.ts";
+import { DEFAULT_POLICY } from "./policy.ts";
+import type { createRingMemo } from "./ring-memo.ts";
+import { seatTraits } from "./seat-traits.ts";
+import { partsApart, unitNeeds } from "./unit-needs.ts";
 
 /** How often a seat that filled up under our hands is looked for again before the key backs off. */
 const ATTEMPTS = 5;

@@ -1,0 +1,185 @@
+import type { Clock } from "../../domain/clock.ts";
+import { type Millis, millis } from "../../domain/clock.ts";
+import { GoneError, RefusedError } from "../../domain/errors.ts";
+import type { Ids, InstanceId, PlanId } from "../../domain/ids.ts";
+import type { CarriedStep, PlannedMove, StepOutcome, StoredPlan } from "../../domain/plan.ts";
+import type { LiveMoves } from "../../mover/port.ts";
+import type { Store } from "../../store/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import {
+  type Before,
+  concerning,
+  exchangeOf,
+  followersOf,
+  homelessSteps,
+  isFollowed,
+  isSaid,
+  leaving,
+  stepBefore,
+  stepOf,
+} from "../plan/carried.ts";
+import { type Goal, makePlan } from "../plan/make-plan.ts";
+import type { ApprovalLimits } from "../plan/planner-policy.ts";
+import { proposalOf, storedPlanOf } from "../plan/stored-plan.ts";
+import { type CarryingOut, kindOf, moveDecision, openCarryingOut } from "../plan/validate-step.ts";
+import { createRingMemo } from "../ring-memo.ts";
+
+export interface PlanningDeps {
+  readonly store: Pick<Store, "plans" | "moves">;
+  readonly moving: Pick<LiveMoves, "askFor">;
+  /** When a plan needs a person's approval; absent: the default. */
+  readonly approval?: ApprovalLimits | undefined;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+type Wanted = Goal & { readonly subject: string; readonly actor: string };
+
+/** Makes plans that people ask for, and carries out any plan. */
+export interface PlanningDesk {
+  /** Makes a plan without keeping it; `subject` is what people call the instance or pool of the goal. */
+  draft(className: string, wanted: Wanted, signal: AbortSignal): Promise<StoredPlan>;
+  /** Makes and keeps a plan. */
+  plan(className: string, wanted: Wanted, signal: AbortSignal): Promise<StoredPlan>;
+  /**
+   * Makes each step of a plan that still holds, in order: at once where nothing is deployed, else by requesting a live move. Carried out
+   * again, what was made or is being made stays, and the rest is tried again. With `only`, what leaves this instance alone. Throws
+   * `GoneError` for a plan nobody knows, `RefusedError` for one that has expired or is about a fleet that is not there.
+   */
+  apply(id: PlanId, said: { readonly actor: string; readonly only?: InstanceId }, signal: AbortSignal): Promise<readonly CarriedStep[]>;
+  /** Makes what of this class's exchanges could not be made before their other half had left, which it has by now. */
+  followUp(className: string, actor: string, signal: AbortSignal): Promise<void>;
+}
+
+/** Budgets look an hour back, the circuit breaker at the last moves of a day. */
+const MOVES_MS = 24 * 60 * 60_000;
+/** More than anybody carries out within an hour, after which plans expire. */
+const PLANS_FOLLOWED = 50;
+/** More than a plan has steps, each tried a few times. */
+const MOVES_READ = 100_000;
+
+export function createPlanningDesk(deps: PlanningDeps): PlanningDesk {
+  const { approval, clock, ids } = deps;
+  const { plans } = deps.store;
+  const ringsOf = createRingMemo();
+
+  const draft: PlanningDesk["draft"] = async (className, { subject, actor, ...goal }, signal) => {
+    const at = clock.now();
+    const made = makePlan(await readFacts(deps, className, at, signal), goal, { at, ringOf: ringsOf(className), approval });
+    return storedPlanOf(made, { id: ids.next(), goal: goal.kind, subject, actor, at });
+  };
+  return {
+    draft,
+    async plan(className, wanted, signal) {
+      const plan = await draft(className, wanted, signal);
+      await plans.record(plan, proposalOf(plan), signal);
+      return plan;
+    },
+    async apply(id, { actor, only }, signal) {
+      const plan = await plans.read(id, signal);
+      const at = clock.now();
+      if (plan === undefined) throw new GoneError(`there is no plan ${id}; \`argosy plan\` makes one`, { code: "plan.unknown" });
+      refuseStale(plan, at);
+      const before = await readBefore(deps, id, signal);
+      const steps = await makeSteps(deps, { plan, actor, before, at }, concerning(plan.moves, only), signal);
+      const all = [...steps, ...leaving(homelessSteps(plan), only)];
+      if (plan.appliedAt === undefined || !isSaid(before.steps, all))
+        await recordSteps(deps, { plan, actor, at, rule: "COMMAND" }, all, signal);
+      return all;
+    },
+    async followUp(className, actor, signal) {
+      const at = clock.now();
+      const known = await plans.list({ class: className }, PLANS_FOLLOWED, signal);
+      for (const plan of known.filter((each) => isFollowed(each, at))) {
+        const before = await readBefore(deps, plan.id, signal);
+        const steps = await makeSteps(deps, { plan, actor, before, at }, followersOf(plan, before), signal);
+        if (!isSaid(before.steps, steps)) await recordSteps(deps, { plan, actor, at, rule: "EXCHANGE" }, steps, signal);
+      }
+    },
+  };
+}
+
+function refuseStale({ id, goal, expiresAt }: StoredPlan, at: Millis): void {
+  if (goal === "add" || goal === "remove")
+    throw new RefusedError(`plan ${id} is about a fleet that is not there: change fleet.yaml, or \`argosy plan drain\``, {
+      code: "plan.supposed",
+      context: { plan: id },
+    });
+  if (expiresAt <= at)
+    throw new RefusedError(`plan ${id} has expired: \`argosy plan\` makes a new one`, { code: "plan.expired", context: { plan: id } });
+}
+
+/** Everything about a class as it is now. */
+function readFacts({ store }: PlanningDeps, className: string, at: Millis, signal: AbortSignal) {
+  return store.plans.readFacts(className, millis(at - MOVES_MS), signal);
+}
+
+/** What carrying the plan out has come to so far. */
+async function readBefore({ store: { plans, moves } }: PlanningDeps, plan: PlanId, signal: AbortSignal): Promise<Before> {
+  return { steps: await plans.listSteps({ plan }, signal), moves: await moves.list({ plan }, MOVES_READ, signal) };
+}
+
+/** A plan that is carried out, and for whom. */
+interface Run {
+  readonly plan: StoredPlan;
+  readonly actor: string;
+  readonly at: Millis;
+}
+
+/** Makes each of these steps that still holds, in order. What was made before, or is being made, stays as it is. */
+async function makeSteps(
+  deps: PlanningDeps,
+  { before, ...run }: Run & { readonly before: Before },
+  wanted: readonly PlannedMove[],
+  signal: AbortSignal,
+): Promise<readonly CarriedStep[]> {
+  if (wanted.length === 0) return [];
+  const validation = openCarryingOut(await readFacts(deps, run.plan.class, run.at, signal), run.at);
+  const steps: CarriedStep[] = [];
+  for (const move of wanted)
+    steps.push(stepBefore(stepOf(move, run.plan), before) ?? (await makeStep(deps, { ...run, validation }, move, signal)));
+  return steps;
+}
+
+const DEPLOYED = { kind: "deployed" } as const;
+const LOST = { full: "the instance it should go to filled up, or takes nothing now", stale: "it was moved or changed at this moment" };
+
+/** Makes one step: validates it by current rows, then changes the owner if nothing is deployed, or else requests a live move. */
+async function makeStep(
+  { store: { plans }, moving, clock, log }: PlanningDeps,
+  { plan, actor, validation }: Run & { readonly validation: CarryingOut },
+  move: PlannedMove,
+  signal: AbortSignal,
+): Promise<CarriedStep> {
+  const exchange = exchangeOf(move, plan.moves);
+  const verdict = validation.judge(move, exchange);
+  const fresh = stepOf(move, plan);
+  const left = (why: string): CarriedStep => ({ ...fresh, why });
+  if (verdict.kind === "dropped") return left(verdict.why);
+  if (verdict.kind === "there") return { ...fresh, outcome: "moved" };
+  const { unit: unitId, to, epoch, reason } = move;
+  const { from, ceiling, source } = verdict;
+  const decision = moveDecision(plan, move, { at: clock.now(), actor });
+  const request = { unitId, to, epoch, reason, ceiling, plan: plan.id };
+  const outcome = verdict.isLive ? DEPLOYED : await plans.commitMove({ ...request, from, decision }, signal);
+  if (outcome.kind === "full" || outcome.kind === "stale") return left(LOST[outcome.kind]);
+  const asked =
+    outcome.kind === "moved" ? undefined : await moving.askFor({ ...request, kind: kindOf(plan.goal, reason, source), actor }, signal);
+  if (asked?.kind === "refused") return left(asked.why);
+  log.info({ unit: unitId, from, to, reason, plan: plan.id, move: asked?.id, actor }, "Moving a unit as a plan has it");
+  validation.made(move, exchange);
+  return { ...fresh, outcome: asked === undefined ? "moved" : "asked", move: asked?.id };
+}
+
+/** Keeps what steps came to, with an entry in the journal. `rule`: somebody's order, or the other half of an exchange that had left. */
+async function recordSteps(
+  { store: { plans } }: PlanningDeps,
+  { plan: { id }, actor, at, rule }: Run & { readonly rule: "COMMAND" | "EXCHANGE" },
+  steps: readonly CarriedStep[],
+  signal: AbortSignal,
+): Promise<void> {
+  const count = (outcome: StepOutcome): number => steps.filter((each) => each.outcome === outcome).length;
+  const details = { actor, moved: count("moved"), asked: count("asked"), dropped: count("dropped") };
+  await plans.recordApplied(id, steps, { at, subject: id, kind: "plan", verdict: "APPLIED", rule, details }, signal);
+}

@@ -1,0 +1,86 @@
+import { type Clock, millis } from "../../domain/clock.ts";
+import type { InstanceVerdict } from "../../domain/health.ts";
+import type { Ids } from "../../domain/ids.ts";
+import type { StoredPlan } from "../../domain/plan.ts";
+import type { Store } from "../../store/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Counter } from "../../telemetry/metrics.ts";
+import { relievedBy, unrelieved, withVerdicts } from "../load/next-overloaded.ts";
+import { assembleSnapshot } from "../plan/assemble.ts";
+import { makePlan } from "../plan/make-plan.ts";
+import { nextClassState } from "../plan/next-class-state.ts";
+import { proposalOf, proposedOf, SCHEDULER, storedPlanOf } from "../plan/stored-plan.ts";
+import type { RingSource } from "../ring-memo.ts";
+import { splitLarge } from "../split/record-splits.ts";
+import type { PlanningDeps, PlanningDesk } from "./carry-out-plan.ts";
+import type { DrainingDesk } from "./empty-instance.ts";
+
+export interface ClassPlanDeps extends Pick<PlanningDeps, "approval"> {
+  readonly store: Pick<Store, "plans" | "loads" | "splits" | "health">;
+  readonly planning: Pick<PlanningDesk, "apply" | "followUp">;
+  readonly draining: Pick<DrainingDesk, "carryOn">;
+  /** Whether what relieves an instance that its health says is overloaded is carried out without a person. */
+  readonly relieves: boolean;
+  /** Plans that were proposed, by class. */
+  readonly proposed: Counter;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+type Facts = Awaited<ReturnType<Store["plans"]["readFacts"]>>;
+
+const DAY_MS = 24 * 60 * 60_000;
+const PLANS_LOOKED_AT = 20;
+
+/**
+ * Plans for one class by its rows as they are: ends what was begun, remembers since when what was too full, splits what is too large, and
+ * proposes what should move. Of a proposal only what relieves an overloaded instance is carried out without a person.
+ */
+export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: RingSource, signal: AbortSignal): Promise<void> {
+  const { store, planning, clock } = deps;
+  await planning.followUp(name, SCHEDULER, signal);
+  const at = clock.now();
+  const facts = await carryOnDraining(deps, () => store.plans.readFacts(name, millis(at - DAY_MS), signal), signal);
+  const verdicts = unrelieved(await store.health.listVerdicts(signal), facts, at);
+  const next = nextClassState(facts, assembleSnapshot(facts, at));
+  const state = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
+  await store.loads.recordState(name, state as Facts["state"], signal);
+  await splitLarge(deps, facts, at, signal);
+  const made = makePlan({ ...facts, state }, { kind: "rebalance" }, { at, ringOf, approval: deps.approval });
+  if (made.plan.moves.every(({ from }) => from === undefined)) return;
+  const plan = await propose(
+    deps,
+    storedPlanOf(made, { id: deps.ids.next(), goal: "rebalance", subject: "", actor: SCHEDULER, at }),
+    signal,
+  );
+  if (deps.relieves) await relieve(deps, plan, verdicts, signal);
+}
+
+/** Empties further what people ordered to be emptied. What is on its way by then is not proposed once more: rows are read again. */
+async function carryOnDraining({ draining }: ClassPlanDeps, read: () => Promise<Facts>, signal: AbortSignal): Promise<Facts> {
+  const before = await read();
+  const leaving = before.instances.filter(({ state }) => state === "DRAINING");
+  for (const instance of leaving) await draining.carryOn(instance, SCHEDULER, signal);
+  return leaving.length === 0 ? before : read();
+}
+
+/** Records the plan, unless the same moves are proposed already. Returns the plan that stands. */
+async function propose({ store, proposed, log }: ClassPlanDeps, fresh: StoredPlan, signal: AbortSignal): Promise<StoredPlan> {
+  const standing = proposedOf(await store.plans.list({ class: fresh.class }, PLANS_LOOKED_AT, signal), fresh);
+  if (standing !== undefined) return standing;
+  await store.plans.record(fresh, proposalOf(fresh), signal);
+  proposed.add(1, { class: fresh.class });
+  log.info({ plan: fresh.id, class: fresh.class, moves: fresh.moves.length }, "Proposing a plan, `argosy explain` tells why");
+  return fresh;
+}
+
+/** All else that the plan moves waits for a person; an overload that lasts until one comes is what all this is there to prevent. */
+async function relieve(
+  { planning }: ClassPlanDeps,
+  plan: StoredPlan,
+  verdicts: readonly InstanceVerdict[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const only of relievedBy(plan, verdicts)) await planning.apply(plan.id, { actor: SCHEDULER, only }, signal);
+}

@@ -1,0 +1,70 @@
+import { rfc3339 } from "../../domain/clock.ts";
+import { amountOf } from "../amount-text.ts";
+import type { MetricsVerdict } from "../load/judge-metrics.ts";
+import { percent } from "../percent.ts";
+import { refusalText } from "../refusal-text.ts";
+import type { Brake } from "./budget.ts";
+import type { Cause } from "./record.ts";
+
+/** Why a unit had to leave, or was asked to, for people. */
+export function causeText(cause: Cause, instanceName: (id: string) => string): string {
+  switch (cause.rule) {
+    case "UNPLACED":
+      return "it has no instance yet";
+    case "OWNER_GONE":
+      return `${instanceName(cause.instance)} is gone`;
+    case "SPREAD":
+      return `its group is on ${cause.instances.map(instanceName).join(", ")} and lives together`;
+    case "MAY_NOT_STAY":
+      return `it may not stay: ${refusalText(cause.ineligible, instanceName)}`;
+    case "ABOVE":
+      return `${instanceName(cause.instance)} was at ${percent(cause.share)}, above ${percent(cause.limit)} for ${minutes(cause.forMs)}`;
+    case "OVERLOADED":
+      return `${instanceName(cause.instance)} is overloaded at ${percent(cause.share)} and comes down to ${percent(cause.limit)}`;
+    case "BELOW":
+      return `${instanceName(cause.instance)} is new, at ${percent(cause.share)} of the ${percent(cause.limit)} it should take`;
+  }
+}
+
+function minutes(ms: number): string {
+  return `${Math.floor(ms / 60_000)} min`;
+}
+
+/** Why moves are not made now that could wait, for people. */
+export function blockedByText(brake: Brake, instanceName: (id: string) => string): string {
+  switch (brake.brake) {
+    case "METRICS":
+      return `METRICS: ${describeMetrics(brake.verdict)}`;
+    case "FREEZE":
+      return `FREEZE: ${brake.reason}, until ${rfc3339(brake.until)}`;
+    case "BREAKER":
+      return `BREAKER: ${brake.failed} of the last ${brake.of} moves failed, ${brake.limit} are too many`;
+    case "PERSISTENCE":
+      return `PERSISTENCE: ${instanceName(brake.instance)} has been too full for ${minutes(brake.forMs)}, ${minutes(brake.persistMs)} are needed`;
+    default: {
+      const about = brake.subject === "" ? "" : ` of ${instanceName(brake.subject)}`;
+      return `${brake.brake}${about}: ${brake.used} used, ${brake.asked} more asked for, ${brake.limit} allowed`;
+    }
+  }
+}
+
+/** Whether measured load may move anybody, and why not. */
+export function describeMetrics(verdict: MetricsVerdict): string {
+  if (verdict.kind === "trusted") return "metrics are trusted";
+  const nobody = "metrics are not trusted, so nothing moves that need not";
+  switch (verdict.rule) {
+    case "NONE":
+      return `${nobody}: no instance has reported yet`;
+    case "IMPLAUSIBLE":
+      return `${nobody}: ${verdict.subject} reports a load in ${verdict.dimension} that cannot be`;
+    case "STALE":
+      return `${nobody}: the newest is ${Math.floor(verdict.ageMs / 60_000)} min old, ${verdict.limitMs / 60_000} min are allowed`;
+    case "PARTIAL":
+      return `${nobody}: ${verdict.reporting} of ${verdict.of} instances report, ${percent(verdict.limit)} must`;
+    case "JUMP": {
+      const { dimension, was, is, limit, until } = verdict;
+      const change = `the total went from ${amountOf(was, dimension)} to ${amountOf(is, dimension)} ${dimension}, a change of more than ${percent(limit)}`;
+      return `${nobody}: ${change}${until === undefined ? "" : `; it is believed from ${rfc3339(until)} on if it stays near that`}`;
+    }
+  }
+}
