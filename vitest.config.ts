@@ -14,6 +14,7 @@ const project = (suite: Suite) => ({
     hookTimeout: suite.timeoutMs,
     restoreMocks: true,
     ...(suite.isAlone ? { fileParallelism: false } : {}),
+    ...(suite.setupFiles === undefined ? {} : { setupFiles: [...suite.setupFiles] }),
     ...(suite.globalSetup === undefined ? {} : { globalSetup: suite.globalSetup }),
   },
 });

@@ -17,15 +17,18 @@ export interface Suite {
   /** It needs processors and nothing else, and is as right when it gets few of them: it runs beside whatever comes after it. */
   readonly isPatient?: boolean;
   readonly globalSetup?: string;
+  /** Run in front of every test file. */
+  readonly setupFiles?: readonly string[];
 }
 
 const SPECIAL = ["contract", "fault", "e2e"];
+const CORE_SETUP = "tools/core-setup.ts";
 const E2E_SETUP = "e2e/setup.ts";
 const CONTRACT_SETUP = "hack/dev-cluster/testing/contract-setup.ts";
 
 const withSuffix = (suffix: string): Pick<Suite, "name" | "include" | "exclude"> => ({
   name: suffix,
-  include: [`{src,hack}/**/*.${suffix}.test.ts`],
+  include: [`{src,hack,bench,tools}/**/*.${suffix}.test.ts`],
   exclude: ["src/simulation/**"],
 });
 
@@ -38,6 +41,7 @@ export const SUITES: readonly Suite[] = [
     timeoutMs: MINUTE_MS,
     isAlone: false,
     filesPerCore: 1,
+    setupFiles: [CORE_SETUP],
   },
   { ...withSuffix("contract"), timeoutMs: 2 * MINUTE_MS, isAlone: false, filesPerCore: 1.5, globalSetup: CONTRACT_SETUP },
   { ...withSuffix("fault"), timeoutMs: 2 * MINUTE_MS, isAlone: false, filesPerCore: 2 },
