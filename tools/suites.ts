@@ -17,6 +17,8 @@ export interface Suite {
   /** It needs processors and nothing else, and is as right when it gets few of them: it runs beside whatever comes after it. */
   readonly isPatient?: boolean;
   readonly globalSetup?: string;
+  /** Its files keep nothing in their process that another would see, and are run one after the other in the same workers. */
+  readonly sharesWorkers?: boolean;
   /** Run in front of every test file. */
   readonly setupFiles?: readonly string[];
 }
@@ -41,6 +43,7 @@ export const SUITES: readonly Suite[] = [
     timeoutMs: MINUTE_MS,
     isAlone: false,
     filesPerCore: 1,
+    sharesWorkers: true,
     setupFiles: [CORE_SETUP],
   },
   { ...withSuffix("contract"), timeoutMs: 2 * MINUTE_MS, isAlone: false, filesPerCore: 1.5, globalSetup: CONTRACT_SETUP },
