@@ -1,6 +1,7 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { readProject } from "./checks/project.ts";
+import { CANCELLED, endRequests } from "./end-requests.ts";
 import { importGraph } from "./imports/import-graph.ts";
 import { ALL_PARTS, neededParts } from "./stages/needed-parts.ts";
 import { partsStage } from "./stages/parts-stage.ts";
@@ -12,9 +13,6 @@ import { filesOf, SUITES } from "./suites.ts";
 
 const USAGE = `npm test -- [--bail] [stage…] [part of a file's path…]
 stages: static, ${SUITES.map(({ name }) => name).join(", ")}; all of them where none is named (with a path: all but static)`;
-
-/** What shells report for a program that Ctrl-C ended. */
-const CANCELLED = 130;
 
 async function main(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -29,7 +27,7 @@ async function main(args: readonly string[]): Promise<void> {
   const chosen = stages.filter((stage) =>
     wanted.length > 0 ? wanted.includes(stage.name) : filters.length === 0 || stage !== staticStage,
   );
-  const signal = cancelled();
+  const signal = endRequests();
   const results = await runStages(withParts(chosen, filters), { filters, bail: values.bail, print, signal });
   print(renderResults(results));
   if (signal.aborted) process.exitCode = CANCELLED;
@@ -51,13 +49,6 @@ function withParts(stages: readonly Stage[], filters: readonly string[]): readon
   const first = needs.findIndex((parts) => parts.length > 0);
   const parts = ALL_PARTS.filter((part) => needs.some((needed) => needed.includes(part)));
   return first < 0 ? stages : stages.toSpliced(first, 0, partsStage(parts));
-}
-
-/** Aborts when somebody asks this process to end; a second request ends it at once. */
-function cancelled(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
-  return controller.signal;
 }
 
 function print(text: string): void {
