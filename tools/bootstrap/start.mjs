@@ -14,6 +14,7 @@ const PROGRAMS = {
   argosy: { program: "src/cli/argosy.ts" },
   check: { program: "tools/check.ts" },
   test: { program: "tools/test.ts", endsWithNpm: true },
+  "test:quick": { program: "tools/quick.ts", endsWithNpm: true },
   "test:long": { program: "tools/test.ts", args: ["simulation", "e2e"], env: { ARGOSY_LONG: "1" }, endsWithNpm: true },
   format: { program: "node_modules/@biomejs/biome/bin/biome", args: ["check", "--write"] },
   coverage: { program: "tools/coverage.ts" },
