@@ -67,6 +67,17 @@ describe("a run of Vitest", () => {
     expect([hasStopped("fleet"), hasStopped("child")]).toEqual([true, true]);
   });
 
+  it("is in a group of its own, so that whoever ends it sees what it started before it goes", async () => {
+    vi.stubEnv("FOR_EVER", "yes");
+    const abort = new AbortController();
+    const status = runVitest([`--root=${directory}`], { signal: abort.signal });
+    await vi.waitFor(() => expect(STARTED.filter(isRunning)).toEqual(STARTED), 60_000);
+    const groupOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[2];
+    expect(groupOf(pidOf("worker"))).not.toBe(groupOf(process.pid));
+    abort.abort();
+    await status;
+  });
+
   it("that has ended leaves no process that tests forgot", async () => {
     expect(await run(new AbortController().signal)).toBe(0);
     expect([isRunning("fleet"), hasStopped("fleet")]).toEqual([false, true]);
