@@ -13,7 +13,9 @@ const project = (suite: Suite) => ({
     testTimeout: suite.timeoutMs,
     hookTimeout: suite.timeoutMs,
     restoreMocks: true,
+    ...(suite.sharesWorkers === true ? { isolate: false } : {}),
     ...(suite.isAlone ? { fileParallelism: false } : {}),
+    ...(suite.setupFiles === undefined ? {} : { setupFiles: [...suite.setupFiles] }),
     ...(suite.globalSetup === undefined ? {} : { globalSetup: suite.globalSetup }),
   },
 });

@@ -17,15 +17,20 @@ export interface Suite {
   /** It needs processors and nothing else, and is as right when it gets few of them: it runs beside whatever comes after it. */
   readonly isPatient?: boolean;
   readonly globalSetup?: string;
+  /** Its files keep nothing in their process that another would see, and are run one after the other in the same workers. */
+  readonly sharesWorkers?: boolean;
+  /** Run in front of every test file. */
+  readonly setupFiles?: readonly string[];
 }
 
 const SPECIAL = ["contract", "fault", "e2e"];
+const CORE_SETUP = "tools/core-setup.ts";
 const E2E_SETUP = "e2e/setup.ts";
 const CONTRACT_SETUP = "hack/dev-cluster/testing/contract-setup.ts";
 
 const withSuffix = (suffix: string): Pick<Suite, "name" | "include" | "exclude"> => ({
   name: suffix,
-  include: [`{src,hack}/**/*.${suffix}.test.ts`],
+  include: [`{src,hack,bench,tools}/**/*.${suffix}.test.ts`],
   exclude: ["src/simulation/**"],
 });
 
@@ -38,6 +43,8 @@ export const SUITES: readonly Suite[] = [
     timeoutMs: MINUTE_MS,
     isAlone: false,
     filesPerCore: 1,
+    sharesWorkers: true,
+    setupFiles: [CORE_SETUP],
   },
   { ...withSuffix("contract"), timeoutMs: 2 * MINUTE_MS, isAlone: false, filesPerCore: 1.5, globalSetup: CONTRACT_SETUP },
   { ...withSuffix("fault"), timeoutMs: 2 * MINUTE_MS, isAlone: false, filesPerCore: 2 },
@@ -62,7 +69,8 @@ export const SUITES: readonly Suite[] = [
   },
 ];
 
-/** The test files of a suite that are there now, relative to the checkout. */
-export function filesOf(suite: Suite): readonly string[] {
-  return globSync([...suite.include], { exclude: [...suite.exclude] });
+/** The test files of a suite that are there now, relative to the checkout, whose path contains one of the filters, if there are any. */
+export function filesOf(suite: Suite, filters: readonly string[] = []): readonly string[] {
+  const files = globSync([...suite.include], { exclude: [...suite.exclude] });
+  return filters.length === 0 ? files : files.filter((path) => filters.some((part) => path.includes(part)));
 }

@@ -1,6 +1,10 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { NEED_PARTS, partsStage } from "./stages/parts-stage.ts";
+import { readProject } from "./checks/project.ts";
+import { CANCELLED, endRequests } from "./end-requests.ts";
+import { importGraph } from "./imports/import-graph.ts";
+import { ALL_PARTS, neededParts } from "./stages/needed-parts.ts";
+import { partsStage } from "./stages/parts-stage.ts";
 import { isGood, renderResults, runStages } from "./stages/run-stages.ts";
 import type { Stage } from "./stages/stage.ts";
 import { staticStage } from "./stages/static-stage.ts";
@@ -9,9 +13,6 @@ import { filesOf, SUITES } from "./suites.ts";
 
 const USAGE = `npm test -- [--bail] [stage…] [part of a file's path…]
 stages: static, ${SUITES.map(({ name }) => name).join(", ")}; all of them where none is named (with a path: all but static)`;
-
-/** What shells report for a program that Ctrl-C ended. */
-const CANCELLED = 130;
 
 async function main(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -26,24 +27,28 @@ async function main(args: readonly string[]): Promise<void> {
   const chosen = stages.filter((stage) =>
     wanted.length > 0 ? wanted.includes(stage.name) : filters.length === 0 || stage !== staticStage,
   );
-  const signal = cancelled();
-  const results = await runStages(withParts(chosen), { filters, bail: values.bail, print, signal });
+  const signal = endRequests();
+  const results = await runStages(withParts(chosen, filters), { filters, bail: values.bail, print, signal });
   print(renderResults(results));
   if (signal.aborted) process.exitCode = CANCELLED;
   else if (!isGood(results)) process.exitCode = 1;
 }
 
-/** Puts the building of what tests run in front of the first suite that runs it. */
-function withParts(stages: readonly Stage[]): readonly Stage[] {
-  const first = stages.findIndex(({ name }) => NEED_PARTS.includes(name));
-  return first < 0 ? stages : stages.toSpliced(first, 0, partsStage);
-}
+/** Suites whose tests may run what has to be built; in the others no program is started that listens. */
+const MAY_NEED_PARTS: readonly string[] = ["contract", "fault", "e2e"];
 
-/** Aborts when somebody asks this process to end; a second request ends it at once. */
-function cancelled(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
-  return controller.signal;
+/** Puts the building of what the chosen tests run in front of the first suite that runs any of it. */
+function withParts(stages: readonly Stage[], filters: readonly string[]): readonly Stage[] {
+  const graph = importGraph(readProject(process.cwd()).files);
+  const needs = stages.map((stage) => {
+    const suite = SUITES.find(({ name }) => name === stage.name && MAY_NEED_PARTS.includes(name));
+    const files = suite === undefined ? [] : filesOf(suite, filters);
+    const setups = files.length > 0 && suite?.globalSetup !== undefined ? [suite.globalSetup] : [];
+    return neededParts(graph, [...files, ...setups]);
+  });
+  const first = needs.findIndex((parts) => parts.length > 0);
+  const parts = ALL_PARTS.filter((part) => needs.some((needed) => needed.includes(part)));
+  return first < 0 ? stages : stages.toSpliced(first, 0, partsStage(parts));
 }
 
 function print(text: string): void {

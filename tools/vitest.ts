@@ -1,7 +1,9 @@
 import { type SpawnOptions, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
 import process from "node:process";
 import { awaitEnd } from "./stages/await-end.ts";
+import { endRun, processesOf, RUN_MARK } from "./stages/end-run.ts";
 
 /** A teardown stops a development cluster, which takes seconds. */
 const GRACE_MS = 3 * 60_000;
@@ -14,17 +16,29 @@ export interface VitestRun {
 }
 
 /**
- * Runs Vitest and tells its exit status, or that it had to be ended after its report. An aborted run is asked to end and waited for.
+ * Runs Vitest and tells its exit status, or that it had to be ended after its report. An aborted run is
+ * asked to end. However it ends, it leaves no process behind: Vitest's workers survive it, and so does what a test starts in the background.
  */
 export async function runVitest(args: readonly string[], { reportFile, outputFile, signal }: VitestRun): Promise<number | "lingered"> {
+  const run = randomUUID();
   const output = outputFile === undefined ? "inherit" : openSync(outputFile, "w");
-  const options: SpawnOptions = { stdio: ["ignore", output, output], env: environment(), detached: outputFile !== undefined };
+  const options: SpawnOptions = {
+    stdio: ["ignore", output, output],
+    env: { ...environment(), [RUN_MARK]: run },
+    // A signal for the caller's whole group must not reach it first: what it started could not be told by descent any more.
+    detached: true,
+  };
   const way = outputFile === undefined ? [] : ["--import=./tools/last-in-line.mjs"];
   const child = spawn(process.execPath, [...way, "node_modules/vitest/vitest.mjs", "run", ...args], options);
-  const end = (): void => void child.kill("SIGTERM");
+  let before: ReturnType<typeof processesOf> = new Map();
+  const end = (): void => {
+    before = processesOf(run);
+    child.kill("SIGTERM");
+  };
   signal.addEventListener("abort", end);
   const status = await awaitEnd(child, { reportFile, graceMs: GRACE_MS });
   signal.removeEventListener("abort", end);
+  await endRun(run, before);
   if (typeof output === "number") closeSync(output);
   return status;
 }

@@ -86,7 +86,7 @@ it("installs one after the other, however many come as another one goes", async 
 
 describe("running a program", () => {
   const wrap = (script: string): string =>
-    `import { execute } from "./execute.mjs"; await execute(process.execPath, ["-e", ${JSON.stringify(script)}], process.env)`;
+    `import { execute } from "./execute.mjs"; await execute(process.execPath, ["-e", ${JSON.stringify(script)}], { env: process.env, endsWithNpm: true })`;
 
   it("ends with the program's status", async () => {
     expect(await run(wrap("process.exit(7)")).ended).toEqual([7, null]);
@@ -97,6 +97,24 @@ describe("running a program", () => {
     await started.printed(/ready/);
     started.child.kill("SIGTERM");
     expect(await started.ended).toEqual([9, null]);
+  });
+
+  it("is told when npm's shell was ended, which tells nobody", async () => {
+    const env = { ...process.env, npm_lifecycle_event: "test" };
+    const program = wrap(
+      "process.on('SIGTERM', () => { console.log('told'); process.exit(); }); setInterval(() => {}, 1000); console.log('ready')",
+    );
+    const shell = spawn("/bin/sh", ["-c", '"$0" --input-type=module -e "$1"; exit', process.execPath, program], {
+      cwd: import.meta.dirname,
+      env,
+    });
+    let said = "";
+    shell.stdout.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    await vi.waitFor(() => expect(said).toContain("ready"), 20_000);
+    shell.kill("SIGTERM");
+    await vi.waitFor(() => expect(said).toContain("told"), 20_000);
   });
 
   it("ends by the signal that ended the program", async () => {

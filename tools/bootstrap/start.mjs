@@ -4,14 +4,18 @@ import { suitableNode } from "./node.mjs";
 import { environment, installPackages } from "./packages.mjs";
 import { NotReady, path } from "./project.mjs";
 
-/** What `npm run …` can start: the program, and what goes in front of the caller's own arguments. */
+/**
+ * What `npm run …` can start: the program, and what goes in front of the caller's own arguments. Tests end with the npm that started
+ * them; everything else goes on, as what somebody put in the background may.
+ */
 const PROGRAMS = {
   up: { program: "hack/up/main.ts" },
   down: { program: "hack/up/down.ts" },
   argosy: { program: "src/cli/argosy.ts" },
   check: { program: "tools/check.ts" },
-  test: { program: "tools/test.ts" },
-  "test:long": { program: "tools/test.ts", args: ["simulation", "e2e"], env: { ARGOSY_LONG: "1" } },
+  test: { program: "tools/test.ts", endsWithNpm: true },
+  "test:quick": { program: "tools/quick.ts", endsWithNpm: true },
+  "test:long": { program: "tools/test.ts", args: ["simulation", "e2e"], env: { ARGOSY_LONG: "1" }, endsWithNpm: true },
   format: { program: "node_modules/@biomejs/biome/bin/biome", args: ["check", "--write"] },
   coverage: { program: "tools/coverage.ts" },
   mutation: { program: "tools/mutation.ts" },
@@ -35,7 +39,10 @@ export async function start(what, args) {
       );
     const node = await suitableNode();
     await installPackages(node);
-    await execute(node, [path(chosen.program), ...(chosen.args ?? []), ...args], { ...environment(node), ...chosen.env });
+    await execute(node, [path(chosen.program), ...(chosen.args ?? []), ...args], {
+      env: { ...environment(node), ...chosen.env },
+      endsWithNpm: chosen.endsWithNpm,
+    });
   } catch (error) {
     if (!(error instanceof NotReady)) throw error;
     process.stderr.write(`argosy: ${error.message}\n`);

@@ -56,7 +56,8 @@ export function allChecks(): readonly Check[] {
   return [...TOOLS, ...OWN.map((check) => own(check, read))];
 }
 
-function tool(name: string, [program = "", ...args]: readonly string[], mend: string): Check {
+/** A check that is a Node.js program of the checkout: it is fine when that ends with status 0. */
+export function tool(name: string, [program = "", ...args]: readonly string[], mend: string): Check {
   return {
     name,
     mend,

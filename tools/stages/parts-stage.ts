@@ -3,25 +3,26 @@ import { once } from "node:events";
 import process from "node:process";
 import type { Stage } from "./stage.ts";
 
-/** What the suites run that is not of this project: Kubernetes, the sample engine with what renders for it, and small tools. */
-const SETS = ["kubernetes", "tools", "argo-cd-3.5.7", "kustomize-5.8.1", "helm-4.2.1"];
-
-/** Suites that start any of them. */
-export const NEED_PARTS: readonly string[] = ["contract", "fault", "e2e"];
-
 /**
- * Builds the development cluster's programs where they are not built yet, in sight and without a limit: on a new machine that
+ * Builds programs of the development cluster where they are not built yet, in sight and without a limit: on a new machine that
  * takes a quarter of an hour or longer, which no test should have to be patient for. Fails nothing: where they cannot be built,
  * the tests that need them say so.
  */
-export const partsStage: Stage = {
-  name: "parts",
-  async run({ signal }) {
-    const child = spawn(process.execPath, ["hack/dev-cluster/main.ts", "build", ...SETS], { stdio: ["ignore", "inherit", "inherit"] });
-    const end = (): void => void child.kill("SIGTERM");
-    signal.addEventListener("abort", end);
-    const [status] = (await once(child, "exit")) as [number | null];
-    signal.removeEventListener("abort", end);
-    return { passed: 0, failed: 0, skipped: 0, ...(status === 0 ? {} : { note: "the programs of the development cluster are not built" }) };
-  },
-};
+export function partsStage(parts: readonly string[]): Stage {
+  return {
+    name: "parts",
+    async run({ signal }) {
+      const child = spawn(process.execPath, ["hack/dev-cluster/main.ts", "build", ...parts], { stdio: ["ignore", "inherit", "inherit"] });
+      const end = (): void => void child.kill("SIGTERM");
+      signal.addEventListener("abort", end);
+      const [status] = (await once(child, "exit")) as [number | null];
+      signal.removeEventListener("abort", end);
+      return {
+        passed: 0,
+        failed: 0,
+        skipped: 0,
+        ...(status === 0 ? {} : { note: "the programs of the development cluster are not built" }),
+      };
+    },
+  };
+}

@@ -12,7 +12,7 @@ export function suiteStage(suite: Suite): Stage {
     name: suite.name,
     isPatient: suite.isPatient === true,
     async run(options) {
-      const files = filesOf(suite).filter((path) => options.filters.length === 0 || options.filters.some((part) => path.includes(part)));
+      const files = filesOf(suite, options.filters);
       if (files.length === 0) return { passed: 0, failed: 0, skipped: 0 };
       const directory = mkdtempSync(join(tmpdir(), "argosy-test-"));
       try {

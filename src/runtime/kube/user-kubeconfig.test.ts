@@ -1,5 +1,5 @@
 import process from "node:process";
-import { describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import * as yaml from "yaml";
 import { stringify } from "yaml";
 import { createSelfSigned } from "./testing/self-signed.ts";
@@ -85,7 +85,13 @@ describe("what a user's kubeconfig gives", () => {
   });
 });
 
+// Core tests share their worker's modules: others may have imported the parser before, and will not want a watched one.
+vi.hoisted(() => void vi.resetModules());
 vi.mock("yaml", { spy: true });
+afterAll(() => {
+  vi.doUnmock("yaml");
+  vi.resetModules();
+});
 
 describe("a kubeconfig made to cost time", () => {
   it("is parsed once, however many of its contexts are for the server", () => {

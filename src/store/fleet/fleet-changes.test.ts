@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import { aFleet, aPool } from "../testing/builders.ts";
-import { changedPools, fleetDecision } from "./fleet-changes.ts";
+import { changedPools, declaredAnew, fleetDecision } from "./fleet-changes.ts";
 
 describe("pools that changed", () => {
   it("are all of a first declaration", () => {
@@ -25,4 +25,8 @@ describe("pools that changed", () => {
       details: { actor: "ada", revision: 2, pools: ["a"] },
     });
   });
+});
+
+it("a fleet that was declared in between is read again, by a code that stays", () => {
+  expect(declaredAnew(7)).toMatchObject({ code: "store.fleet-stale", context: { revision: 7 } });
 });
