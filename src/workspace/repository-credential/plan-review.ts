@@ -116,7 +116,9 @@ type Wish = { readonly url: string; readonly secretName: string } & (
 
 function readWish({ resource, siblings, policy, secret, recorded }: ReviewFacts, own: RecordedCredential | undefined): Wish {
   const checked = checkCredentialSpec(resource.spec);
-  const [url, secretName] = checked.ok ? [checked.spec.repository.trim(), checked.spec.secret.trim()] : ["", ""];
+  const [url, asked] = checked.ok ? [checked.spec.repository.trim(), checked.spec.secret.trim()] : ["", ""];
+  // What no Secret can be called may be anything, also a password in the wrong place: it is repeated nowhere, and no Secret stands for it.
+  const secretName = secretNameOf(resource.spec);
   const problem = (reason: (Finding & { readonly kind: "problem" })["reason"], message: string): Wish => ({
     url,
     secretName,
@@ -131,8 +133,8 @@ function readWish({ resource, siblings, policy, secret, recorded }: ReviewFacts,
     return problem("QuotaExceeded", `This namespace may have at most ${CREDENTIALS_AT_MOST} repository credentials: delete another one`);
   const address = parseRepositoryAddress(url, policy.egress);
   if (!address.ok) return problem("InvalidRepositoryUrl", address.message);
-  if (secretName === "") return problem("SecretNotSpecified", NO_SECRET);
-  const parsed = parseSecretOf(secret, address.address);
+  if (asked === "") return problem("SecretNotSpecified", NO_SECRET);
+  const parsed = parseSecretOf(secretName === "" ? undefined : secret, address.address);
   if (!parsed.ok) return problem(parsed.reason, parsed.message);
   const stamp = contentHash([resource.uid, resource.refreshedAt, address.address.url, writeRepositorySecret(parsed.secret)]);
   return { url, secretName, kind: "wish", wanted: { address: address.address, secret: parsed.secret, stamp } };
