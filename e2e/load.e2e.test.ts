@@ -54,8 +54,8 @@ describe("what workspaces take", () => {
 
 describe("`argosy explain`", () => {
   it("tells of each workspace what was preferred, what was chosen and by which rule, and who was refused why", async () => {
-    const told = await Promise.all(TENANTS.map(({ name }) => answerOf<ExplanationView>(world, ["explain", name])));
-    for (const [index, { workspace, text, decisions }] of told.entries()) {
+    const reported = await Promise.all(TENANTS.map(({ name }) => answerOf<ExplanationView>(world, ["explain", name])));
+    for (const [index, { workspace, text, decisions }] of reported.entries()) {
       const { name, instance } = TENANTS[index] as Tenant;
       expect(workspace.units).toMatchObject([{ class: "local/load/public", instance, phase: "IDLE" }]);
       expect(text[0]).toBe(`workspace ${name} lives on ${instance} (epoch ${workspace.units[0]?.epoch}, IDLE), class local/load/public`);

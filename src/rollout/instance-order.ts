@@ -12,7 +12,7 @@ interface InstanceOrder {
     readonly desiredVersion?: string;
     readonly decision: Decision;
   };
-  readonly told: Readonly<Record<string, string>>;
+  readonly reported: Readonly<Record<string, string>>;
 }
 
 /**
@@ -25,15 +25,18 @@ export function changeOf(rollout: Rollout, one: WaveInstance, instance: Instance
   if (keptEmpty && state === "ACTIVE") {
     const text = cordonReason(actorOf(rollout), `emptied before it is given ${rollout.version}`);
     const decision = holdDecision(instance, { verdict: "CORDONED", reason: text }, rollout, now);
-    return { row: { id, revision, state: "CORDONED", reason: text, attempt, decision }, told: { state: "CORDONED" } };
+    return { row: { id, revision, state: "CORDONED", reason: text, attempt, decision }, reported: { state: "CORDONED" } };
   }
   if (!keptEmpty && isHeldBy(rollout, instance)) {
     const text = `uncordoned by ${actorOf(rollout)}`;
     const decision = holdDecision(instance, { verdict: "ACTIVE", reason: text }, rollout, now);
-    return { row: { id, revision, state: "ACTIVE", reason: text, attempt, decision }, told: { state: "ACTIVE" } };
+    return { row: { id, revision, state: "ACTIVE", reason: text, attempt, decision }, reported: { state: "ACTIVE" } };
   }
   const version = versionOf(rollout, one);
   if (version === undefined || version === instance.desiredVersion) return undefined;
   const decision = assignDecision(instance, version, rollout, now);
-  return { row: { id, revision, state, reason, attempt, desiredVersion: version, decision }, told: { from: instance.version, version } };
+  return {
+    row: { id, revision, state, reason, attempt, desiredVersion: version, decision },
+    reported: { from: instance.version, version },
+  };
 }

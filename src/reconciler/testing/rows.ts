@@ -58,7 +58,7 @@ export interface TestRows {
   /** While muted no hint arrives. */
   mute(isMuted: boolean): void;
   /** Tells the reconciler that hints may have been lost. */
-  missHints(): void;
+  missNotifications(): void;
   /** While it is away every statement of the reconciler fails. */
   setAway(isAway: boolean): void;
 }
@@ -100,8 +100,8 @@ export function createTestRows(): TestRows {
     return `${what}-${count}`;
   };
 
-  type Wish = Pick<Application, "name" | "uid" | "generation" | "spec" | "argoName">;
-  const record = async (namespace: string, application: Wish, namespaceUid = `uid-of-${namespace}`) => {
+  type Request = Pick<Application, "name" | "uid" | "generation" | "spec" | "argoName">;
+  const record = async (namespace: string, application: Request, namespaceUid = `uid-of-${namespace}`) => {
     const ids = {
       workspaceId: next("workspace"),
       unitId: next("unit"),
@@ -135,7 +135,7 @@ export function createTestRows(): TestRows {
         ...memory.changes,
         subscribe(listener) {
           listeners.add(listener);
-          const end = memory.changes.subscribe((hints) => (isMuted ? undefined : listener(hints)));
+          const end = memory.changes.subscribe((notifications) => (isMuted ? undefined : listener(notifications)));
           return () => {
             listeners.delete(listener);
             end();
@@ -166,8 +166,8 @@ export function createTestRows(): TestRows {
     },
     async addApplication(namespace, name, over = {}, namespaceUid) {
       const unique = next(`${namespace}-${name}`);
-      const wish = { name, uid: `uid-${unique}`, generation: 1, spec: { ...SPEC, ...over }, argoName: unique };
-      const id = await record(namespace, wish, namespaceUid);
+      const request = { name, uid: `uid-${unique}`, generation: 1, spec: { ...SPEC, ...over }, argoName: unique };
+      const id = await record(namespace, request, namespaceUid);
       return need(await rows.application(id));
     },
     async place({ unitId }, instanceId) {
@@ -232,7 +232,7 @@ export function createTestRows(): TestRows {
     mute(muted) {
       isMuted = muted;
     },
-    missHints: () => listeners.forEach((listener) => listener("missed")),
+    missNotifications: () => listeners.forEach((listener) => listener("missed")),
     setAway(away) {
       isAway = away;
     },

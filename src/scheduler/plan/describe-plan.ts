@@ -100,8 +100,8 @@ function movesOf(
   });
 }
 
-function homelessOf({ unplaceable, withoutSeat }: PlanDocument, names: Names): readonly string[] {
-  return [...unplaceable, ...withoutSeat].flatMap(({ units, cause, answer }) => [
+function homelessOf({ unplaceable, withoutCandidate }: PlanDocument, names: Names): readonly string[] {
+  return [...unplaceable, ...withoutCandidate].flatMap(({ units, cause, answer }) => [
     `${units.map(names.unit).join(", ")}: ${causeText(cause, names.instance)}`,
     ...answer.refusals.map((refusal) => `  refused ${names.instance(refusal.instance)}: ${refusalText(refusal, names.instance)}`),
   ]);

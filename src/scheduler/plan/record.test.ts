@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { aSeat, aSnapshot, aUnit, LONG_ABOVE, NOON, TRAITS, units } from "../testing/snapshots.ts";
+import { aCandidate, aSnapshot, aUnit, LONG_ABOVE, NOON, TRAITS, units } from "../testing/snapshots.ts";
 import { type Brake, reEvaluatesBrake } from "./budget.ts";
 import { planMoves } from "./plan-moves.ts";
 import { holdsCause, type MoveRecord, reEvaluates, reEvaluatesStay, type StayRecord } from "./record.ts";
@@ -12,10 +12,13 @@ const ringOf = createRingMemo()("eu/shared/public");
 const plan = (snapshot: PlanSnapshot) => planMoves(snapshot, { ringOf });
 const first = (snapshot: PlanSnapshot) => plan(snapshot).records[0] as MoveRecord;
 const shed = first(
-  aSnapshot([aSeat("a", LONG_ABOVE), aSeat("b"), aSeat("c")], [...units("a", 80, 10), ...units("b", 10, 10), ...units("c", 10, 10)]),
+  aSnapshot(
+    [aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")],
+    [...units("a", 80, 10), ...units("b", 10, 10), ...units("c", 10, 10)],
+  ),
 );
-const forced = first(aSnapshot([aSeat("a", { state: "DRAINING" }), aSeat("b")], [aUnit("u", "a", 10)]));
-const filled = first(aSnapshot([aSeat("new", { isFilling: true }), aSeat("b")], units("b", 50, 10)));
+const forced = first(aSnapshot([aCandidate("a", { state: "DRAINING" }), aCandidate("b")], [aUnit("u", "a", 10)]));
+const filled = first(aSnapshot([aCandidate("new", { isFilling: true }), aCandidate("b")], units("b", 50, 10)));
 
 describe("what is recorded with a move", () => {
   it("says why, where to, by which rule and under which bound", () => {
@@ -30,10 +33,13 @@ describe("what is recorded with a move", () => {
   });
 
   it("names the rule by which each seat was found", () => {
-    const seats = ["a", "b", "c"].map((name) => aSeat(name));
+    const candidates = ["a", "b", "c"].map((name) => aCandidate(name));
     const rules = Array.from({ length: 40 }, (_, index) => {
       const { answer, question } = first(
-        aSnapshot([...seats.slice(0, 2), aSeat("c", { traits: { ...TRAITS, isBelowFloor: true } })], [aUnit(`u${index}`, undefined, 1)]),
+        aSnapshot(
+          [...candidates.slice(0, 2), aCandidate("c", { traits: { ...TRAITS, isBelowFloor: true } })],
+          [aUnit(`u${index}`, undefined, 1)],
+        ),
       );
       expect(answer.rule).toBe(answer.chosen === question.preferred ? "PREFERRED" : "SPILL");
       expect(answer.refusals.every(({ instance }) => instance === "c")).toBe(true);
@@ -41,7 +47,7 @@ describe("what is recorded with a move", () => {
     });
     expect(new Set(rules)).toEqual(new Set(["PREFERRED", "SPILL"]));
     const many = Array.from({ length: 30 }, (_, index) =>
-      aSeat(`s${index}`, index === 9 ? {} : { traits: { ...TRAITS, isBelowFloor: true } }),
+      aCandidate(`s${index}`, index === 9 ? {} : { traits: { ...TRAITS, isBelowFloor: true } }),
     );
     const least = Array.from({ length: 30 }, (_, index) => first(aSnapshot(many, [aUnit(`u${index}`, undefined, 1)]))).filter(
       ({ answer }) => answer.rule === "LEAST_LOADED",

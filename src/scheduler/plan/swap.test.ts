@@ -3,7 +3,7 @@ import { millis } from "../../domain/clock.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { aSeat, aSnapshot, aUnit, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
+import { aCandidate, aSnapshot, aUnit, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
 import { planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import type { PlanUnit } from "./snapshot.ts";
@@ -12,7 +12,7 @@ const ringOf = createRingMemo()("eu/shared/public");
 const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE };
 /** What is on these instances, of which the first has long been too full. */
 const plan = (held: readonly PlanUnit[], policy: Partial<PlannerPolicy> = {}, others: readonly string[] = ["b"]) =>
-  planMoves(aSnapshot([aSeat("a", LONG_ABOVE), ...others.map((name) => aSeat(name))], held), {
+  planMoves(aSnapshot([aCandidate("a", LONG_ABOVE), ...others.map((name) => aCandidate(name))], held), {
     policy: { ...DEFAULT_PLANNER_POLICY, brakes, ...policy },
     ringOf,
   });

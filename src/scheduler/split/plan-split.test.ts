@@ -7,12 +7,12 @@ import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { reviewDecision } from "../review.ts";
 import { aRow, aUnitRow } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { isNews, largestUnit, planSplit, type SplitRoom, type Splitting, splitRoom } from "./plan-split.ts";
+import { isChange, largestUnit, planSplit, type SplitCapacity, type Splitting, splitCapacity } from "./plan-split.ts";
 import { splitDecision } from "./split-decision.ts";
 
 const DAY_MS = 86_400_000;
 /** A unit may have a quarter of it: 100 applications. */
-const ROOM: SplitRoom = { now: NOON, target: { ...ZERO_LOAD, applications: 400_000 }, seats: 10 };
+const ROOM: SplitCapacity = { now: NOON, target: { ...ZERO_LOAD, applications: 400_000 }, candidates: 10 };
 
 /** So many applications in each of so many environments, all in one part. */
 function aSplitting(environments: number, each: number, over: Partial<Splitting> = {}): Splitting {
@@ -73,8 +73,8 @@ describe("a workspace that is too large for one unit", () => {
   });
 
   it("has no more parts than there are instances, or buckets", () => {
-    expect(planSplit(aSplitting(40, 10), { ...ROOM, seats: 3 })?.parts).toBe(3);
-    expect(planSplit(aSplitting(2, 60), { ...ROOM, seats: 1 })).toBeUndefined();
+    expect(planSplit(aSplitting(40, 10), { ...ROOM, candidates: 3 })?.parts).toBe(3);
+    expect(planSplit(aSplitting(2, 60), { ...ROOM, candidates: 1 })).toBeUndefined();
     const own = aSplitting(1, 300);
     const one = { ...own, applications: own.applications.map((application) => ({ ...application, namespace: "" })) };
     expect(planSplit(one, ROOM)).toBeUndefined();
@@ -96,15 +96,15 @@ describe("a workspace that is too large for one unit", () => {
     for (const isPlaced of [false, true]) {
       const before = aSplitting(40, 10);
       const plan = planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>;
-      expect(isNews(plan, before)).toBe(true);
+      expect(isChange(plan, before)).toBe(true);
       const split = afterwards(before, plan, isPlaced);
       const again = planSplit(split, ROOM) as typeof plan;
-      expect(isNews(again, split)).toBe(false);
+      expect(isChange(again, split)).toBe(false);
       expect(again.held).toEqual([]);
-      expect(isNews({ ...again, openPart: 7 }, split)).toBe(true);
-      expect(isNews({ ...again, roomySince: NOON }, split)).toBe(true);
-      expect(isNews({ ...again, deal: { ...again.deal, "cluster e00": 9 } }, split)).toBe(true);
-      expect(isNews({ ...again, deal: { ...again.deal, more: 1 } }, split)).toBe(true);
+      expect(isChange({ ...again, openPart: 7 }, split)).toBe(true);
+      expect(isChange({ ...again, roomySince: NOON }, split)).toBe(true);
+      expect(isChange({ ...again, deal: { ...again.deal, "cluster e00": 9 } }, split)).toBe(true);
+      expect(isChange({ ...again, deal: { ...again.deal, more: 1 } }, split)).toBe(true);
     }
   });
 
@@ -112,10 +112,10 @@ describe("a workspace that is too large for one unit", () => {
     const before = aSplitting(40, 10);
     const plan = planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>;
     const split = afterwards(before, plan, true);
-    expect(isNews({ ...plan, parts: plan.parts + 1 }, split)).toBe(true);
+    expect(isChange({ ...plan, parts: plan.parts + 1 }, split)).toBe(true);
     const { "cluster e00": gone, ...rest } = plan.deal;
-    expect(isNews({ ...plan, deal: rest }, split)).toBe(true);
-    expect(isNews({ ...plan, deal: { ...rest, more: gone as number } }, split)).toBe(true);
+    expect(isChange({ ...plan, deal: rest }, split)).toBe(true);
+    expect(isChange({ ...plan, deal: { ...rest, more: gone as number } }, split)).toBe(true);
   });
 
   it("is cut by what each application is known to hold, and where that is not known by its share of what all do", () => {
@@ -199,10 +199,10 @@ describe("a workspace that is too large for one unit", () => {
       each: fc.integer({ min: 1, max: 60 }),
       parts: fc.integer({ min: 1, max: 5 }),
       placed: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
-      seats: fc.integer({ min: 1, max: 6 }),
+      candidates: fc.integer({ min: 1, max: 6 }),
     });
     fc.assert(
-      fc.property(shape, ({ environments, each, parts, placed, seats }) => {
+      fc.property(shape, ({ environments, each, parts, placed, candidates }) => {
         const whole = aSplitting(environments, each);
         const deal = Object.fromEntries(
           Array.from({ length: environments }, (_, index) => [`cluster e${String(index).padStart(2, "0")}`, index % parts]),
@@ -214,7 +214,7 @@ describe("a workspace that is too large for one unit", () => {
           load: { ...ZERO_LOAD, applications: applications.filter((row) => row.part === part).length * 1_000 },
         }));
         const before = { ...whole, parts, deal, applications, units };
-        const plan = planSplit(before, { ...ROOM, seats });
+        const plan = planSplit(before, { ...ROOM, candidates });
         if (plan === undefined) return void expect(parts).toBe(1);
         expect(Object.values(plan.deal).every((part) => part >= 0 && part < plan.parts)).toBe(true);
         expect(plan.openPart).toBeLessThan(plan.parts);
@@ -231,9 +231,9 @@ describe("the journal of splitting", () => {
 
   it("has an entry when the number of parts changes, which gives the recorded number when it is asked again (P5)", () => {
     const before = aSplitting(40, 10);
-    const plan = planSplit(before, { ...ROOM, seats: 3 }) as NonNullable<ReturnType<typeof planSplit>>;
+    const plan = planSplit(before, { ...ROOM, candidates: 3 }) as NonNullable<ReturnType<typeof planSplit>>;
     const load = before.units[0]?.load ?? ZERO_LOAD;
-    const decision = splitDecision({ subject, before, plan, load, room: { ...ROOM, seats: 3 } });
+    const decision = splitDecision({ subject, before, plan, load, room: { ...ROOM, candidates: 3 } });
     expect(decision).toMatchObject({
       subject,
       verdict: "SPLIT",
@@ -266,17 +266,17 @@ describe("what a class offers to parts", () => {
   const large = aRow("b", { capacity: loadVector(() => 4_000) });
 
   it("is what the smallest ACTIVE instance should carry: the mean, and 60 % at least", () => {
-    expect(splitRoom({ instances: [small, large], units: [] }, NOON)).toEqual({
-      ...{ now: NOON, target: { ...loadVector(() => 600), milliCpu: 0 }, seats: 2 },
+    expect(splitCapacity({ instances: [small, large], units: [] }, NOON)).toEqual({
+      ...{ now: NOON, target: { ...loadVector(() => 600), milliCpu: 0 }, candidates: 2 },
     });
-    expect(splitRoom({ instances: [small, large], units: [aUnitRow("u", "b", 4_000)] }, NOON)?.target.applications).toBe(800);
-    expect(splitRoom({ instances: [small], units: [aUnitRow("u", "b", 4_000)] }, NOON)?.target.applications).toBe(900);
-    expect(splitRoom({ instances: [large, { ...small, state: "DRAINING" }], units: [] }, NOON)).toMatchObject({ seats: 1 });
-    expect(splitRoom({ instances: [{ ...large, state: "CORDONED" }], units: [] }, NOON)).toBeUndefined();
+    expect(splitCapacity({ instances: [small, large], units: [aUnitRow("u", "b", 4_000)] }, NOON)?.target.applications).toBe(800);
+    expect(splitCapacity({ instances: [small], units: [aUnitRow("u", "b", 4_000)] }, NOON)?.target.applications).toBe(900);
+    expect(splitCapacity({ instances: [large, { ...small, state: "DRAINING" }], units: [] }, NOON)).toMatchObject({ candidates: 1 });
+    expect(splitCapacity({ instances: [{ ...large, state: "CORDONED" }], units: [] }, NOON)).toBeUndefined();
   });
 
   it("lets a unit have a quarter of that, and anything where nobody knows the capacity", () => {
-    const room = splitRoom({ instances: [small, large], units: [] }, NOON) as SplitRoom;
+    const room = splitCapacity({ instances: [small, large], units: [] }, NOON) as SplitCapacity;
     expect(largestUnit(room)).toEqual({ ...loadVector(() => 150), milliCpu: Number.MAX_SAFE_INTEGER });
   });
 });

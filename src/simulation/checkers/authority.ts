@@ -15,7 +15,7 @@ import { accountOf, createOwners } from "./owners.ts";
 export function oneAuthority(): Checker {
   const units = createUnits();
   const latest = new Map<string, string>();
-  const lookAt = (namespace: string, accounts: readonly string[]): string | undefined => {
+  const probeInstance = (namespace: string, accounts: readonly string[]): string | undefined => {
     const [only] = accounts;
     if (only !== undefined && accounts.length === 1) latest.set(`${namespace} ${units.of(only)}`, only);
     const whose = new Set(accounts.map(units.of));
@@ -25,9 +25,9 @@ export function oneAuthority(): Checker {
   };
   return {
     property: "I1",
-    look({ happening }) {
+    observe({ happening }) {
       units.learn(happening);
-      if (happening.kind === "authority") return lookAt(happening.namespace, happening.accounts);
+      if (happening.kind === "authority") return probeInstance(happening.namespace, happening.accounts);
       if (happening.kind !== "engine-write" || !happening.taken) return undefined;
       const { namespace, account, instance } = happening;
       const now = latest.get(`${namespace} ${units.of(account)}`);
@@ -48,11 +48,11 @@ function createUnits() {
 }
 
 /** I8: whoever a register names is the account of the unit's owner by the rows, under an epoch of its; while a move is under way it may name nobody. */
-export function registersNameOwners(): Checker {
+export function ownerBindingsNameOwners(): Checker {
   const owners = createOwners();
   return {
     property: "I8",
-    look({ happening }) {
+    observe({ happening }) {
       owners.learn(happening);
       if (happening.kind !== "object" || happening.resource !== "rolebindings.rbac.authorization.k8s.io" || happening.change === "DELETED")
         return undefined;

@@ -96,7 +96,7 @@ describe("a connection that breaks", () => {
   it("under the hints is made again, and subscribers hear that they missed something", async () => {
     const store = await openStore();
     const heard: unknown[] = [];
-    store.changes.subscribe((news) => void heard.push(news));
+    store.changes.subscribe((notifications) => void heard.push(notifications));
     await eventually(() => expect(heard).toEqual(["missed"]));
     await cutAll();
     await eventually(() => expect(heard).toEqual(["missed", "missed"]));

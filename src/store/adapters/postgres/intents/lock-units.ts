@@ -79,17 +79,17 @@ export interface Home {
 type LockedRow = Home & { readonly uid: string };
 
 /** What a workspace and its unit are made from where they do not exist yet, and what asks for it: an application's uid, or another's. */
-type UnitWish = Pick<DeploymentIntent, "uid" | "workspace" | "class"> & {
+type UnitRequest = Pick<DeploymentIntent, "uid" | "workspace" | "class"> & {
   /** Absent: what is asked for is no application. */
   readonly spec?: Pick<DeploymentIntent["spec"], "destination">;
   readonly newIds: Pick<DeploymentIntent["newIds"], "workspaceId" | "unitId">;
 };
 
-const identity = ({ workspace: { plane, apiCluster, namespaceUid } }: Pick<UnitWish, "workspace">): string =>
+const identity = ({ workspace: { plane, apiCluster, namespaceUid } }: Pick<UnitRequest, "workspace">): string =>
   [plane, apiCluster, namespaceUid].join("|");
 
 /** Locks the units of the batch, made where there were none; returns them by the uid of what asked for them. */
-export async function lockUnits(run: Run, clock: Clock, batch: readonly UnitWish[]): Promise<ReadonlyMap<string, Home>> {
+export async function lockUnits(run: Run, clock: Clock, batch: readonly UnitRequest[]): Promise<ReadonlyMap<string, Home>> {
   const buckets = batch.map(({ spec }) => bucketKeys(spec?.destination ?? {}));
   const lock = async (): Promise<Map<string, Home>> => {
     const keys = [
