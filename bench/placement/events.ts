@@ -33,8 +33,8 @@ export interface Outcome {
 /** The planner with its budgets lifted: what is measured here is what a plan does, not how it is spread over hours. */
 export const UNBRAKED: PlannerPolicy = {
   ...DEFAULT_PLANNER_POLICY,
-  brakes: {
-    ...DEFAULT_PLANNER_POLICY.brakes,
+  budgets: {
+    ...DEFAULT_PLANNER_POLICY.budgets,
     movesPerPlan: 1e9,
     movesPerHour: 1e9,
     movesPerInstance: 1e9,

@@ -1,4 +1,4 @@
-import { reEvaluatesBrake } from "../../src/scheduler/plan/budget.ts";
+import { reEvaluatesBlockedBy } from "../../src/scheduler/plan/budget.ts";
 import type { Plan } from "../../src/scheduler/plan/plan-moves.ts";
 import type { PlannerPolicy } from "../../src/scheduler/plan/planner-policy.ts";
 import { reEvaluates, reEvaluatesStay } from "../../src/scheduler/plan/record.ts";
@@ -57,7 +57,7 @@ export function count(tally: Tally, { moves, records, report }: Plan, { snapshot
   const verdicts = [
     ...[...records, ...report.unplaceable, ...report.withoutCandidate].map(reEvaluates),
     ...report.left.shown.map(reEvaluatesStay),
-    ...report.brakes.map(reEvaluatesBrake),
+    ...report.blockedBy.map(reEvaluatesBlockedBy),
   ];
   tally.all += verdicts.length;
   tally.good += verdicts.filter(Boolean).length;

@@ -75,7 +75,7 @@ describe("a recorded decision that is asked again (P5)", () => {
     const other = { ...record, answer: { ...(record["answer"] as object), chosen: "i-a" } };
     expect(reviewDecision({ ...decision, details: { ...decision.details, record: other } })).toBe(false);
     expect(reviewPlan({ ...plan, records: [other] })).toBe(false);
-    const brake = { brake: "FREEZE", reason: "", at: NOON, until: NOON };
-    expect(reviewPlan({ ...plan, report: { ...plan.report, brakes: [brake] } })).toBe(false);
+    const blockedBy = { rule: "FREEZE", reason: "", at: NOON, until: NOON };
+    expect(reviewPlan({ ...plan, report: { ...plan.report, blockedBy: [blockedBy] } })).toBe(false);
   });
 });

@@ -4,7 +4,7 @@ import type { LoadVector } from "../domain/load.ts";
 import type { StoredPlan } from "../domain/plan.ts";
 import type { PlacementConstraints } from "./eligibility.ts";
 import { type Candidate, placeUnit } from "./place-unit.ts";
-import { reEvaluatesBrake } from "./plan/budget.ts";
+import { reEvaluatesBlockedBy } from "./plan/budget.ts";
 import { type MoveRecord, reEvaluates, reEvaluatesStay } from "./plan/record.ts";
 import type { PlanDocument } from "./plan/report.ts";
 import type { PlacementPolicy } from "./policy.ts";
@@ -23,10 +23,10 @@ export function reviewDecision(decision: Decision): boolean | undefined {
 
 /** Whether every choice of a plan, every refusal and every brake follows from what was kept with it. */
 export function reviewPlan({ records, report }: StoredPlan): boolean {
-  const { unplaceable, withoutCandidate, brakes, left } = report as unknown as PlanDocument;
+  const { unplaceable, withoutCandidate, blockedBy, left } = report as unknown as PlanDocument;
   return (
     [...(records as readonly MoveRecord[]), ...unplaceable, ...withoutCandidate].every(reEvaluates) &&
-    brakes.every(reEvaluatesBrake) &&
+    blockedBy.every(reEvaluatesBlockedBy) &&
     left.shown.every(reEvaluatesStay)
   );
 }

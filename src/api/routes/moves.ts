@@ -106,7 +106,7 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
       },
     },
     async ({ body, actor }) => {
-      const wanted = await constraintsOf(deps, body);
+      const wanted = await requestOf(deps, body);
       const kind = wanted.isFailOver ? "evacuation" : "voluntary";
       return show(deps, await deps.moving.ask({ ...wanted, kind, actor, words: body.reason }, deadline()));
     },
@@ -123,7 +123,7 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
       },
     },
     async ({ body }) => {
-      const wanted = await constraintsOf(deps, body);
+      const wanted = await requestOf(deps, body);
       const { unit, target } = wanted;
       const source = (await deps.store.fleet.listInstances(deadline())).find(({ id }) => id === unit.owner);
       const refusal = await deps.moving.whyNot(wanted, deadline());
@@ -142,7 +142,7 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
   );
 }
 
-async function constraintsOf(
+async function requestOf(
   deps: ApiDeps,
   { workspace, to, failOver }: z.infer<typeof requestedMove>,
 ): Promise<{ readonly unit: PlacementUnit; readonly target: Instance; readonly isFailOver: boolean }> {

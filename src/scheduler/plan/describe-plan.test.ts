@@ -58,13 +58,13 @@ const DOCUMENT: PlanDocument = {
   after: { worst: undefined, share: 0, overMean: 0, above: 0 },
   moves: { FORCED: 1, HOT: 0, SHED: 1, SWAP: 0, FILL: 0 },
   ...{ moved: 120_000, lowerBound: { load: 100_000, toTarget: 110_000, moves: 1 }, workspaces: { moved: 2, of: 9 }, approval: ["LOAD"] },
-  brakes: [
-    { brake: "METRICS", verdict: { kind: "distrusted", rule: "NONE" } },
-    { brake: "FREEZE", reason: "night: quiet", at: AT, until: millis(AT + 60_000) },
-    { brake: "BREAKER", failed: 3, of: 20, limit: 3 },
-    { brake: "PERSISTENCE", instance: id("a"), forMs: 60_000, persistMs: 3_600_000 },
-    { brake: "PLAN_MOVES", subject: "", used: 20, asked: 1, limit: 20 },
-    { brake: "INSTANCE_MOVES", subject: "b", used: 25, asked: 2, limit: 25 },
+  blockedBy: [
+    { rule: "METRICS", verdict: { kind: "distrusted", rule: "NONE" } },
+    { rule: "FREEZE", reason: "night: quiet", at: AT, until: millis(AT + 60_000) },
+    { rule: "BREAKER", failed: 3, of: 20, limit: 3 },
+    { rule: "PERSISTENCE", instance: id("a"), forMs: 60_000, persistMs: 3_600_000 },
+    { rule: "PLAN_MOVES", subject: "", used: 20, asked: 1, limit: 20 },
+    { rule: "INSTANCE_MOVES", subject: "b", used: 25, asked: 2, limit: 25 },
   ],
   unplaceable: [record("u-4", "FORCED", { rule: "UNPLACED" }, undefined)],
   withoutCandidate: [record("u-5", "SHED", above, undefined)],
@@ -134,7 +134,14 @@ describe("a plan as people read it", () => {
   });
 
   it("leaves out what there is nothing of", () => {
-    const nothing = { brakes: [], unplaceable: [], withoutCandidate: [], left: { shown: [], count: 0 }, needsCapacity: [], approval: [] };
+    const nothing = {
+      blockedBy: [],
+      unplaceable: [],
+      withoutCandidate: [],
+      left: { shown: [], count: 0 },
+      needsCapacity: [],
+      approval: [],
+    };
     const even = { worst: id("a"), share: 500_000, overMean: 0, above: 0 };
     const lines = describePlan(aPlan({ moves: [], records: [] }, { ...nothing, before: even, after: even }));
     expect(lines.slice(1)).toEqual([

@@ -32,7 +32,7 @@ export function describePlan(plan: StoredPlan): readonly string[] {
     ...section("moves", movesOf(plan, records, document, names)),
     ...section(
       "blocked by",
-      document.brakes.map((brake) => blockedByText(brake, names.instance)),
+      document.blockedBy.map((blockedBy) => blockedByText(blockedBy, names.instance)),
     ),
     ...section("no instance has room for", homelessOf(document, names)),
     ...section(

@@ -8,7 +8,7 @@ import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
 import type { PlanCandidate, PlanUnit } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
-const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE };
+const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE };
 const CANDIDATES = [aCandidate("b"), aCandidate("c"), aCandidate("new", { isFilling: true })];
 const RING = ringOf(CANDIDATES.map(({ id, weight }) => ({ id, weight })));
 const isNatural = (unit: string): boolean => RING.preferred(unit) === "new";
@@ -18,8 +18,8 @@ const unit = (owner: string, load: number, natural: boolean, more: Partial<PlanU
   return aUnit(names.find((name) => isNatural(name) === natural) ?? "", owner, load, more);
 };
 const fixed = (owner: string, load: number) => unit(owner, load, true, { doNotMoveUntil: millis(NOON + 1) });
-const plan = (held: readonly PlanUnit[], candidates: readonly PlanCandidate[] = CANDIDATES, more: Partial<typeof brakes> = {}) =>
-  planMoves(aSnapshot(candidates, held), { policy: { ...DEFAULT_PLANNER_POLICY, brakes: { ...brakes, ...more } }, ringOf });
+const plan = (held: readonly PlanUnit[], candidates: readonly PlanCandidate[] = CANDIDATES, more: Partial<typeof budgets> = {}) =>
+  planMoves(aSnapshot(candidates, held), { policy: { ...DEFAULT_PLANNER_POLICY, budgets: { ...budgets, ...more } }, ringOf });
 /** Who moves, as owner and load. */
 const taken = (...asked: Parameters<typeof plan>) => plan(...asked).moves.map(({ unit: each }) => each.split("-").slice(0, 2).join(" "));
 
@@ -68,9 +68,9 @@ describe("what a new instance takes", () => {
     expect(taken(held)).toEqual(["b 70", "b 60", "b 50"]);
     const one = plan(held, CANDIDATES, { movesPerInstance: 1 });
     expect(one.moves).toHaveLength(1);
-    expect(one.report.brakes).toMatchObject([{ brake: "INSTANCE_MOVES", subject: "b", used: 1, asked: 1, limit: 1 }]);
+    expect(one.report.blockedBy).toMatchObject([{ rule: "INSTANCE_MOVES", subject: "b", used: 1, asked: 1, limit: 1 }]);
     const none = plan(held, CANDIDATES, { movesPerPlan: 0 });
-    expect([none.moves, none.report.brakes]).toMatchObject([[], [{ brake: "PLAN_MOVES", used: 0, limit: 0 }]]);
+    expect([none.moves, none.report.blockedBy]).toMatchObject([[], [{ rule: "PLAN_MOVES", used: 0, limit: 0 }]]);
     const two = plan(held, CANDIDATES, { movesPerHour: 2 });
     expect(two.moves).toHaveLength(2);
   });

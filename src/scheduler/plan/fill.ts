@@ -2,7 +2,7 @@ import type { InstanceId } from "../../domain/ids.ts";
 import { WHOLE } from "../policy.ts";
 import type { AffinityGroup } from "./affinity-groups.ts";
 import { NOWHERE } from "./ledger.ts";
-import { asVector, commit, movableOn, nameCandidate, noteBrake, type Planning, preferredBy } from "./planning.ts";
+import { asVector, commit, movableOn, nameCandidate, noteBlockedBy, type Planning, preferredBy } from "./planning.ts";
 import type { Cause } from "./record.ts";
 
 interface Filling {
@@ -23,8 +23,8 @@ export function planFill(planning: Planning): void {
     const share = book.share(candidate);
     if (state !== "ACTIVE" || !isFilling || share >= goal) continue;
     const gate = planning.budget.gate("voluntary");
-    const brake = gate ?? planning.budget.spent("voluntary");
-    if (brake !== undefined) return noteBrake(planning, brake);
+    const blockedBy = gate ?? planning.budget.spent("voluntary");
+    if (blockedBy !== undefined) return noteBlockedBy(planning, blockedBy);
     const [load, capacity] = [asVector(book.loadOf(candidate)), asVector(book.capacityOf(candidate))];
     const filling = { candidate, goal, cause: { rule: "BELOW", instance: id, load, capacity, share, limit: goal } as const };
     const stock = new Map<number, readonly AffinityGroup[]>();
@@ -88,9 +88,9 @@ function take(planning: Planning, { candidate, goal, cause }: Filling, group: Af
   const bounds = [book.limits.shedTo];
   if (!book.roomFor(group, donor).admits(candidate, book.limits.shedTo)) return false;
   const asked = [{ units: group.units, from: book.candidates[donor]?.id as InstanceId, to: book.candidates[candidate]?.id as InstanceId }];
-  const brake = planning.budget.whyNot(asked, "voluntary");
-  if (brake !== undefined) {
-    noteBrake(planning, brake);
+  const blockedBy = planning.budget.whyNot(asked, "voluntary");
+  if (blockedBy !== undefined) {
+    noteBlockedBy(planning, blockedBy);
     return false;
   }
   planning.budget.spend(asked);

@@ -27,12 +27,12 @@ export interface MadePlan {
 /** Id of an instance that a plan supposes to be there. */
 const SUPPOSED = "(one more)" as InstanceId;
 
-const { brakes } = DEFAULT_PLANNER_POLICY;
+const { budgets } = DEFAULT_PLANNER_POLICY;
 const ANY = Number.MAX_SAFE_INTEGER;
 /** What an instance would take in the end, in however many plans: budgets of one of them say nothing about that. */
 const UNHURRIED: PlannerPolicy = {
   ...DEFAULT_PLANNER_POLICY,
-  brakes: { ...brakes, movesPerPlan: ANY, movesPerHour: ANY, movesPerInstance: ANY, movesPerCluster: ANY, workspaces: 1_000_000 },
+  budgets: { ...budgets, movesPerPlan: ANY, movesPerHour: ANY, movesPerInstance: ANY, movesPerCluster: ANY, workspaces: 1_000_000 },
 };
 
 interface PlanOptions {

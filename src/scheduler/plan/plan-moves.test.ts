@@ -5,7 +5,7 @@ import { LOAD_DIMENSIONS, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { DEFAULT_POLICY, WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { aCandidate, anySnapshot, apps, aSnapshot, aUnit, LONG_ABOVE, NOON, ROOMY, TRAITS, units } from "../testing/snapshots.ts";
-import { reEvaluatesBrake } from "./budget.ts";
+import { reEvaluatesBlockedBy } from "./budget.ts";
 import { nextAbove } from "./next-class-state.ts";
 import { planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
@@ -17,7 +17,7 @@ const ringOf = createRingMemo()("eu/shared/public");
 /** Budgets that a fleet of a few dozen units does not run into. */
 const LOOSE: PlannerPolicy = {
   ...DEFAULT_PLANNER_POLICY,
-  brakes: { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE, movesPerPlan: 1_000, movesPerHour: 1_000, movesPerInstance: 1_000 },
+  budgets: { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE, movesPerPlan: 1_000, movesPerHour: 1_000, movesPerInstance: 1_000 },
 };
 const plan = (snapshot: PlanSnapshot, policy = LOOSE) => planMoves(snapshot, { policy, ringOf });
 
@@ -160,19 +160,19 @@ describe("a plan", () => {
   });
 
   it("stays within every budget", () => {
-    const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, movesPerPlan: 3, movesPerInstance: 2, workspaces: 100_000, hotFactor: 2 };
+    const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, movesPerPlan: 3, movesPerInstance: 2, workspaces: 100_000, hotFactor: 2 };
     fc.assert(
       fc.property(anySnapshot, (snapshot) => {
-        const { moves } = plan(snapshot, { ...DEFAULT_PLANNER_POLICY, brakes });
+        const { moves } = plan(snapshot, { ...DEFAULT_PLANNER_POLICY, budgets });
         const voluntary = moves.filter(({ reason }) => reason === "SHED" || reason === "FILL");
         const workspaces = new Set(snapshot.units.map(({ workspaceId }) => workspaceId)).size;
         const moved = new Set(voluntary.map(({ unit }) => snapshot.units.find(({ id }) => id === unit)?.workspaceId));
-        expect(voluntary.length).toBeLessThanOrEqual(brakes.movesPerPlan);
+        expect(voluntary.length).toBeLessThanOrEqual(budgets.movesPerPlan);
         expect(moved.size).toBeLessThanOrEqual(Math.max(1, Math.floor(workspaces / 10)));
         for (const { id } of snapshot.candidates) {
-          expect(voluntary.filter(({ from, to }) => from === id || to === id).length).toBeLessThanOrEqual(brakes.movesPerInstance);
+          expect(voluntary.filter(({ from, to }) => from === id || to === id).length).toBeLessThanOrEqual(budgets.movesPerInstance);
           const all = moves.filter(({ reason, from, to }) => reason !== "FORCED" && (from === id || to === id));
-          expect(all.length).toBeLessThanOrEqual(brakes.movesPerInstance * brakes.hotFactor);
+          expect(all.length).toBeLessThanOrEqual(budgets.movesPerInstance * budgets.hotFactor);
         }
       }),
       RUNS,
@@ -187,7 +187,7 @@ describe("a plan", () => {
         for (const { unit } of moves) expect(explained).toContain(unit);
         for (const record of [...records, ...report.unplaceable, ...report.withoutCandidate]) expect(reEvaluates(record)).toBe(true);
         for (const stay of report.left.shown) expect(reEvaluatesStay(stay)).toBe(true);
-        for (const brake of report.brakes) expect(reEvaluatesBrake(brake)).toBe(true);
+        for (const blockedBy of report.blockedBy) expect(reEvaluatesBlockedBy(blockedBy)).toBe(true);
       }),
       RUNS,
     );

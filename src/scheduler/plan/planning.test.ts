@@ -10,8 +10,8 @@ import { reEvaluates } from "./record.ts";
 import type { PlanCandidate, PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
-const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE };
-const plan = (snapshot: PlanSnapshot) => planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, brakes }, ringOf });
+const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE };
+const plan = (snapshot: PlanSnapshot) => planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, budgets }, ringOf });
 const name = (index: number) => `s${String(index).padStart(2, "0")}`;
 const candidates = (count: number, of: (index: number) => Partial<PlanCandidate> = () => ({})) =>
   Array.from({ length: count }, (_, index) => aCandidate(name(index), of(index)));
@@ -118,9 +118,9 @@ describe("who is looked at", () => {
         [aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")],
         [...units("a", 80, 10, { clusters: ["k"] }), ...units("b", 10, 10)],
       ),
-      { policy: { ...DEFAULT_PLANNER_POLICY, brakes: { ...brakes, movesPerCluster: 2 } }, ringOf },
+      { policy: { ...DEFAULT_PLANNER_POLICY, budgets: { ...budgets, movesPerCluster: 2 } }, ringOf },
     );
-    expect(report.brakes).toEqual([{ brake: "CLUSTER_MOVES", subject: "k", used: 2, asked: 1, limit: 2 }]);
+    expect(report.blockedBy).toEqual([{ rule: "CLUSTER_MOVES", subject: "k", used: 2, asked: 1, limit: 2 }]);
     expect(report.moves.SHED).toBe(2);
   });
 });

@@ -8,7 +8,7 @@ import { type Held, ringNodes, whyNot } from "../place-unit.ts";
 import type { RingSource } from "../ring-memo.ts";
 import { type AffinityGroup, failedUntil } from "./affinity-groups.ts";
 import { type Book, openBook } from "./book.ts";
-import { type Brake, type Budget, openBudget, type Urgency } from "./budget.ts";
+import { type BlockedBy, type Budget, openBudget, type Urgency } from "./budget.ts";
 import { NOWHERE } from "./ledger.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
 import { type CandidateQuestion, type Cause, type MoveRecord, type PlacementAnswer, ruleFor, type StayRecord } from "./record.ts";
@@ -26,7 +26,7 @@ export interface Planning {
   readonly stays: Map<string, StayRecord>;
   /** Bundles that were to move and found no seat, by key. */
   readonly homeless: Map<string, MoveRecord>;
-  readonly brakes: Map<string, Brake>;
+  readonly blockedBy: Map<string, BlockedBy>;
   readonly moved: Set<AffinityGroup>;
 }
 
@@ -42,7 +42,7 @@ export function openPlanning(snapshot: PlanSnapshot, policy: PlannerPolicy, ring
     records: [],
     stays: new Map(),
     homeless: new Map(),
-    brakes: new Map(),
+    blockedBy: new Map(),
     moved: new Set(),
   };
 }
@@ -68,10 +68,11 @@ export function movableOn(planning: Planning, candidate: number, urgency: Urgenc
   });
 }
 
-/** Writes down a brake that bit, once for each thing it bit on. */
-export function noteBrake({ brakes }: Planning, brake: Brake): void {
-  const subject = "subject" in brake ? brake.subject : "instance" in brake ? brake.instance : "";
-  if (!brakes.has(`${brake.brake} ${subject}`)) brakes.set(`${brake.brake} ${subject}`, brake);
+/** Writes down what blocks moves, once for each thing that it blocks them for. */
+export function noteBlockedBy(planning: Planning, found: BlockedBy): void {
+  const subject = "subject" in found ? found.subject : "instance" in found ? found.instance : "";
+  const key = `${found.rule} ${subject}`;
+  if (!planning.blockedBy.has(key)) planning.blockedBy.set(key, found);
 }
 
 export interface Search {

@@ -3,7 +3,7 @@ import { millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { aCandidate, aSnapshot, aUnit, LONG_ABOVE, NOON, TRAITS, units } from "../testing/snapshots.ts";
-import { type Brake, reEvaluatesBrake } from "./budget.ts";
+import { type BlockedBy, reEvaluatesBlockedBy } from "./budget.ts";
 import { planMoves } from "./plan-moves.ts";
 import { holdsCause, type MoveRecord, reEvaluates, reEvaluatesStay, type StayRecord } from "./record.ts";
 import type { PlanSnapshot } from "./snapshot.ts";
@@ -123,29 +123,29 @@ describe("what is recorded with a unit that stays, and with a brake", () => {
     expect(reEvaluatesStay({ ...stay, rule: "MOVING", until: undefined })).toBe(true);
   });
 
-  it.each<[Brake, Brake]>([
+  it.each<[BlockedBy, BlockedBy]>([
     [
-      { brake: "METRICS", verdict: { kind: "distrusted", rule: "NONE" } },
-      { brake: "METRICS", verdict: { kind: "trusted" } },
+      { rule: "METRICS", verdict: { kind: "distrusted", rule: "NONE" } },
+      { rule: "METRICS", verdict: { kind: "trusted" } },
     ],
     [
-      { brake: "FREEZE", reason: "", at: NOON, until: millis(NOON + 1) },
-      { brake: "FREEZE", reason: "", at: NOON, until: NOON },
+      { rule: "FREEZE", reason: "", at: NOON, until: millis(NOON + 1) },
+      { rule: "FREEZE", reason: "", at: NOON, until: NOON },
     ],
     [
-      { brake: "BREAKER", failed: 3, of: 9, limit: 3 },
-      { brake: "BREAKER", failed: 2, of: 9, limit: 3 },
+      { rule: "BREAKER", failed: 3, of: 9, limit: 3 },
+      { rule: "BREAKER", failed: 2, of: 9, limit: 3 },
     ],
     [
-      { brake: "PERSISTENCE", instance: "a" as InstanceId, forMs: 1, persistMs: 2 },
-      { brake: "PERSISTENCE", instance: "a" as InstanceId, forMs: 2, persistMs: 2 },
+      { rule: "PERSISTENCE", instance: "a" as InstanceId, forMs: 1, persistMs: 2 },
+      { rule: "PERSISTENCE", instance: "a" as InstanceId, forMs: 2, persistMs: 2 },
     ],
     [
-      { brake: "WORKSPACES", subject: "", used: 2, asked: 1, limit: 2 },
-      { brake: "WORKSPACES", subject: "", used: 1, asked: 1, limit: 2 },
+      { rule: "WORKSPACES", subject: "", used: 2, asked: 1, limit: 2 },
+      { rule: "WORKSPACES", subject: "", used: 1, asked: 1, limit: 2 },
     ],
   ])("%o bites, and %o does not", (biting, idle) => {
-    expect(reEvaluatesBrake(biting)).toBe(true);
-    expect(reEvaluatesBrake(idle)).toBe(false);
+    expect(reEvaluatesBlockedBy(biting)).toBe(true);
+    expect(reEvaluatesBlockedBy(idle)).toBe(false);
   });
 });

@@ -9,9 +9,9 @@ import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
 import type { PlanSnapshot } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
-const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE, movesPerPlan: 100, movesPerInstance: 100, movesPerHour: 100 };
+const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE, movesPerPlan: 100, movesPerInstance: 100, movesPerHour: 100 };
 const report = (snapshot: PlanSnapshot, approval = DEFAULT_PLANNER_POLICY.approval) =>
-  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, brakes, approval }, ringOf }).report;
+  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, budgets, approval }, ringOf }).report;
 
 describe("how even a plan says its class is", () => {
   it("goes by ACTIVE instances: the fullest, how far it is above the mean, and how many are above the bound", () => {
@@ -118,7 +118,9 @@ describe("what a plan says that it could not do", () => {
     expect([left.count, left.shown.length, left.shown[0]?.unit, left.shown[49]?.unit]).toEqual([85, 50, "a-000", "a-049"]);
     const candidates = ["d", "c", "a", "b"].map((name) => aCandidate(name));
     const held = [...units("a", 85, 10), ...units("c", 85, 10), ...units("b", 10, 10), ...units("d", 10, 10)];
-    const named = report(aSnapshot(candidates, held)).brakes.map((brake) => ("instance" in brake ? (brake.instance as InstanceId) : ""));
+    const named = report(aSnapshot(candidates, held)).blockedBy.map((blockedBy) =>
+      "instance" in blockedBy ? (blockedBy.instance as InstanceId) : "",
+    );
     expect(named).toEqual(["a", "c"]);
   });
 });

@@ -5,7 +5,7 @@ import { MOVE_REASONS, type MoveReason } from "../../domain/plan.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { WHOLE } from "../policy.ts";
 import type { Book } from "./book.ts";
-import { type Brake, countWorkspaces } from "./budget.ts";
+import { type BlockedBy, countWorkspaces } from "./budget.ts";
 import type { LowerBound } from "./lower-bound.ts";
 import type { ApprovalLimits } from "./planner-policy.ts";
 import type { Planning } from "./planning.ts";
@@ -45,7 +45,7 @@ export interface PlanReport {
   readonly approval: readonly string[];
   /** By which limits that was judged. Absent in plans from before they were recorded. */
   readonly approvalLimits?: ApprovalLimits | undefined;
-  readonly brakes: readonly Brake[];
+  readonly blockedBy: readonly BlockedBy[];
   /** Units that must move and find no room; they keep their owner if they have one. */
   readonly unplaceable: readonly MoveRecord[];
   /** Units that should have left a full instance and found no room. */
@@ -114,7 +114,7 @@ export function reportOf(planning: Planning, { balance, lowerBound }: Before): P
       ...(shares.workspaces > limits.workspaceShare && workspaces.moved > limits.workspaces ? ["WORKSPACES"] : []),
     ],
     approvalLimits: limits,
-    brakes: [...planning.brakes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, brake]) => brake),
+    blockedBy: [...planning.blockedBy].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, blockedBy]) => blockedBy),
     unplaceable: records.filter(({ reason }) => reason === "FORCED"),
     withoutCandidate,
     left: leftOf(planning),

@@ -10,9 +10,9 @@ import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts"
 import type { PlanCandidate, PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
-const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE, movesPerPlan: 100, movesPerInstance: 100, movesPerHour: 100 };
+const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE, movesPerPlan: 100, movesPerInstance: 100, movesPerHour: 100 };
 const plan = (snapshot: PlanSnapshot, policy: Partial<PlannerPolicy> = {}) =>
-  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, brakes, ...policy }, ringOf });
+  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, budgets, ...policy }, ringOf });
 
 describe("where units of a full instance go", () => {
   // The mean is 587 of 1,000: 1.05 × is 616, 0.95 × is 557.
@@ -20,7 +20,7 @@ describe("where units of a full instance go", () => {
   const snapshot = aSnapshot(candidates, [...units("a", 85, 10), ...units("b", 56, 10), ...units("c", 35, 10)]);
 
   it("is first where most room is left, so that the next fluctuation does not send others away again", () => {
-    const { moves } = plan(snapshot, { brakes: { ...brakes, movesPerPlan: 20 } });
+    const { moves } = plan(snapshot, { budgets: { ...budgets, movesPerPlan: 20 } });
     expect(moves.map(({ to }) => to)).toEqual(Array.from({ length: 20 }, () => "c"));
   });
 
@@ -100,8 +100,8 @@ describe("an instance beyond the hard limit", () => {
 
   it("sheds after an hour, others after half a day", () => {
     expect(at(91, HOUR_MS).moves.length).toBeGreaterThan(0);
-    expect(at(91, HOUR_MS - 1).report.brakes).toMatchObject([{ brake: "PERSISTENCE", forMs: HOUR_MS - 1, persistMs: HOUR_MS }]);
-    expect(at(90, HOUR_MS).report.brakes).toMatchObject([{ brake: "PERSISTENCE", persistMs: 12 * HOUR_MS }]);
+    expect(at(91, HOUR_MS - 1).report.blockedBy).toMatchObject([{ rule: "PERSISTENCE", forMs: HOUR_MS - 1, persistMs: HOUR_MS }]);
+    expect(at(90, HOUR_MS).report.blockedBy).toMatchObject([{ rule: "PERSISTENCE", persistMs: 12 * HOUR_MS }]);
     expect(at(90, 12 * HOUR_MS).moves.length).toBeGreaterThan(0);
   });
 
@@ -118,7 +118,7 @@ describe("which instance is helped first", () => {
       [...full.map(([name, , candidate]) => aCandidate(name, candidate)), ...others.map((name) => aCandidate(name))],
       [...full.flatMap(([name, count]) => units(name, count, 10)), ...others.flatMap((name) => units(name, 10, 10))],
     );
-  const one = { brakes: { ...brakes, movesPerPlan: 1, hotFactor: 1 } };
+  const one = { budgets: { ...budgets, movesPerPlan: 1, hotFactor: 1 } };
   const first = (snapshot: PlanSnapshot) => plan(snapshot, one).moves.map(({ from, reason }) => `${from} ${reason}`);
 
   it("is the fullest, and the first by id among those that are equally full", () => {

@@ -5,7 +5,7 @@ import type { AffinityGroup } from "./affinity-groups.ts";
 import type { Urgency } from "./budget.ts";
 import { cover, fewestFor } from "./cover.ts";
 import { persistenceOf } from "./limits.ts";
-import { asVector, commit, findCandidate, movableOn, nameCandidate, noteBrake, type Planning } from "./planning.ts";
+import { asVector, commit, findCandidate, movableOn, nameCandidate, noteBlockedBy, type Planning } from "./planning.ts";
 import type { Cause } from "./record.ts";
 
 /** An instance that is too full, and how far it should come down. */
@@ -42,7 +42,7 @@ export function planRelief(planning: Planning): void {
 /** Whether moves of this urgency may be planned at all. If not, it notes what they are blocked by. */
 function isOpen(planning: Planning, { urgency }: Relief): boolean {
   const gate = planning.budget.gate(urgency);
-  if (gate !== undefined) noteBrake(planning, gate);
+  if (gate !== undefined) noteBlockedBy(planning, gate);
   return gate === undefined;
 }
 
@@ -133,7 +133,7 @@ function skewReliefs(planning: Planning): readonly Relief[] {
     const forMs = aboveSince === undefined ? 0 : snapshot.at - aboveSince;
     const persistMs = persistenceOf(book.share(candidate), book.limits, policy);
     if (forMs < persistMs) {
-      noteBrake(planning, { brake: "PERSISTENCE", instance: id, forMs, persistMs });
+      noteBlockedBy(planning, { rule: "PERSISTENCE", instance: id, forMs, persistMs });
       return [];
     }
     const cause: Cause = { rule: "ABOVE", ...evidence(book, candidate), share: book.share(candidate), limit: bound, forMs, persistMs };
@@ -173,7 +173,7 @@ function relieve(planning: Planning, relief: Relief, spare: Spare): void {
     const excess = worstExcess(planning, relief);
     if (excess === undefined) return;
     const spent = planning.budget.spent(relief.urgency);
-    if (spent !== undefined) return noteBrake(planning, spent);
+    if (spent !== undefined) return noteBlockedBy(planning, spent);
     const leaving = cheapest(planning, relief, { ...excess, stuck, spare });
     if (leaving.length > 0) for (const group of leaving) sendAway(planning, relief, { group, stuck });
     else if (planning.book.share(relief.candidate) <= planning.book.limits.bound || !swapOnce(planning, relief, excess)) return;
@@ -228,9 +228,9 @@ function sendAway(planning: Planning, { candidate, urgency, reason, bounds, caus
   const found = findCandidate(planning, { group, cause, reason, bounds, except: candidate });
   if (found === undefined) return void stuck.add(group);
   const asked = [{ units: group.units, from: idOf(planning, candidate), to: idOf(planning, found.to) }];
-  const brake = planning.budget.whyNot(asked, urgency);
-  if (brake !== undefined) {
-    noteBrake(planning, brake);
+  const blockedBy = planning.budget.whyNot(asked, urgency);
+  if (blockedBy !== undefined) {
+    noteBlockedBy(planning, blockedBy);
     return void stuck.add(group);
   }
   planning.budget.spend(asked);
@@ -265,9 +265,9 @@ function swapOnce(planning: Planning, relief: Relief, excess: Excess): boolean {
     { units: leaves.units, from: here, to: there },
     { units: comes.units, from: there, to: here },
   ];
-  const brake = budget.whyNot(asked, relief.urgency);
-  if (brake !== undefined) {
-    noteBrake(planning, brake);
+  const blockedBy = budget.whyNot(asked, relief.urgency);
+  if (blockedBy !== undefined) {
+    noteBlockedBy(planning, blockedBy);
     return false;
   }
   budget.spend(asked);

@@ -11,9 +11,9 @@ import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts"
 import type { PlanSnapshot } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
-const BRAKES = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE };
-const plan = (snapshot: PlanSnapshot, brakes: Partial<PlannerPolicy["brakes"]> = {}) =>
-  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, brakes: { ...BRAKES, ...brakes } }, ringOf });
+const BUDGETS = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE };
+const plan = (snapshot: PlanSnapshot, budgets: Partial<PlannerPolicy["budgets"]> = {}) =>
+  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, budgets: { ...BUDGETS, ...budgets } }, ringOf });
 const OTHERS = ["b", "c", "d", "e"];
 /** One instance at 85 %, four at 55 %. */
 const full = (candidate = LONG_ABOVE) =>
@@ -32,20 +32,20 @@ describe("an instance that has long been above the bound", () => {
     expect(report).toMatchObject({ mean: 610_000, bound: 671_000, shedTo: 640_500 });
     expect(moves).toHaveLength(20);
     expect(moves.every(({ from, reason }) => from === "a" && reason === "SHED")).toBe(true);
-    expect(report.brakes).toMatchObject([{ brake: "PLAN_MOVES", used: 20, asked: 1, limit: 20 }]);
+    expect(report.blockedBy).toMatchObject([{ rule: "PLAN_MOVES", used: 20, asked: 1, limit: 20 }]);
     const all = plan(full(), { movesPerPlan: 100, movesPerInstance: 100 });
     expect(all.report.after).toMatchObject({ share: 640_000, above: 0 });
     expect(all.moves).toHaveLength(21);
-    expect(all.report.brakes).toEqual([]);
+    expect(all.report.blockedBy).toEqual([]);
   });
 
   it("waits until it has been so for half a day, and says how long it has", () => {
     const persistMs = 12 * HOUR_MS;
     const { moves, report } = plan(full({ aboveSince: millis(NOON - persistMs + 1) }));
     expect(moves).toEqual([]);
-    expect(report.brakes).toEqual([{ brake: "PERSISTENCE", instance: "a", forMs: persistMs - 1, persistMs }]);
+    expect(report.blockedBy).toEqual([{ rule: "PERSISTENCE", instance: "a", forMs: persistMs - 1, persistMs }]);
     expect(plan(full({ aboveSince: millis(NOON - persistMs) })).moves.length).toBeGreaterThan(0);
-    expect(plan(full({})).report.brakes).toMatchObject([{ brake: "PERSISTENCE", forMs: 0 }]);
+    expect(plan(full({})).report.blockedBy).toMatchObject([{ rule: "PERSISTENCE", forMs: 0 }]);
   });
 
   it("is known to be above since it was first seen so, and not when it is back", () => {
@@ -144,27 +144,28 @@ describe("an instance that is overloaded now", () => {
     for (const more of [{ metrics: stale }, { freeze: { reason: "week-end", until: millis(NOON + 1) } }]) {
       const { moves, report } = plan(hot(more));
       expect(moves).toEqual([]);
-      expect(report.brakes).toHaveLength(1);
+      expect(report.blockedBy).toHaveLength(1);
     }
     expect(plan(withUnits(hot(), { doNotMoveUntil: millis(NOON + 1) })).moves).toEqual([]);
   });
 });
 
-describe("brakes", () => {
+describe("budgets", () => {
   const jump = { kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 1, is: 2, limit: 1 } as const;
 
   it.each<[string, Partial<PlanSnapshot>, object]>([
-    ["metrics that are not trusted", { metrics: jump }, { brake: "METRICS", verdict: jump }],
+    ["metrics that are not trusted", { metrics: jump }, { rule: "METRICS", verdict: jump }],
     [
       "a freeze",
       { freeze: { reason: "week-end", until: millis(NOON + 1) } },
-      { brake: "FREEZE", reason: "week-end", at: NOON, until: NOON + 1 },
+      { rule: "FREEZE", reason: "week-end", at: NOON, until: NOON + 1 },
     ],
-    ["three failures", { outcomes: ["failed", "done", "failed", "failed"] }, { brake: "BREAKER", failed: 3, of: 4, limit: 3 }],
-  ])("stop what is voluntary for %s, and nothing that is forced", (_what, more, brake) => {
+    ["three failures", { outcomes: ["failed", "done", "failed", "failed"] }, { rule: "BREAKER", failed: 3, of: 4, limit: 3 }],
+  ])("stop what is voluntary for %s, and nothing that is forced", (_what, more, blockedBy) => {
     const snapshot = { ...full(), ...more };
     const filling = { ...aSnapshot([aCandidate("a", { isFilling: true }), aCandidate("b")], units("b", 50, 10)), ...more };
-    for (const each of [snapshot, filling]) expect(plan(each).report).toMatchObject({ brakes: [brake], moves: { SHED: 0, FILL: 0 } });
+    for (const each of [snapshot, filling])
+      expect(plan(each).report).toMatchObject({ blockedBy: [blockedBy], moves: { SHED: 0, FILL: 0 } });
     const drained = {
       ...snapshot,
       candidates: snapshot.candidates.map((candidate) => (candidate.id === "b" ? { ...candidate, state: "DRAINING" as const } : candidate)),
@@ -186,17 +187,17 @@ describe("brakes", () => {
     }));
     const { moves, report } = plan({ ...full(), recentMoves }, { movesPerHour: 10 });
     expect(moves).toHaveLength(2);
-    expect(report.brakes).toMatchObject([{ brake: "HOUR_MOVES", used: 10, asked: 1, limit: 10 }]);
+    expect(report.blockedBy).toMatchObject([{ rule: "HOUR_MOVES", used: 10, asked: 1, limit: 10 }]);
     const fromA = recentMoves.map((move) => ({ ...move, from: "a" as InstanceId }));
     const instance = plan({ ...full(), recentMoves: fromA }, { movesPerInstance: 9 });
     expect(instance.moves).toHaveLength(1);
-    expect(instance.report.brakes).toMatchObject([{ brake: "INSTANCE_MOVES", subject: "a", used: 9, limit: 9 }]);
+    expect(instance.report.blockedBy).toMatchObject([{ rule: "INSTANCE_MOVES", subject: "a", used: 9, limit: 9 }]);
   });
 
   it("hold each managed cluster and the share of workspaces", () => {
     const cluster = plan(withUnits(full(), { clusters: ["c1", "c1"] }), { movesPerCluster: 3 });
     expect(cluster.moves).toHaveLength(3);
-    expect(cluster.report.brakes).toMatchObject([{ brake: "CLUSTER_MOVES", subject: "c1", used: 3, asked: 1, limit: 3 }]);
+    expect(cluster.report.blockedBy).toMatchObject([{ rule: "CLUSTER_MOVES", subject: "c1", used: 3, asked: 1, limit: 3 }]);
     // 305 workspaces, of which a hundredth may move.
     expect(plan(full(), { workspaces: 10_000 }).moves).toHaveLength(3);
     expect(plan(full(), { workspaces: 1 }).moves).toHaveLength(1);

@@ -90,7 +90,7 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
       if (dropped !== undefined) return { kind: "dropped", why: `${follows(move, exchange, dropped)}${dropText(dropped, nameOf)}` };
       const { from } = move;
       if (from === undefined) return { kind: "dropped", why: "it has no instance: the scheduler places it as soon as one has room" };
-      const why = whyNoExchange(move, exchange) ?? brakeOn(move, exchange.some(hasBegun) ? [] : asked(move, from, exchange));
+      const why = whyNoExchange(move, exchange) ?? blockedByOn(move, exchange.some(hasBegun) ? [] : asked(move, from, exchange));
       if (why !== undefined) return { kind: "dropped", why };
       const ceiling = ceilingOf(target?.capacity ?? ZERO_LOAD, hardLimit);
       return { kind: "go", from, ceiling, isLive: deployed.has(move.unit), source: stateOf(from) };
@@ -113,11 +113,11 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
     return rule === "REFUSED" && partnersOf(move, exchange).some((partner) => !isThere(partner)) ? FOLLOWS : "";
   }
 
-  function brakeOn({ reason }: PlannedMove, asked: readonly Asked[]): string | undefined {
+  function blockedByOn({ reason }: PlannedMove, asked: readonly Asked[]): string | undefined {
     if (reason === "FORCED") return undefined;
     const urgency: Urgency = reason === "HOT" ? "hot" : "voluntary";
-    const brake = budget.gate(urgency) ?? budget.whyNot(asked, urgency);
-    return brake && `blocked by ${blockedByText(brake, nameOf)}: plan again later`;
+    const blockedBy = budget.gate(urgency) ?? budget.whyNot(asked, urgency);
+    return blockedBy && `blocked by ${blockedByText(blockedBy, nameOf)}: plan again later`;
   }
 }
 

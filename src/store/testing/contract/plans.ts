@@ -33,7 +33,7 @@ export function describePlans(world: () => World): void {
       { unit: "v" as UnitId, from: "i" as InstanceId, to: "j" as InstanceId, epoch: 7, reason: "SHED" },
     ],
     records: [{ units: ["u"], cause: { rule: "UNPLACED" } }],
-    report: { moved: 12, brakes: ["\u0000"] },
+    report: { moved: 12, blockedBy: ["\u0000"] },
     ...over,
   });
 
