@@ -16,8 +16,8 @@ export function meanOf(candidates: readonly PlanCandidate[], units: readonly Pla
   const active = candidates.filter(({ state }) => state === "ACTIVE");
   return Math.max(
     ...LOAD_DIMENSIONS.map((dimension) => {
-      const room = active.reduce((sum, { capacity }) => sum + capacity[dimension], 0);
-      return room === 0 ? 0 : units.reduce((sum, { load }) => sum + load[dimension], 0) / room;
+      const capacity = active.reduce((sum, { capacity }) => sum + capacity[dimension], 0);
+      return capacity === 0 ? 0 : units.reduce((sum, { load }) => sum + load[dimension], 0) / capacity;
     }),
   );
 }

@@ -44,7 +44,7 @@ export function makeFleet(shape: FleetShape): Fleet {
   const rng = createSeededRng(`fleet ${shape.tail} ${shape.workspaces} ${shape.instances} ${shape.seed}`);
   const weights = Array.from({ length: shape.instances }, () => weightOf(rng.next()));
   const sizes = sizesOf(shape, rng.fork("sizes"));
-  const room = weights.reduce((sum, weight) => sum + weight, 0);
+  const weightSum = weights.reduce((sum, weight) => sum + weight, 0);
   const unit = 1_000_000;
   const total = sizes.reduce((sum, size) => sum + size, 0);
   // One dimension is the size itself; others follow it with a spread of their own.
@@ -54,7 +54,7 @@ export function makeFleet(shape: FleetShape): Fleet {
   const sums = dimensions.map((_, d) => raw.reduce((sum, row) => sum + (row[d] as number), 0));
   const smallestTarget = (dimension: LoadDimension): number => unit * (shape.utilisation[dimension] ?? 0);
   const units = raw.flatMap((row, index): PlanUnit[] => {
-    const loads = row.map((value, d) => (value / (sums[d] ?? total)) * room * smallestTarget(dimensions[d] as LoadDimension));
+    const loads = row.map((value, d) => (value / (sums[d] ?? total)) * weightSum * smallestTarget(dimensions[d] as LoadDimension));
     const parts = Math.max(1, ...loads.map((load, d) => Math.ceil(load / (LARGEST_PART * smallestTarget(dimensions[d] as LoadDimension)))));
     const load = loadVector((dimension) => {
       const d = dimensions.indexOf(dimension);

@@ -119,7 +119,7 @@ async function ownFleet(): Promise<unknown> {
   return fleetDocument({
     engineClusters: [{ name: "local", kubeconfigSecret: "argosy-system/engine-local", reach: "address" }],
     ...{ instances: { min: 3, max: 4 }, version: "3.5.7", crds: join(directory, "crds"), gitHost: "127.0.0.1" },
-    room: { applications: 700, deployments: 70 },
+    quotas: { applications: 700, deployments: 70 },
   });
 }
 

@@ -4,7 +4,7 @@ import { LOAD_DIMENSIONS } from "../domain/load.ts";
 import type { QuarantineRequests } from "../health/port.ts";
 import { HEALTH } from "../health/quarantine/entries.ts";
 import { planFleet } from "../instance-provisioner/fleet-plan.ts";
-import { roomOf } from "../mover/why-not-move.ts";
+import { usableCapacityOf } from "../mover/why-not-move.ts";
 import { freezeAt } from "../scheduler/plan/assemble.ts";
 import type { Store } from "../store/port.ts";
 import { type RequestPorts, refusalOf } from "./request-ports.ts";
@@ -18,7 +18,7 @@ export function quarantining({
   const undeclared = "no fleet is declared";
   return {
     freezeAt,
-    fits: (load, capacity) => LOAD_DIMENSIONS.every((dimension) => load[dimension] <= roomOf({ capacity })[dimension]),
+    fits: (load, capacity) => LOAD_DIMENSIONS.every((dimension) => load[dimension] <= usableCapacityOf({ capacity })[dimension]),
     async nextOf(pool, signal) {
       const facts = await read(signal);
       return facts === undefined ? { why: undeclared } : nextInstance(pool, facts, facts.planned);

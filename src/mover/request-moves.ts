@@ -10,7 +10,7 @@ import type { RequestedMove } from "../store/move/port.ts";
 import type { Store } from "../store/port.ts";
 import { abortDecision, requestDecision } from "./decisions.ts";
 import type { LiveMoves } from "./port.ts";
-import { endsWithSource, type MoveRefusal, roomOf, whyNotMove } from "./why-not-move.ts";
+import { endsWithSource, type MoveRefusal, usableCapacityOf, whyNotMove } from "./why-not-move.ts";
 
 export interface MoveRequestsDeps {
   readonly store: Pick<Store, "moves" | "shards" | "fleet">;
@@ -77,7 +77,7 @@ export function createMoveRequests(deps: MoveRequestsDeps): MoveRequests {
     const refusal = await whyNot({ unit, target, isFailOver }, signal);
     if (refusal !== undefined) throw refused(refusal.text, unit);
     const what = { unitId: unit.id, to: target.id, epoch: unit.epoch, kind, reason: "FORCED", plan: undefined } as const;
-    const recorded = { ...what, reverses, isFailOver, actor, words, ceiling: roomOf(target) };
+    const recorded = { ...what, reverses, isFailOver, actor, words, ceiling: usableCapacityOf(target) };
     const requested = await requestMove(deps, recorded, target, signal);
     if (requested.id === undefined) throw refused(requested.why, unit);
     return read(requested.id, signal);

@@ -53,13 +53,13 @@ export function routeApplication(change: ObjectChange<ObservedApplication>): App
 }
 
 function syncsOf(change: ObjectChange<ObservedApplication>): ApplicationRoute["syncs"] {
-  if (change.kind === "delete" || !(differsInRun(change.before?.sync, change.now.sync) || makesRoom(change.before, change.now))) return [];
+  if (change.kind === "delete" || !(differsInRun(change.before?.sync, change.now.sync) || makesPlace(change.before, change.now))) return [];
   const id = applicationOf(change.now);
   return id === undefined ? [] : [{ id, unit: unitOf(change.now) }];
 }
 
 /** Whether a sync has ended of an Application whose syncs are asked for: the next one may begin. */
-function makesRoom(before: ObservedApplication | undefined, { isAutomated, sync }: ObservedApplication): boolean {
+function makesPlace(before: ObservedApplication | undefined, { isAutomated, sync }: ObservedApplication): boolean {
   return !isAutomated && sync.operation === undefined && before?.sync.operation !== undefined;
 }
 

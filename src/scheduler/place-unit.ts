@@ -2,7 +2,7 @@ import { sha256 } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
-import { chooseCandidate, type Room } from "./choose-candidate.ts";
+import { type CandidateSet, chooseCandidate } from "./choose-candidate.ts";
 import { type Ineligible, NO_CONSTRAINTS, type Offer, type PlacementConstraints, whyNotEligible } from "./eligibility.ts";
 import { buildRing, type RingNode } from "./hash-ring.ts";
 import type { PlacementPolicy } from "./policy.ts";
@@ -97,14 +97,14 @@ export function placeUnit(question: PlacementQuestion, ringOf: RingSource = buil
   const mean = meanUtilisation(candidates);
   const refusal = (index: number, bound: number, takesUnknown: boolean): Refusal | undefined =>
     whyNot(candidates[index] as Candidate, unit, bound, takesUnknown);
-  const roomOf = (takesUnknown: boolean): Room => ({
+  const candidateSetOf = (takesUnknown: boolean): CandidateSet => ({
     size: candidates.length,
     admits: (index, bound) => refusal(index, bound, takesUnknown) === undefined,
     shareWith: (index) => shareWith(candidates[index] as Candidate, unit.load),
     tie: (index) => sha256(`${unit.id}|${candidates[index]?.id}`),
   });
   const bounds = boundsOf(mean, policy);
-  const choice = chooseCandidate(roomOf(false), walk, bounds) ?? chooseCandidate(roomOf(true), walk, bounds);
+  const choice = chooseCandidate(candidateSetOf(false), walk, bounds) ?? chooseCandidate(candidateSetOf(true), walk, bounds);
   const facts = { preferred: candidates[walk[0] ?? -1]?.id, ring: ring.version, mean };
   if (choice === undefined) {
     const others = candidates.flatMap((_, index) => (walk.includes(index) ? [] : [index]));

@@ -70,7 +70,7 @@ const SPEC: ApplicationSpec = {
   createNamespace: false,
 };
 const BEARER: RepositorySecret = { kind: "bearer", token: "t" };
-const ROOM: LoadVector = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
+const AMPLE: LoadVector = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
 const DECISION: Decision = { at: millis(0), subject: "test", kind: "fleet", verdict: "TEST", rule: "TEST", details: {} };
 const never = new AbortController().signal;
 
@@ -157,7 +157,7 @@ export function createTestRows(): TestRows {
         failsOver: false,
         revision: 1,
       } as const;
-      const instance: Instance = { id: next("instance") as InstanceId, name, ...place, ...version, ...life, capacity: ROOM, ...over };
+      const instance: Instance = { id: next("instance") as InstanceId, name, ...place, ...version, ...life, capacity: AMPLE, ...over };
       await memory.fleet.insertInstance(instance, DECISION, never);
       return need(await memory.fleet.readInstance(instance.id, never));
     },
@@ -172,13 +172,13 @@ export function createTestRows(): TestRows {
     },
     async place({ unitId }, instanceId) {
       const { rowVersion } = need(await rows.unit(unitId));
-      await memory.placements.commitFirstPlacement({ unitId, rowVersion, instanceId, ceiling: ROOM, decision: DECISION }, never);
+      await memory.placements.commitFirstPlacement({ unitId, rowVersion, instanceId, ceiling: AMPLE, decision: DECISION }, never);
       return need(await rows.unit(unitId));
     },
     async beginMove({ id: unitId, epoch }, { id: to }) {
       const id = next("move") as MoveId;
       const why = { kind: "voluntary", reason: "FORCED", plan: undefined, reverses: undefined, isFailOver: false, actor: "otto" } as const;
-      await memory.moves.request({ id, unitId, to, epoch, ...why, ceiling: ROOM, decision: DECISION }, never);
+      await memory.moves.request({ id, unitId, to, epoch, ...why, ceiling: AMPLE, decision: DECISION }, never);
       await memory.moves.begin(id, never);
       return need(await memory.moves.read(id, never));
     },

@@ -1,6 +1,6 @@
 import { sha256 } from "../../domain/hash.ts";
 import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../domain/load.ts";
-import type { Room } from "../choose-candidate.ts";
+import type { CandidateSet } from "../choose-candidate.ts";
 import { NO_CONSTRAINTS, type Offer, whyNotEligible } from "../eligibility.ts";
 import { type AffinityGroup, amountsOf, groupsOf } from "./affinity-groups.ts";
 import { NOTHING, NOWHERE, openLedger } from "./ledger.ts";
@@ -29,7 +29,7 @@ export interface Book {
   hostsOf(group: AffinityGroup): readonly number[];
   groupsOn(candidate: number): readonly AffinityGroup[];
   /** Instances as the rule of placement sees them with this bundle in mind; the one at `except` admits nothing. */
-  roomFor(group: AffinityGroup, except?: number): Room;
+  candidatesFor(group: AffinityGroup, except?: number): CandidateSet;
   /** Whether the bundle may live on an instance at all, however full that is. */
   isEligible(group: AffinityGroup, candidate: number): boolean;
   /** An instance as eligibility sees it with this bundle in mind. */
@@ -100,7 +100,7 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
       const more = missingOn(group, candidate);
       return ledger.loadOf(candidate).map((amount, d) => amount + (more[d] as number) - (group.load[d] as number));
     },
-    roomFor: (group, except = NOWHERE) => ({
+    candidatesFor: (group, except = NOWHERE) => ({
       size: candidates.length,
       admits: (candidate, bound) =>
         candidate !== except && ledger.fits(candidate, missingOn(group, candidate), bound) && isEligible(group, candidate),

@@ -86,7 +86,7 @@ function take(planning: Planning, { candidate, goal, cause }: Filling, group: Af
   const size = group.load[book.limits.scarce] as number;
   if (size <= 0 || size > -surplus(planning, candidate, goal) || size > surplus(planning, donor, goal)) return false;
   const bounds = [book.limits.shedTo];
-  if (!book.roomFor(group, donor).admits(candidate, book.limits.shedTo)) return false;
+  if (!book.candidatesFor(group, donor).admits(candidate, book.limits.shedTo)) return false;
   const asked = [{ units: group.units, from: book.candidates[donor]?.id as InstanceId, to: book.candidates[candidate]?.id as InstanceId }];
   const blockedBy = planning.budget.whyNot(asked, "voluntary");
   if (blockedBy !== undefined) {

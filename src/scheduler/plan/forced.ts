@@ -71,7 +71,7 @@ function homecoming(planning: Planning, search: Search): Found | undefined {
   const places = book.hostsOf(group).filter((candidate) => candidate !== NOWHERE);
   const counts = [...new Set(places)].map((candidate) => ({ candidate, count: places.filter((each) => each === candidate).length }));
   const home = counts.sort((a, b) => b.count - a.count || a.candidate - b.candidate)[0]?.candidate;
-  if (home === undefined || !book.roomFor(group).admits(home, book.limits.hard)) return undefined;
+  if (home === undefined || !book.candidatesFor(group).admits(home, book.limits.hard)) return undefined;
   return nameCandidate(planning, { ...search, bounds: [book.limits.hard] }, home);
 }
 

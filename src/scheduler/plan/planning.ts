@@ -2,7 +2,7 @@ import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../domain/load.ts";
 import type { MoveReason, PlannedMove } from "../../domain/plan.ts";
-import { type Choice, chooseCandidate, type Room } from "../choose-candidate.ts";
+import { type CandidateSet, type Choice, chooseCandidate } from "../choose-candidate.ts";
 import type { HashRing } from "../hash-ring.ts";
 import { type Held, ringNodes, whyNot } from "../place-unit.ts";
 import type { RingSource } from "../ring-memo.ts";
@@ -96,9 +96,9 @@ export function findCandidate(planning: Planning, search: Search): Found | undef
   const { group, bounds, except } = search;
   const full = walkOf(planning, group);
   const walk = full.filter((candidate) => candidate !== except);
-  const room = book.roomFor(group, except);
-  const choice = chooseCandidate(room, walk, bounds);
-  const candidates = candidatesToShow({ walk, choice, room, size: book.candidates.length, except });
+  const candidateSet = book.candidatesFor(group, except);
+  const choice = chooseCandidate(candidateSet, walk, bounds);
+  const candidates = candidatesToShow({ walk, choice, candidateSet, size: book.candidates.length, except });
   const preferred = book.candidates[full[0] ?? NOWHERE]?.id ?? ("" as InstanceId);
   const shownWalk = Math.min(walk.length, choice === undefined || choice.rank < 0 ? walk.length : choice.rank + 1);
   const question = questionOf(planning, search, { candidates, walk: shownWalk, preferred });
@@ -137,12 +137,12 @@ const OTHERS_SHOWN = 12;
 interface Shown {
   readonly walk: readonly number[];
   readonly choice: Choice | undefined;
-  readonly room: Room;
+  readonly candidateSet: CandidateSet;
   readonly size: number;
   readonly except: number;
 }
 
-function candidatesToShow({ walk, choice, room, size, except }: Shown): readonly number[] {
+function candidatesToShow({ walk, choice, candidateSet, size, except }: Shown): readonly number[] {
   if (choice !== undefined && choice.rank >= 0) return walk.slice(0, choice.rank + 1);
   const others = Array.from({ length: size }, (_, candidate) => candidate).filter(
     (candidate) => candidate !== except && !walk.includes(candidate),
@@ -150,7 +150,7 @@ function candidatesToShow({ walk, choice, room, size, except }: Shown): readonly
   if (choice === undefined) return [...walk, ...others.slice(0, OTHERS_SHOWN)];
   const byShare = others
     .filter((candidate) => candidate !== choice.candidate)
-    .map((candidate) => ({ candidate, share: room.shareWith(candidate) }));
+    .map((candidate) => ({ candidate, share: candidateSet.shareWith(candidate) }));
   const nearest = byShare.sort((a, b) => a.share - b.share || a.candidate - b.candidate).slice(0, OTHERS_SHOWN - 1);
   return [...new Set([...walk, choice.candidate, ...nearest.map(({ candidate }) => candidate)])];
 }

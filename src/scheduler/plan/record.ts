@@ -88,14 +88,14 @@ export interface StayRecord {
 function answerOf(question: CandidateQuestion): PlacementAnswer {
   const { views, bounds, walk, preferred } = question;
   const refusal = (view: Held, bound: number): Refusal | undefined => whyNot(view, question, bound);
-  const room = {
+  const candidateSet = {
     size: views.length,
     admits: (candidate: number, bound: number) => refusal(views[candidate] as Held, bound) === undefined,
     shareWith: (candidate: number) => shareWith(views[candidate] as Held, question.load),
     tie: (candidate: number) => sha256(`${question.key}|${views[candidate]?.id}`),
   };
   const order = views.slice(0, walk).map((_, candidate) => candidate);
-  const choice = chooseCandidate(room, order, bounds);
+  const choice = chooseCandidate(candidateSet, order, bounds);
   if (choice === undefined) {
     const bound = bounds.at(-1) as number;
     const refusals = views.flatMap((view) => refusal(view, bound) ?? []);

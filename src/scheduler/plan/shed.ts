@@ -204,10 +204,10 @@ function cheapest(
 ): readonly AffinityGroup[] {
   const amountOf = (group: AffinityGroup): number => group.load[dimension] as number;
   const movable = movableOn(planning, candidate, urgency).filter((group) => !stuck.has(group) && amountOf(group) > 0);
-  const room = new Map<AffinityGroup, string>();
+  const ties = new Map<AffinityGroup, string>();
   const tie = (group: AffinityGroup): string => {
-    const known = room.get(group) ?? planning.book.roomFor(group).tie(candidate);
-    room.set(group, known);
+    const known = ties.get(group) ?? planning.book.candidatesFor(group).tie(candidate);
+    ties.set(group, known);
     return known;
   };
   const sorted = [...movable].sort((a, b) => amountOf(a) - amountOf(b) || (tie(a) < tie(b) ? -1 : 1));
@@ -275,7 +275,7 @@ function swapOnce(planning: Planning, relief: Relief, excess: Excess): boolean {
     { group: leaves, except: relief.candidate, to: partner },
     { group: comes, except: partner, to: relief.candidate },
   ];
-  const isLeavingFirst = book.roomFor(leaves).admits(partner, book.limits.hard);
+  const isLeavingFirst = book.candidatesFor(leaves).admits(partner, book.limits.hard);
   for (const { group, except, to } of isLeavingFirst ? steps : steps.toReversed())
     commit(planning, nameCandidate(planning, { group, except, cause: relief.cause, reason: "SWAP", bounds: [book.limits.hard] }, to));
   return true;
@@ -319,8 +319,8 @@ function pairingOf(planning: Planning, { relief, excess, leaves, comes, partner 
   // The second of the two has to wait for room only: nothing else that keeps it away ends when the first one leaves.
   if (!book.isEligible(leaves, partner) || !book.isEligible(comes, relief.candidate)) return undefined;
   const [first, second] = [
-    book.roomFor(leaves).admits(partner, book.limits.hard),
-    book.roomFor(comes).admits(relief.candidate, book.limits.hard),
+    book.candidatesFor(leaves).admits(partner, book.limits.hard),
+    book.candidatesFor(comes).admits(relief.candidate, book.limits.hard),
   ];
   if (!first && !second) return undefined;
   return { leaves, comes, partner, gain: out - back, cost: out + back };

@@ -48,13 +48,13 @@ const OPEN = 1_050_000;
  * none is sent into a part that was placed. New buckets go to the lightest part until that is even with the others. So a workspace
  * that waits for an instance is split at once, one that is served grows into its new parts, and parts are given up that never were placed.
  */
-export function planSplit(splitting: Splitting, room: SplitCapacity): SplitPlan | undefined {
+export function planSplit(splitting: Splitting, capacity: SplitCapacity): SplitPlan | undefined {
   const { parts: was, roomySince, units } = splitting;
   const load = units.reduce((sum, unit) => addLoad(sum, unit.load), ZERO_LOAD);
-  const next = nextParts({ parts: was, roomySince }, { now: room.now, load, target: room.target });
-  const buckets = bucketsOf(applicationsOf(splitting, load), room.target);
+  const next = nextParts({ parts: was, roomySince }, { now: capacity.now, load, target: capacity.target });
+  const buckets = bucketsOf(applicationsOf(splitting, load), capacity.target);
   const placed = new Set(units.filter(({ isPlaced }) => isPlaced).map(({ part }) => part));
-  const parts = Math.max(1, Math.min(next.parts, room.candidates, buckets.length), ...[...placed].map((part) => part + 1));
+  const parts = Math.max(1, Math.min(next.parts, capacity.candidates, buckets.length), ...[...placed].map((part) => part + 1));
   if (parts === 1 && was === 1) return undefined;
   const home = homesOf(splitting, buckets);
   const wanted = dealBuckets(buckets, parts, new Map([...home].filter(([, part]) => placed.has(part))));

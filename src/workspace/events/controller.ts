@@ -58,8 +58,8 @@ export function createUserEvents(deps: UserEventsDeps): UserEvents {
     const found = notificationsOf(before, after);
     if (found === undefined) return;
     const { isReworded, ...notifications } = found;
-    const isRoom = !isReworded || isAllowed(rewordings, `${about.uid} ${notifications.reason}`, OF_REWORDING);
-    if (waiting.size >= MOST_WAITING || !isRoom || !isAllowed(namespaces, about.namespace, OF_NAMESPACE)) return dropped.add(1);
+    const isWithinRate = !isReworded || isAllowed(rewordings, `${about.uid} ${notifications.reason}`, OF_REWORDING);
+    if (waiting.size >= MOST_WAITING || !isWithinRate || !isAllowed(namespaces, about.namespace, OF_NAMESPACE)) return dropped.add(1);
     const digest = contentHash([about.uid, notifications]).slice(0, 16);
     const now = clock.now();
     const { count, firstAt } = known.get(digest) ?? { count: 0, firstAt: now };
