@@ -23,15 +23,15 @@ describe("what moves use up", () => {
     ["INSTANCE_MOVES", "a", { movesPerInstance: 3 }],
     ["CLUSTER_MOVES", "c", { movesPerCluster: 3 }],
     ["WORKSPACES", "", { workspaces: 390_000 }],
-  ] as const)("is counted against %s of %j", (blockedBy, subject, budgets) => {
+  ] as const)("is counted against %s of %j", (rule, subject, budgets) => {
     const budget = open(budgets);
     expect(budget.whyNot(asked(0, 3), "voluntary")).toBeUndefined();
-    expect(budget.whyNot(asked(0, 4), "voluntary")).toEqual({ blockedBy, subject, used: 0, asked: 4, limit: 3 });
+    expect(budget.whyNot(asked(0, 4), "voluntary")).toEqual({ rule, subject, used: 0, asked: 4, limit: 3 });
     budget.spend(asked(0, 2));
     expect(budget.whyNot(asked(2), "voluntary")).toBeUndefined();
-    expect(budget.whyNot(asked(2, 2), "voluntary")).toEqual({ blockedBy, subject, used: 2, asked: 2, limit: 3 });
+    expect(budget.whyNot(asked(2, 2), "voluntary")).toEqual({ rule, subject, used: 2, asked: 2, limit: 3 });
     expect(budget.whyNot(asked(2, 4), "hot")).toBeUndefined();
-    expect(budget.whyNot(asked(2, 5), "hot")).toEqual({ blockedBy, subject, used: 2, asked: 5, limit: 6 });
+    expect(budget.whyNot(asked(2, 5), "hot")).toEqual({ rule, subject, used: 2, asked: 5, limit: 6 });
   });
 
   it("is counted on both instances, the first by name named first, and on the fleet before any of them", () => {
