@@ -111,7 +111,7 @@ async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 }
     const { unit, directive } = (await placements.readUnit(noisy.unitId, never))!;
     const journal = (await decisions.list({ subject: source.id, kind: "health", verdict: "QUARANTINE" }, 100, never)).toReversed();
     return {
-      home: instances.find(({ id }) => id === unit.owner),
+      holder: instances.find(({ id }) => id === unit.owner),
       directive,
       journal: journal.map(({ details }) => details),
       kept: instances.filter(isInQuarantine).map(({ name }) => name),
@@ -140,14 +140,14 @@ describe.each(FAULT_MODES)("when any call of those who give a workspace an insta
       await observe(ENOUGH);
       const name = points.broke();
       const about = `call ${index}, ${name}`;
-      const { home, directive, journal, kept, moves, asksFor } = await seen();
-      expect(home?.name, about).toBe(target);
-      expect(directive.pin, about).toMatchObject({ kind: "instance", instance: home?.id, actor: "health" });
+      const { holder, directive, journal, kept, moves, asksFor } = await seen();
+      expect(holder?.name, about).toBe(target);
+      expect(directive.pin, about).toMatchObject({ kind: "instance", instance: holder?.id, actor: "health" });
       expect(kept, about).toEqual([target]);
       expect(
         moves.map(({ from, to, phase, kind }) => [from, to, phase, kind]),
         about,
-      ).toEqual([[source.id, home?.id, "DONE", "drain"]]);
+      ).toEqual([[source.id, holder?.id, "DONE", "drain"]]);
       expect(asksFor, about).toBe(2);
       expect(
         journal.map(({ isAdvice, outcome }) => [isAdvice, outcome]),
@@ -177,8 +177,8 @@ describe.each(FAULT_MODES)("when any call of those who give a workspace an insta
       await observe(ENOUGH, abort);
       const name = points.broke();
       const about = `call ${index}, ${name}`;
-      const { home, directive, journal, kept } = await seen();
-      expect(home?.id, about).toBe(source.id);
+      const { holder, directive, journal, kept } = await seen();
+      expect(holder?.id, about).toBe(source.id);
       expect(directive, about).toEqual(NO_DIRECTIVE);
       expect(kept, about).toEqual([]);
       expect(journal.at(-1), about).toMatchObject({
@@ -226,8 +226,8 @@ describe("an instance of its own", () => {
     await observe(2);
     recover();
     await observe(ENOUGH);
-    const { home, journal, kept, directive, asksFor } = await seen();
-    expect([home?.name, kept, directive, asksFor]).toEqual(["standard-1", [], NO_DIRECTIVE, 2]);
+    const { holder, journal, kept, directive, asksFor } = await seen();
+    expect([holder?.name, kept, directive, asksFor]).toEqual(["standard-1", [], NO_DIRECTIVE, 2]);
     expect(journal.at(-1)).toMatchObject({ outcome: "given-up", reason: expect.stringContaining("standard-1 is healthy again") });
   });
 
@@ -243,8 +243,8 @@ describe("an instance of its own", () => {
   it("is open to others again where its move does not get its turn within an hour", async () => {
     const { observe, seen } = await begin();
     await observe(250, async () => undefined);
-    const { home, directive, journal, moves } = await seen();
-    expect([home?.name, directive]).toEqual(["standard-1", NO_DIRECTIVE]);
+    const { holder, directive, journal, moves } = await seen();
+    expect([holder?.name, directive]).toEqual(["standard-1", NO_DIRECTIVE]);
     expect(moves).toMatchObject([{ phase: "ABORTED" }]);
     expect(journal.at(-1)).toMatchObject({ outcome: "given-up", reason: expect.stringContaining("did not get its turn") });
   });
@@ -254,8 +254,8 @@ describe("an instance of its own", () => {
     await observe(4);
     await store.directives.direct({ workspaceId: noisy.workspaceId, change: { pin: undefined }, decision: aDecision() }, never);
     await observe(ENOUGH);
-    const { home, directive, journal } = await seen();
-    expect([home?.name, directive]).toEqual(["standard-2", NO_DIRECTIVE]);
+    const { holder, directive, journal } = await seen();
+    expect([holder?.name, directive]).toEqual(["standard-2", NO_DIRECTIVE]);
     expect(journal.at(-1)).toMatchObject({ outcome: "called-off", reason: "a person has unpinned noisy" });
   });
 });

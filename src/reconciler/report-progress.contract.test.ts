@@ -42,7 +42,7 @@ async function spoilRepository(deployed: Deployed): Promise<void> {
     (one) => one.uid === uid,
   );
   const key = { id: row?.credentialId as CredentialId, owner: row?.workspaceId ?? "", purpose: REPOSITORY_PURPOSE };
-  await world.rows.door.credentials.put(key, "{}", world.signal);
+  await world.rows.users.credentials.put(key, "{}", world.signal);
 }
 
 describe("an application that waits says for what:", () => {

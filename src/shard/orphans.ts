@@ -27,13 +27,13 @@ export interface RowsOfOrphans {
   readonly instance: InstanceId;
   readonly belonging: ReadonlySet<ApplicationId>;
   /** Of those that do not belong there. */
-  readonly existing: ReadonlyMap<ApplicationId, Home>;
+  readonly existing: ReadonlyMap<ApplicationId, UnitOwner>;
   /** Of those that have no row. */
   readonly ended: ReadonlyMap<ApplicationId, Ended>;
 }
 
 /** Where the unit of an application that belongs elsewhere rests. */
-export type Home = Pick<PlacementUnit, "owner" | "epoch" | "phase">;
+export type UnitOwner = Pick<PlacementUnit, "owner" | "epoch" | "phase">;
 
 /**
  * Rows that vanish by the dozen are a sign of a lost or restored database, not of users: beyond this many at once, strays
@@ -61,8 +61,10 @@ export function judgeOrphans(
   );
   const isPlausible = orphans.filter((orphan) => orphan.reason === "no-row").length <= REMOVAL_LIMIT;
   const mayGo = ({ reason, observed: one }: (typeof orphans)[number]): boolean => {
-    const home = rows.existing.get(applicationOf(one) as ApplicationId);
-    return reason === "no-row" ? isPlausible : home?.phase === "IDLE" && home.owner !== rows.instance && (one.epoch ?? 0) <= home.epoch;
+    const unitOwner = rows.existing.get(applicationOf(one) as ApplicationId);
+    return reason === "no-row"
+      ? isPlausible
+      : unitOwner?.phase === "IDLE" && unitOwner.owner !== rows.instance && (one.epoch ?? 0) <= unitOwner.epoch;
   };
   return orphans
     .map(

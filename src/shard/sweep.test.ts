@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { ApplicationId, InstanceId } from "../domain/ids.ts";
-import { type Ended, type Home, judgeOrphans, planOrphanEnd, type RowsOfOrphans, whyRevisit } from "./orphans.ts";
+import { type Ended, judgeOrphans, planOrphanEnd, type RowsOfOrphans, type UnitOwner, whyRevisit } from "./orphans.ts";
 import { differsInContent, differsInReport, differsInRequest, type ObservedApplication, parseApplication } from "./parse-application.ts";
 import { CASCADE_FINALIZER, planDeparture } from "./plan-application.ts";
 import { statusToRecord, waitForOthersMs } from "./record-status.ts";
@@ -37,10 +37,10 @@ describe("Applications that stand where they do not belong", () => {
   });
 
   test("stay while their row exists, for their owner is another instance, unless its unit rests there under no older epoch", () => {
-    const judged = (over: Omit<Home, "owner"> & Partial<Home>, seen = uids(two), home = { owner: ELSEWHERE, ...over }) =>
+    const judged = (over: Omit<UnitOwner, "owner"> & Partial<UnitOwner>, seen = uids(two), unitOwner = { owner: ELSEWHERE, ...over }) =>
       judgeOrphans(
         [two],
-        { ...HERE, belonging: ids(), existing: new Map([["application-2" as ApplicationId, home]]), ended: new Map() },
+        { ...HERE, belonging: ids(), existing: new Map([["application-2" as ApplicationId, unitOwner]]), ended: new Map() },
         seen,
       );
     const stays = [{ observed: two, reason: "owned-elsewhere", deletion: "orphan", isRemovable: false }];

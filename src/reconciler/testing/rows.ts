@@ -38,7 +38,7 @@ export interface TestRows {
   deleteApplication(application: Application, deletion: Exclude<Deletion, "none">): Promise<void>;
   endWorkspace(application: Application): Promise<void>;
   /** What the users' door records of an environment. */
-  readonly door: Pick<Store, "environments" | "credentials">;
+  readonly users: Pick<Store, "environments" | "credentials">;
   /** Gives the application's workspace a credential, or changes the one of that name. Returns its uid. */
   addCredential(application: Application, name: string, over?: CredentialOver): Promise<string>;
   revokeCredential(uid: string): Promise<void>;
@@ -190,7 +190,7 @@ export function createTestRows(): TestRows {
     async deleteApplication({ uid }, deletion) {
       await memory.intents.recordDeletions([{ uid, deletion, operationId: next("operation") as never }], never);
     },
-    door: memory,
+    users: memory,
     endWorkspace: ({ workspaceId }) => memory.intents.recordWorkspaceEnds([workspaceId], never),
     async addCredential({ id }, name, { url = SPEC.source.repoUrl, secret = BEARER, createdAt = "2026" } = {}) {
       const [row] = await memory.shards.readApplications([id], never);

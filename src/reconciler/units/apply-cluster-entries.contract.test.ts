@@ -94,7 +94,7 @@ describe("an application that names an environment", () => {
     expect(await world.rows.application(deployed.application.id)).toBeDefined();
     await eventually("nothing is left of the environment", async () => {
       await environment.end();
-      return (await world.rows.door.environments.listKnown("api", world.signal)).length === 0;
+      return (await world.rows.users.environments.listKnown("api", world.signal)).length === 0;
     });
 
     const next = await addEnvironment(world, "environment-uid-2");
@@ -142,7 +142,7 @@ describe("an application that names an environment", () => {
     await eventually("it is gone", async () => (await readApplication(deployed)) === undefined);
     await eventually("so is the environment", async () => {
       await environment.end();
-      return (await world.rows.door.environments.listKnown("api", world.signal)).length === 0;
+      return (await world.rows.users.environments.listKnown("api", world.signal)).length === 0;
     });
     await world.rows.deleteApplication(deployed.application, "cascade");
     await eventually("the row is forgotten", async () => (await world.rows.application(deployed.application.id)) === undefined);
@@ -162,7 +162,7 @@ test("a workspace that goes waits, without asking over and over, until its envir
   const deployed = await deploy();
   const environment = await addEnvironment(world);
   await environment.connect("token-1");
-  await world.rows.door.environments.noteAccount(environment.id, true, world.signal);
+  await world.rows.users.environments.noteAccount(environment.id, true, world.signal);
   const reconciler = await world.startReconciler();
   await eventually("it stands there", () => stands(deployed, environment));
   await world.rows.deleteApplication(deployed.application, "orphan");
@@ -173,7 +173,7 @@ test("a workspace that goes waits, without asking over and over, until its envir
   await reconciler.idle();
   expect(world.rows.statements()["forgetWorkspace"]).toBeUndefined();
   expect(await world.rows.unit(deployed.unit.id)).toBeDefined();
-  await world.rows.door.environments.noteAccount(environment.id, false, world.signal);
+  await world.rows.users.environments.noteAccount(environment.id, false, world.signal);
   await eventually("the workspace is gone", async () => (await world.rows.unit(deployed.unit.id)) === undefined);
 });
 

@@ -55,8 +55,8 @@ describe("a group that comes together", () => {
     expect(steps(aSnapshot(CANDIDATES, group("c", "b")))).toEqual(["u0 b"]);
     expect(steps(aSnapshot(CANDIDATES, group("b", "c")))).toEqual(["u1 b"]);
     // Also where the ring would put the group elsewhere.
-    for (const home of ["a", "b", "c"])
-      expect(steps(aSnapshot(CANDIDATES, group(undefined, undefined, home)))).toEqual([`u0 ${home}`, `u1 ${home}`]);
+    for (const host of ["a", "b", "c"])
+      expect(steps(aSnapshot(CANDIDATES, group(undefined, undefined, host)))).toEqual([`u0 ${host}`, `u1 ${host}`]);
   });
 
   it("fills its home up to the hard limit, and says so", () => {

@@ -70,9 +70,9 @@ function homecoming(planning: Planning, search: Search): Found | undefined {
   if (cause.rule !== "SPREAD" && cause.rule !== "UNPLACED") return undefined;
   const places = book.hostsOf(group).filter((candidate) => candidate !== NOWHERE);
   const counts = [...new Set(places)].map((candidate) => ({ candidate, count: places.filter((each) => each === candidate).length }));
-  const home = counts.sort((a, b) => b.count - a.count || a.candidate - b.candidate)[0]?.candidate;
-  if (home === undefined || !book.candidatesFor(group).admits(home, book.limits.hard)) return undefined;
-  return nameCandidate(planning, { ...search, bounds: [book.limits.hard] }, home);
+  const host = counts.sort((a, b) => b.count - a.count || a.candidate - b.candidate)[0]?.candidate;
+  if (host === undefined || !book.candidatesFor(group).admits(host, book.limits.hard)) return undefined;
+  return nameCandidate(planning, { ...search, bounds: [book.limits.hard] }, host);
 }
 
 function inOrder({ book, policy }: Planning, forced: readonly AffinityGroup[]): readonly AffinityGroup[] {

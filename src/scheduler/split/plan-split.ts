@@ -56,14 +56,14 @@ export function planSplit(splitting: Splitting, capacity: SplitCapacity): SplitP
   const placed = new Set(units.filter(({ isPlaced }) => isPlaced).map(({ part }) => part));
   const parts = Math.max(1, Math.min(next.parts, capacity.candidates, buckets.length), ...[...placed].map((part) => part + 1));
   if (parts === 1 && was === 1) return undefined;
-  const home = homesOf(splitting, buckets);
-  const wanted = dealBuckets(buckets, parts, new Map([...home].filter(([, part]) => placed.has(part))));
+  const current = currentPartsOf(splitting, buckets);
+  const wanted = dealBuckets(buckets, parts, new Map([...current].filter(([, part]) => placed.has(part))));
   const held = buckets.filter(({ key }) => {
-    const [from, to] = [home.get(key) as number, wanted.get(key) as number];
+    const [from, to] = [current.get(key) as number, wanted.get(key) as number];
     return from !== to && (placed.has(from) || placed.has(to));
   });
-  const staying = new Set(held.map(({ key }) => key).filter((key) => (home.get(key) as number) < parts));
-  const deal = Object.fromEntries(buckets.map(({ key }) => [key, (staying.has(key) ? home : wanted).get(key) as number]));
+  const staying = new Set(held.map(({ key }) => key).filter((key) => (current.get(key) as number) < parts));
+  const deal = Object.fromEntries(buckets.map(({ key }) => [key, (staying.has(key) ? current : wanted).get(key) as number]));
   return {
     ...{ parts, deal, held: held.map(({ key }) => key) },
     openPart: openPartOf(splitting, buckets, { parts, deal }),
@@ -82,7 +82,7 @@ function applicationsOf({ applications }: Splitting, load: LoadVector): readonly
 }
 
 /** Where each bucket is: where it was dealt to, or else where most of its applications are. */
-function homesOf({ deal, applications }: Splitting, buckets: readonly Bucket[]): ReadonlyMap<string, number> {
+function currentPartsOf({ deal, applications }: Splitting, buckets: readonly Bucket[]): ReadonlyMap<string, number> {
   const counts = new Map<string, Map<number, number>>();
   const known = new Set(buckets.map(({ key }) => key));
   for (const { environment, namespace, part } of applications) {

@@ -59,12 +59,14 @@ export function ownerBindingsNameOwners(): Checker {
       const { object, namespace } = happening;
       if (mapAt(object, "roleRef")["name"] !== DEPLOYER_ROLE) return undefined;
       const epoch = Number(textAt(annotationsOf(object), ANNOTATION_EPOCH));
-      const homes = owners.inNamespace(namespace);
+      const ownedUnits = owners.inNamespace(namespace);
       const subjects = subjectsOf(object);
-      const strangers = subjects.filter((subject) => !homes.some((home) => accountOf(home) === subject && home.epoch >= epoch));
+      const strangers = subjects.filter(
+        (subject) => !ownedUnits.some((ownedUnit) => accountOf(ownedUnit) === subject && ownedUnit.epoch >= epoch),
+      );
       if (strangers.length > 0) return `the register of ${namespace} names ${strangers.join(", ")} under epoch ${epoch}`;
       const isTaken =
-        subjects.length > 0 || homes.some(({ unit, epoch: newest }) => newest > epoch || owners.moveOf(unit)?.epoch === epoch);
+        subjects.length > 0 || ownedUnits.some(({ unit, epoch: newest }) => newest > epoch || owners.moveOf(unit)?.epoch === epoch);
       return isTaken ? undefined : `the register of ${namespace} names nobody under epoch ${epoch}, and no move has taken it`;
     },
   };

@@ -20,9 +20,9 @@ export function copiesAreIdle(): Checker {
       const changed = applicationOf(happening);
       if (changed === undefined || changed.change === "DELETED") return undefined;
       const { at, unit, epoch, isAutomated } = changed.standing;
-      const home = owners.of(unit);
-      const isEarly = home !== undefined && epoch > home.epoch && isAutomated;
-      return isEarly ? `${at} syncs by itself under epoch ${epoch}, and its unit's owner has epoch ${home.epoch}` : undefined;
+      const ownedUnit = owners.of(unit);
+      const isEarly = ownedUnit !== undefined && epoch > ownedUnit.epoch && isAutomated;
+      return isEarly ? `${at} syncs by itself under epoch ${epoch}, and its unit's owner has epoch ${ownedUnit.epoch}` : undefined;
     },
   };
 }
@@ -142,8 +142,8 @@ export function ownersKeepTheirs(): Checker {
   const requests = createRequests();
   const byHand = new Set<string>();
   const isNeeded = ({ unit, epoch, holder }: Standing): boolean => {
-    const [home, move] = [owners.of(unit), owners.moveOf(unit)];
-    const isOwners = home?.epoch === epoch && home.instance === holder;
+    const [ownedUnit, move] = [owners.of(unit), owners.moveOf(unit)];
+    const isOwners = ownedUnit?.epoch === epoch && ownedUnit.instance === holder;
     return isOwners || (move?.epoch === epoch && move.phase !== "CLEANUP" && move.phase !== "ABORT");
   };
   return {

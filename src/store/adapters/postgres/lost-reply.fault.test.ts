@@ -15,7 +15,7 @@ import { createWorld, soon, type World } from "../../testing/world.ts";
 import { createPostgresStore } from "./postgres-store.ts";
 
 let server: TestServer;
-let home: TestDatabase;
+let workspaceUnit: TestDatabase;
 let cutter: ReplyCutter;
 /** By the way on which answers get lost. */
 let store: Store;
@@ -34,15 +34,15 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 beforeEach(async () => {
-  home = await server.createMigrated();
-  cutter = await startReplyCutter(home.url);
+  workspaceUnit = await server.createMigrated();
+  cutter = await startReplyCutter(workspaceUnit.url);
   closing.push(() => cutter.close());
   store = await openStore(cutter.url);
-  world = createWorld(await openStore(home.url));
+  world = createWorld(await openStore(workspaceUnit.url));
 });
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
-  await home.drop();
+  await workspaceUnit.drop();
 });
 
 /** Runs work whose answer gets lost, as `tag` ends it, and then once more, as the queue does. */
@@ -55,7 +55,7 @@ async function twice<Result>(tag: string, work: () => Promise<Result>): Promise<
 }
 
 const count = async (table: string, where = "true") =>
-  (await server.query<{ readonly n: number }>(`select count(*)::int as n from ${table} where ${where}`, home.url))[0]?.n;
+  (await server.query<{ readonly n: number }>(`select count(*)::int as n from ${table} where ${where}`, workspaceUnit.url))[0]?.n;
 
 describe("work that was committed, and whose answer got lost", () => {
   it("is found when wishes are recorded again: one row, one unit and one operation each, and no revision raised twice", async () => {
@@ -147,7 +147,7 @@ describe("a member whose clock is an hour off", () => {
   ])("%s lives and holds leases as long as everybody else", async (_, byMs) => {
     const clock = createVirtualClock(Date.now() + byMs);
     const [ada, bob] = ["ada", "bob"] as unknown as readonly [MemberId, MemberId];
-    const off = await openStore(home.url, clock);
+    const off = await openStore(workspaceUnit.url, clock);
     const alive = (found: ReadonlyMap<string, readonly MemberId[]>) => found.get("api");
     await off.members.heartbeat(ada, ["api"], 15_000, soon());
     expect(alive(await world.store.members.heartbeat(bob, ["api"], 15_000, soon()))).toEqual([ada, bob]);
@@ -159,7 +159,7 @@ describe("a member whose clock is an hour off", () => {
     expect(await world.store.members.acquire("key", bob, 15_000, soon())).toBeUndefined();
     const [row] = await server.query<{ readonly left: number }>(
       "select extract(epoch from min(expires) - now())::float as left from member",
-      home.url,
+      workspaceUnit.url,
     );
     expect(row?.left).toBeLessThanOrEqual(15);
   });

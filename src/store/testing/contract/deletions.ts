@@ -77,14 +77,14 @@ export function describeDeletions(world: () => World): void {
 
     it("with its namespace is an orphan there, and a cascade elsewhere", async () => {
       const { deploy, remove, application, notificationsOf } = world();
-      const [home, away] = [
+      const [workspaceUnit, away] = [
         await deploy(),
         await deploy({ namespace: "other", spec: { ...aSpec(), destination: { environment: "prod", namespace: "web" } } }),
       ];
-      for (const { intent } of [home, away]) await remove(intent, "with-namespace");
-      expect(await application(home.applicationId)).toMatchObject({ deletion: "orphan", deletedAt: expect.any(Number) });
+      for (const { intent } of [workspaceUnit, away]) await remove(intent, "with-namespace");
+      expect(await application(workspaceUnit.applicationId)).toMatchObject({ deletion: "orphan", deletedAt: expect.any(Number) });
       expect(await application(away.applicationId)).toMatchObject({ deletion: "cascade", deletedAt: expect.any(Number) });
-      for (const { intent } of [home, away]) expect(await notificationsOf(() => remove(intent, "with-namespace"))).toEqual([]);
+      for (const { intent } of [workspaceUnit, away]) expect(await notificationsOf(() => remove(intent, "with-namespace"))).toEqual([]);
       const late = await deploy({ namespace: "late" });
       await remove(late.intent, "cascade");
       await remove(late.intent, "with-namespace");

@@ -272,9 +272,9 @@ export function describePlacements(world: () => World): void {
         [to, 1000, 0],
       ]);
       const placement = await placementOf((await record({ namespace: "late" })).applicationId, to);
-      const roomFor = (applications: number) => ({ ...placement, ceiling: { ...WIDE, applications } });
-      expect(await store.placements.commitFirstPlacement(roomFor(1500), soon())).toEqual({ kind: "full" });
-      expect(await store.placements.commitFirstPlacement(roomFor(2000), soon())).toMatchObject({ kind: "placed" });
+      const capacityFor = (applications: number) => ({ ...placement, ceiling: { ...WIDE, applications } });
+      expect(await store.placements.commitFirstPlacement(capacityFor(1500), soon())).toEqual({ kind: "full" });
+      expect(await store.placements.commitFirstPlacement(capacityFor(2000), soon())).toMatchObject({ kind: "placed" });
     });
 
     it("is a unit with its workspace, and a workspace's units", async () => {
