@@ -16,7 +16,7 @@ export default {
   dryRunTimeoutMinutes: 15,
   incremental: true,
   incrementalFile: `reports/mutation/${module}.json`,
-  ignorePatterns: [".argosy", "bench", "charts", "coverage", "docs", "e2e", "hack", "tools/floors/planted"],
+  ignorePatterns: [".argosy", "bench", "charts", "coverage", "docs", "e2e", "hack", "tools/layers/planted"],
   reporters: ["progress-append-only", "clear-text", "html"],
   clearTextReporter: { allowColor: false, logTests: false, reportScoreTable: true },
   htmlReporter: { fileName: `reports/mutation/${module}.html` },

@@ -251,8 +251,8 @@ describe("what another workspace has", () => {
     ["Argosy's name for the API cluster", () => "api"],
   ])("an environment, is not deployed to by who knows %s", async (spelling, environment) => {
     const name = `steals-${spelling.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
-    const home = { repoURL: world.git.url("attacks-home"), path: "home" };
-    await deployAsUser(name, home, { environment: environment(), namespace: "stolen" });
+    const source = { repoURL: world.git.url("attacks-home"), path: "home" };
+    await deployAsUser(name, source, { environment: environment(), namespace: "stolen" });
     const namespace = namespaceOf("attacker");
     const resource = await stuck(world, { namespace, name });
     expect(conditionOf(resource, "Ready")).toMatchObject({ reason: "EnvironmentUnavailable" });

@@ -7,8 +7,8 @@ import { createToken } from "../src/cli/token.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { inOneLine, type Started, startArgosy } from "./command-line.ts";
-import { openRest } from "./patient.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
+import { openRest } from "./within-timeout.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
 const POOL = "drained";

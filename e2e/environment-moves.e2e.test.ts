@@ -10,9 +10,9 @@ import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { ENVIRONMENT, observeEnvironments, playEnvironments } from "./environments.ts";
 import { mayWrite } from "./moves-world.ts";
-import { openRest } from "./patient.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
 import { startTargetCluster, TARGET_TYPES, type TargetCluster } from "./target-cluster.ts";
+import { openRest } from "./within-timeout.ts";
 import { configMapFile, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
 const POOL = "roaming";

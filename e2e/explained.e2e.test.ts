@@ -6,7 +6,7 @@ import type { RestClient } from "../src/cli/rest-client.ts";
 import { createToken } from "../src/cli/token.ts";
 import { answerOf, argosy, inOneLine } from "./command-line.ts";
 import { askForMove, holdInRevoke, MOVE_TIMEOUT_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
-import { openRest } from "./patient.ts";
+import { openRest } from "./within-timeout.ts";
 import { configMapFile, openWorld, TYPES, until, type World } from "./world.ts";
 
 const NAMESPACE = "explained";

@@ -32,15 +32,15 @@ function unlessGone(error: unknown): void {
 /** No story here configures anything of health but how soon one restart may follow another. */
 describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works again by itself", () => {
   let world: World;
-  let home: Movable;
+  let movable: Movable;
   let instance: InstanceView;
 
   beforeAll(async () => {
     world = openWorld(90 * 60_000);
     await restartFirst(world, { roles: ["all"] });
-    home = await openMovable(world, NAMESPACE, ["dev"]);
-    const name = await home.owner();
-    instance = home.instances.find((each) => each.name === name) as InstanceView;
+    movable = await openMovable(world, NAMESPACE, ["dev"]);
+    const name = await movable.owner();
+    instance = movable.instances.find((each) => each.name === name) as InstanceView;
     await well();
   }, DEADLINE_MS);
   afterAll(async () => {
@@ -63,8 +63,8 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
       REPLACED_MS,
     );
   const deploys = async (text: string): Promise<void> => {
-    await home.push("dev", text);
-    await home.arrived("dev", text);
+    await movable.push("dev", text);
+    await movable.arrived("dev", text);
   };
   const restarts = async (): Promise<readonly string[]> => {
     const query = { kind: "health", subject: instance.id, verdict: "RESTART" };
@@ -108,7 +108,7 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
     async () => {
       await restartFirst(world, { roles: ["all"] });
       await well();
-      const others = home.instances.filter(({ name, state }) => name !== instance.name && state === "ACTIVE");
+      const others = movable.instances.filter(({ name, state }) => name !== instance.name && state === "ACTIVE");
       const cordon = async (cordoned: boolean): Promise<void> => {
         for (const { name } of others) await world.rest.put(`/v1/instances/${name}/cordon`, { cordoned, reason: "a story" });
       };

@@ -6,7 +6,7 @@ import { UnavailableError } from "../src/domain/errors.ts";
 import type { KubeClient } from "../src/runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { callHarness, type HarnessAddress } from "./harness-client.ts";
-import { openRest, withinTimeout } from "./patient.ts";
+import { openRest, withinTimeout } from "./within-timeout.ts";
 
 /** What a story needs: the cluster as its administrator, Git, the fleet's REST API and the harness that runs it all. */
 export interface World {

@@ -14,3 +14,7 @@ update decision
 update instance_verdict
    set baseline = replace(baseline::text, '"looks":', '"observations":')::json
  where baseline is not null;
+
+update rollout
+   set document = replace(document::text, '"FEWER_LOOKS"', '"FEWER_COMPARISONS"')::json
+ where document::text like '%"FEWER_LOOKS"%';

@@ -104,7 +104,7 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
       resources: telling(USER_KINDS.credential, createWatchedKind({ ...watching, kind: USER_KINDS.credential })),
       secrets,
       namespaces: resources,
-      observationsAtOnce: context.config.limits.repositoryLooks,
+      observationsAtOnce: context.config.limits.repositoryProbes,
       observer: createGitObserver({
         ...context,
         directory: join(context.config.stateDir, "looks"),

@@ -41,7 +41,7 @@ it.each([
     { uid: "another", isDeleting: false },
     { ownerBinding: undefined, isGone: true },
   ],
-] as const)("a unit finds %s", async (_what, found, namespace, home) => {
+] as const)("a unit finds %s", async (_what, found, namespace, stays) => {
   const managed = {
     read: async () => found,
     readNamespace: async () => {
@@ -50,7 +50,7 @@ it.each([
     },
   };
   const where = { unitId: PLACEMENT.unit.id, workspace, ownerBinding: { namespace: workspace.namespace, name: "register" } };
-  expect(await observeOwnNamespace(where, managed, new AbortController().signal)).toEqual(home);
+  expect(await observeOwnNamespace(where, managed, new AbortController().signal)).toEqual(stays);
 });
 
 /** What is believed of the register as it stands with these subjects, under the move's epoch, by a worker that read the row in REVOKE. */

@@ -174,8 +174,8 @@ describe("a unit without owner", () => {
         asked += 1;
       },
     });
-    const home = await addUnit("anna");
-    await eventually("one has a place", async () => (await ownerOf(home)) === "a");
+    const anna = await addUnit("anna");
+    await eventually("one has a place", async () => (await ownerOf(anna)) === "a");
     const unit = await addUnit("ben");
     await eventually("the other has none", async () => asked > 0);
     const before = asked;

@@ -34,7 +34,7 @@ const CASES: Readonly<Record<Gate, { readonly shut: Upgraded; readonly open: Upg
     text: /2 of 100 applications cannot be compared, before it were 0 of 100/,
   },
   STRAYED: { shut: seen({ strayed: 1, resynced: 1 }), open: seen({ strayed: 1 }), text: /2 of 100 applications differ/ },
-  FEWER_LOOKS: { shut: seen({ fresh: 49 }), open: seen({ fresh: 50 }), text: /49 of 100 applications are looked at in time/ },
+  FEWER_COMPARISONS: { shut: seen({ fresh: 49 }), open: seen({ fresh: 50 }), text: /49 of 100 applications are looked at in time/ },
 };
 
 describe("the gates of a release", () => {
@@ -82,6 +82,6 @@ describe("the gates of a release", () => {
 
   it("count at once where they name a pod or an instance, and after a minute where a restart alone may shut them", () => {
     const persistence = GATES.map((gate) => [gate, shutGate(factsOf(CASES[gate].shut))?.persistenceMs]);
-    expect(persistence.filter(([, ms]) => ms === MINUTE).map(([gate]) => gate)).toEqual(["CANNOT_COMPARE", "STRAYED", "FEWER_LOOKS"]);
+    expect(persistence.filter(([, ms]) => ms === MINUTE).map(([gate]) => gate)).toEqual(["CANNOT_COMPARE", "STRAYED", "FEWER_COMPARISONS"]);
   });
 });

@@ -9,7 +9,7 @@ export const GATES = [
   "PRUNED",
   "CANNOT_COMPARE",
   "STRAYED",
-  "FEWER_LOOKS",
+  "FEWER_COMPARISONS",
 ] as const;
 export type Gate = (typeof GATES)[number];
 
@@ -82,7 +82,7 @@ const RULES: Readonly<Record<Gate, { readonly persistenceMs: number; readonly as
         what: "differ from what the release before made of the same revision",
       }),
   },
-  FEWER_LOOKS: { persistenceMs: SETTLING_MS, ask: whyFewerObservations },
+  FEWER_COMPARISONS: { persistenceMs: SETTLING_MS, ask: whyFewerComparisons },
 };
 
 /** The first gate that is shut, in the order of {@link GATES}; `undefined`: all are open. */
@@ -144,7 +144,7 @@ function whyMore({ upgraded }: GateFacts, { now, before, what }: Comparison): st
   return isMore ? `${here} of ${all} applications ${what}, before it were ${was} of ${of}` : undefined;
 }
 
-function whyFewerObservations({ upgraded, resyncMs }: GateFacts): string | undefined {
+function whyFewerComparisons({ upgraded, resyncMs }: GateFacts): string | undefined {
   const settled = upgraded.flatMap(({ observation, baseline, readyMsAgo }) =>
     observation === undefined || readyMsAgo === undefined || readyMsAgo <= resyncMs + LATE_MS ? [] : [{ observation, baseline }],
   );

@@ -22,7 +22,7 @@ it("says what is read at each gate, with the numbers it decides by", () => {
   expect(read([upgraded(), slow])).toEqual({
     ...{ CRASHING: "1 pods", OUT_OF_MEMORY: "0 pods", NOT_READY: "30.0 s", CANARY_SLOW: "0.4 s", FROZEN: "1.0 s since a look" },
     ...{ PRUNED: "0 applications", CANNOT_COMPARE: "0 of 200, before 2 of 200", STRAYED: "2 of 200, before 0 of 200" },
-    ...{ FEWER_LOOKS: "200 of 200, before 200 of 200 in time", SYNCS: "1 of 200 syncs failed: as good releases' do" },
+    ...{ FEWER_COMPARISONS: "200 of 200, before 200 of 200 in time", SYNCS: "1 of 200 syncs failed: as good releases' do" },
   });
 });
 

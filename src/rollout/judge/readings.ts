@@ -32,7 +32,7 @@ const READERS: Readonly<Record<Gate, Reader>> = {
       ({ strayed }) => strayed,
       ({ resynced }) => resynced,
     ),
-  FEWER_LOOKS: (all) => `${shares(all, ({ fresh }) => fresh)} in time`,
+  FEWER_COMPARISONS: (all) => `${shares(all, ({ fresh }) => fresh)} in time`,
 };
 
 function shares(

@@ -257,8 +257,9 @@ describe("what a user is told", () => {
         { ...over, ...(environmentId === undefined ? {} : { environmentId: environmentId as EnvironmentId }) },
         "connected",
       );
-      const { environmentId: _, ...home } = record.status?.status.comparedTo ?? anEngineStatus().comparedTo;
-      const status = "namespace" in over && over["namespace"] === "jane" ? { status: anEngineStatus({ comparedTo: home }) } : record.status;
+      const { environmentId: _, ...atOwn } = record.status?.status.comparedTo ?? anEngineStatus().comparedTo;
+      const status =
+        "namespace" in over && over["namespace"] === "jane" ? { status: anEngineStatus({ comparedTo: atOwn }) } : record.status;
       const composed = compose({ resource, record: { ...record, status } });
       expect(said(composed)).toContain("Ready=False/Reconciling");
       if (environmentId !== undefined) expect(composed.status.reconciledState.destination.name).toBe("");

@@ -1,7 +1,7 @@
 /** Where a deployment goes, as its user says it. */
 export interface ReportedDestination {
   /** The workspace's own namespace. */
-  readonly home: string;
+  readonly ownNamespace: string;
   /** Absent where it is deployed into its own namespace. */
   readonly environment?: { readonly name: string; readonly namespaces: readonly string[] } | undefined;
 }
@@ -77,8 +77,8 @@ export function inUsersWords(message: string, destination: ReportedDestination):
   return withAdvice(withoutEnd(inUsersNames(rendered, destination)));
 }
 
-function inUsersNames(message: string, { home, environment }: ReportedDestination): string {
-  const place = environment === undefined ? `this namespace, ${home}` : `environment ${environment.name}`;
+function inUsersNames(message: string, { ownNamespace, environment }: ReportedDestination): string {
+  const place = environment === undefined ? `this namespace, ${ownNamespace}` : `environment ${environment.name}`;
   const project = String.raw` is not permitted in project '?[^\s',;]+'?`;
   return message
     .replace(new RegExp(`${destinationRefused.source} '[^']*'`, "g"), (_all, namespace: string) => notListed(namespace, environment))

@@ -171,9 +171,9 @@ function isAbout({ comparedTo }: EngineStatus, { application: { spec }, environm
 }
 
 /** What the destination of a deployment is called by its user. */
-export function destinationOf({ namespace: home }: ObservedDeployment, record: DeploymentRecord | undefined): ReportedDestination {
+export function destinationOf({ namespace: ownNamespace }: ObservedDeployment, record: DeploymentRecord | undefined): ReportedDestination {
   const name = record?.application.spec.destination.environment;
-  return name === undefined ? { home } : { home, environment: { name, namespaces: record?.environment?.namespaces ?? [] } };
+  return name === undefined ? { ownNamespace } : { ownNamespace, environment: { name, namespaces: record?.environment?.namespaces ?? [] } };
 }
 
 const WAITING_FOR_US = { kind: "moving", reason: "Reconciling", message: NOT_YOURS } as const;

@@ -160,7 +160,7 @@ function scopeOf({ resource, record, hidden }: RunStatusFacts): TextScope {
     hidden,
     own: application?.spec.source.repoUrl ?? "",
     destination: {
-      home: resource.namespace,
+      ownNamespace: resource.namespace,
       ...(environment === undefined ? {} : { environment: { name: environment, namespaces: [] } }),
     },
   };

@@ -70,7 +70,7 @@ async function aServer(onConnection: Parameters<typeof createServer>[1]): Promis
   return Object.assign(server, { port: (server.address() as { port: number }).port });
 }
 
-describe("looking at a repository", () => {
+describe("observing at a repository", () => {
   const servers: Server[] = [];
   afterEach(() => servers.splice(0).forEach((server) => server.close()));
 
@@ -161,10 +161,10 @@ describe("looking at a repository", () => {
     const silent = await aServer((socket) => socket.on("error", () => undefined));
     servers.push(silent);
     const abort = new AbortController();
-    const looking = observe(`http://127.0.0.1:${silent.port}/a`, { signal: abort.signal });
+    const observing = observe(`http://127.0.0.1:${silent.port}/a`, { signal: abort.signal });
     await expect.poll(() => readdirSync(observations()).length).toBeGreaterThan(0);
     abort.abort(new Error("enough"));
-    await expect(looking).rejects.toThrow("enough");
+    await expect(observing).rejects.toThrow("enough");
   });
 
   it("keeps no more than it needs of a host that never stops talking", async () => {

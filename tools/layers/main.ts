@@ -4,7 +4,7 @@ import process from "node:process";
 import { cruise } from "./cruise.ts";
 import { complaints, silentRules } from "./verdict.ts";
 
-const PLANTED = "tools/floors/planted";
+const PLANTED = "tools/layers/planted";
 
 // The reader keeps state between cruises of different trees, so they take turns.
 const real = await cruise(resolve("."));

@@ -1,5 +1,5 @@
 import { cruise as cruiseFiles, type ICruiseOptions, type ICruiseResult, type IViolation } from "dependency-cruiser";
-import { FLOORS } from "./rules.ts";
+import { LAYERS } from "./rules.ts";
 
 export interface Cruise {
   /** Files below src/ that were read. */
@@ -14,9 +14,9 @@ export const OPTIONS: ICruiseOptions = {
   enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default", "types"] },
 };
 
-/** Reads every import below `<baseDir>/src` and holds it against the floors. */
+/** Reads every import below `<baseDir>/src` and holds it against the layers. */
 export async function cruise(baseDir: string): Promise<Cruise> {
-  const { output } = await cruiseFiles(["src"], { ...OPTIONS, ruleSet: { forbidden: [...FLOORS] }, validate: true, baseDir });
+  const { output } = await cruiseFiles(["src"], { ...OPTIONS, ruleSet: { forbidden: [...LAYERS] }, validate: true, baseDir });
   const { modules, summary } = output as ICruiseResult;
   return { files: modules.filter(({ source }) => source.startsWith("src/")).length, violations: summary.violations };
 }

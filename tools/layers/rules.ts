@@ -140,8 +140,8 @@ const unaddressed = rule(
   "packages-have-an-address",
   production("^src/"),
   { path: PACKAGES, pathNot: Object.keys(ADDRESSES).map(packagePath), dependencyTypesNot: ["type-only"] },
-  "give the package a line in tools/floors/addresses.ts and docs/dependencies.md",
+  "give the package a line in tools/layers/addresses.ts and docs/dependencies.md",
 );
 
 /** Who may import whom, as rules of dependency-cruiser. CONTRIBUTING.md draws the picture. */
-export const FLOORS: readonly IRegularForbiddenRuleType[] = [...between, ...addresses, unaddressed];
+export const LAYERS: readonly IRegularForbiddenRuleType[] = [...between, ...addresses, unaddressed];

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { FLOORS } from "./rules.ts";
+import { LAYERS } from "./rules.ts";
 import { complaints, silentRules } from "./verdict.ts";
 
 const violation = { from: "src/a.ts", to: "src/b.ts", rule: { name: "no-cycles", severity: "error" as const } };
 
-it("finds nothing in a tree that was read whole and keeps the floors", () => {
+it("finds nothing in a tree that was read whole and keeps the layers", () => {
   expect(complaints({ files: 3, violations: [] }, 3)).toEqual([]);
 });
 
@@ -19,6 +19,6 @@ it("says what a broken rule asks for", () => {
 });
 
 it("names every rule that says nothing about the planted tree", () => {
-  expect(silentRules([violation])).toHaveLength(FLOORS.length - 1);
-  expect(silentRules(FLOORS.map(({ name = "" }) => ({ rule: { name, severity: "error" } })))).toEqual([]);
+  expect(silentRules([violation])).toHaveLength(LAYERS.length - 1);
+  expect(silentRules(LAYERS.map(({ name = "" }) => ({ rule: { name, severity: "error" } })))).toEqual([]);
 });

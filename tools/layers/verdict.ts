@@ -1,6 +1,6 @@
 import type { IViolation } from "dependency-cruiser";
 import type { Cruise } from "./cruise.ts";
-import { FLOORS } from "./rules.ts";
+import { LAYERS } from "./rules.ts";
 
 /**
  * What is wrong with a tree in which `filesThere` source files lie. Reading fewer is a failure too: without a TypeScript it can
@@ -14,9 +14,9 @@ export function complaints({ files, violations }: Cruise, filesThere: number): r
 /** The rules that found nothing in a tree which breaks every one of them. */
 export function silentRules(violations: readonly Pick<IViolation, "rule">[]): readonly string[] {
   const fired = new Set(violations.map(({ rule }) => rule.name));
-  return FLOORS.map(({ name = "" }) => name).filter((name) => !fired.has(name));
+  return LAYERS.map(({ name = "" }) => name).filter((name) => !fired.has(name));
 }
 
 function commentOf(name: string): string {
-  return FLOORS.find((floor) => floor.name === name)?.comment ?? "";
+  return LAYERS.find((layer) => layer.name === name)?.comment ?? "";
 }
