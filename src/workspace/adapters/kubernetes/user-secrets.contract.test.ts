@@ -85,8 +85,8 @@ describeOnApiServers("users' Secrets on %s", (_, start) => {
     await subject.client.delete(SECRETS, at("late"), {}, never);
     await create("late", "kubernetes.io/tls", { "tls.crt": "YQ==", "tls.key": "YQ==" });
     await eventually("another one is told of", () => reported() >= 2);
-    await subject.client.delete(SECRETS, at("late"), {}, never);
     const before = reported();
+    await subject.client.delete(SECRETS, at("late"), {}, never);
     await eventually("its end is told of", () => reported() > before);
     named.delete("late");
   });
