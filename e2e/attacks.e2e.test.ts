@@ -80,7 +80,7 @@ describe.each(ROLES)("whoever is bound to %s in a namespace", (role) => {
     }
   });
 
-  it("adds nobody to the register", async () => {
+  it("adds nobody to the owner binding", async () => {
     const { namespace } = scene.attacker.workspace;
     const at = { namespace, name: OWNER_BINDING };
     const subjects = [{ kind: "ServiceAccount", namespace, name: `person-${role}` }];
@@ -91,7 +91,7 @@ describe.each(ROLES)("whoever is bound to %s in a namespace", (role) => {
 });
 
 describe("whoever administers a namespace", () => {
-  it("gives another workspace's account rights at home, which gains nothing there", async () => {
+  it("gives another workspace's account rights in its own namespace, which gains nothing there", async () => {
     const { namespace } = scene.attacker.workspace;
     const binding = bindingOf({ namespace, name: "attack-gift" }, "admin", scene.victim.account);
     await scene.people.admin.kube.create(TYPES.roleBinding, binding, world.signal);
@@ -101,7 +101,7 @@ describe("whoever administers a namespace", () => {
     await scene.people.admin.kube.delete(TYPES.roleBinding, { namespace, name: "attack-gift" }, {}, world.signal);
   });
 
-  it("deletes the own register, which is put back and counted, and no other", async () => {
+  it("deletes its own owner binding, which is put back and counted, and no other", async () => {
     const { kube } = scene.people.admin;
     const at = { namespace: scene.attacker.workspace.namespace, name: OWNER_BINDING };
     const isOwnerBindingMade = (labels: string) => labels.includes('object="register"') && labels.includes('step="create"');
@@ -146,7 +146,7 @@ describe.each([
   it.each(fromGit)("does not make $name", async ({ manifest, path }) => {
     const { type, object, reported: refusals } = manifest(scene, world);
     const text = await reported(world, { namespace: namespace(), name: nameOf(path) }, refusals[by] ?? refusals.project);
-    // The namespace that stands in the manifest is no news to who wrote it.
+    // The author of the manifest knows the namespace in it already.
     expect(text.replaceAll(`"namespace":${JSON.stringify(object.metadata.namespace)}`, "")).not.toMatch(OURS);
     const { namespace: where = "", name } = object.metadata;
     const found = await world.kube.get<ConfigMap>(type, { namespace: where, name }, world.signal);

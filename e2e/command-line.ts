@@ -25,7 +25,7 @@ export function argosyProcess(world: World, ...args: readonly string[]): Promise
   });
 }
 
-/** A command that goes on until it is told to end. */
+/** A command that goes on until it is stopped. */
 export interface Started {
   /** What it has printed by now, and its exit code once it has ended. */
   seen(): Omit<Seen, "code"> & { readonly code: number | undefined };

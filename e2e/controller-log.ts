@@ -9,7 +9,7 @@ export interface Reconciliation {
   readonly ms: number;
 }
 
-/** How often an instance's running controller has put off to heal what it had just synced: what it looked at did not show that yet. */
+/** How often an instance's running controller has put off healing what it had just synced, because its cache did not show that yet. */
 export async function healsPutOff({ harness }: World, instance: string): Promise<number> {
   const asked = { namespace: `argosy-${instance}`, container: "argocd-application-controller", containing: "already attempted sync to" };
   return ((await callHarness(harness, "saidBy", asked)) as readonly string[]).length;

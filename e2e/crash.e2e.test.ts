@@ -47,7 +47,7 @@ describe("a killed control plane", () => {
       await callHarness(world.harness, "killArgosy", { index: victim });
       killedAtMs = performance.now();
       takenOver = firstNewRow(orphaned).then(sinceKill);
-      // Whoever waits for it does so after the last wish.
+      // Whoever waits for it does so after the last creation.
       takenOver.catch(() => undefined);
     }
     const requestedAtMs = performance.now();

@@ -44,7 +44,7 @@ export async function openEngineStages(world: World): Promise<EngineStages> {
   await canary.push({ canary: "1" });
   await canary.make({});
   await canary.idle();
-  // The first look of a controller that has just begun may not reach its repo-server; it looks again by itself after minutes only.
+  // The first comparison of a controller that has just begun may not reach its repo-server; the next one by itself comes only after minutes.
   await canary.until("compared with Git", async () => {
     const isCompared = (await canary.read())?.status?.sync?.status === "OutOfSync";
     if (!isCompared) await canaryObserved(world, namespace);

@@ -164,7 +164,7 @@ it(
     await push(workspace, "moved");
     await arrived(workspace, "moved");
 
-    // The way to one environment is cut: nobody could take the right to write there away, and people are told which.
+    // The way to one environment is cut: nobody could take the right to write there away, and people read which.
     await proxy.disturb("stage", { kind: "refuse" });
     const poke = { metadata: { annotations: { "argosy.dev/refreshed-at": "cut" } } };
     await world.kube.mergePatch(ENVIRONMENT, { namespace: NAMESPACE, name: "stage" }, poke, world.signal);

@@ -171,7 +171,7 @@ describe("credentials of an environment", () => {
 
   it("of environments of every form on one API server are kept apart, and each is followed by the next as the one before dies", async () => {
     const workspace = await openWorkspace(world, "env-fay");
-    // Everywhere; in one namespace; in one namespace and outside of all. Beside them, without an environment, at home.
+    // Everywhere; in one namespace; in one namespace and outside of all. Beside them, without an environment, in the own namespace.
     const specs = { wide: {}, narrow: { namespaces: ["fay-narrow"] }, both: { namespaces: ["fay-both"], clusterResources: true } };
     const names = ["wide", "narrow", "both"] as const;
     const issue = (name: (typeof names)[number], turn: number): Promise<string> =>

@@ -13,8 +13,8 @@ const NAMESPACE = "explained";
 const APP = "app";
 const DEADLINE_MS = 10 * 60_000;
 
-/** Each story goes on where the one before ended: what is told grows, and nothing of it is lost. */
-describe("what SREs are told of a workspace", () => {
+/** Each story goes on where the one before ended: what is reported grows, and nothing of it is lost. */
+describe("what SREs read about a workspace", () => {
   let world: World;
   let movable: Movable;
   let approver: RestClient;
@@ -133,7 +133,7 @@ describe("what SREs are told of a workspace", () => {
   });
 
   it(
-    "finds a sync that fails from wherever one looks: its error, since when, the attempt and the operation",
+    "finds a sync that fails from every command: its error, since when, the attempt and the operation",
     async () => {
       await world.git.commit(NAMESPACE, { "broken/config.yaml": configMapFile("Not_A_Name", {}) });
       await movable.workspace.apply("broken", { repository: NAMESPACE, path: "broken" });

@@ -27,7 +27,7 @@ export interface FarWorld {
   close(): Promise<void>;
   /** The Applications of a workspace that stand on an instance, as its controller has them. */
   standingOn(instance: string, namespace: string): Promise<readonly ApplicationObject[]>;
-  /** Tells an instance's controller to look at these now, as a webhook would. */
+  /** Asks an instance's controller to refresh these now, as a webhook would. */
   poke(instance: string, namespace: string): Promise<void>;
   /** How many accounts the authoriser lets write in a namespace now. */
   writers(namespace: string): Promise<number>;

@@ -97,7 +97,7 @@ describe("an API server out of reach", () => {
 });
 
 describe("a database", () => {
-  it("that is away: nothing is guessed, every control plane says what it lacks, and users' wishes are taken up when it is back", async () => {
+  it("that is away: nothing is guessed, every control plane says what is missing, and users' changes are taken up when it is back", async () => {
     const workspace = await prepared("fault-db", ["before", "during"]);
     await deploy(workspace, "before");
     await workspace.settled("before");
@@ -124,7 +124,7 @@ describe("a database", () => {
     await allReady(world);
   });
 
-  it("that restarts under a burst: every wish is recorded once, and hints are heard again", async () => {
+  it("that restarts under a burst: every change is recorded once, and notifications arrive again", async () => {
     const names = Array.from({ length: 12 }, (_, index) => `app-${index}`);
     const workspace = await prepared("fault-restart", names);
     for (const [index, name] of names.entries()) {
@@ -144,7 +144,7 @@ describe("a database", () => {
 });
 
 describe("an engine cluster out of reach", () => {
-  it("does not keep users' wishes waiting, takes nobody out of service, and holds all of them once it is back", async () => {
+  it("does not keep users' changes waiting, takes nobody out of service, and holds all of them once it is back", async () => {
     const workspace = await prepared("fault-engine", ["known", "changed", "new"]);
     await deploy(workspace, "known");
     await workspace.settled("known");

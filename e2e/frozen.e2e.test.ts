@@ -12,7 +12,7 @@ import { IS_LONG, openWorkspace, openWorld, report, TYPES, until, type World } f
 const NAMESPACE = "frozen-home";
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 const DEADLINE_MS = 20 * 60_000;
-/** A component that stands still is told of within two minutes and restarted at once; a machine has other things to do, too. */
+/** A component that stands still is reported within two minutes and restarted at once; a machine has other things to do, too. */
 const REPORTED_MS = 5 * 60_000;
 /** One component after another, as near as the configuration allows: in twice that time a fleet restarts one. */
 const RESTART_APART_MS = 60_000;
@@ -76,7 +76,7 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
     for (const { metadata } of pods) await setCpuShare(world.kube, { namespace: instance.namespace, name: metadata.name }, 0, world.signal);
     return pods;
   };
-  /** It is told of, restarted by nobody's hand, and what is pushed then arrives. */
+  /** It is reported, restarted by nobody's hand, and what is pushed then arrives. */
   const freezeAndSee = async (component: string, cause: string): Promise<void> => {
     const [before, began] = [await restarts(), performance.now()];
     const seconds = () => Math.round((performance.now() - began) / 1_000);

@@ -13,10 +13,10 @@ const NAMESPACES = ["health-fine", "health-broken"];
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 const CANARY = "health-canary";
 const DEADLINE_MS = 15 * 60_000;
-/** What has to last before it is believed, as rules say; a rate is of the minute before, and a look each five seconds. */
+/** What has to last before it is believed, as rules say; a rate is of the minute before, and an observation is made every five seconds. */
 const PERSISTENCE_MS = { "controller-stopped": 30_000, "repo-server": 60_000, redis: 60_000, git: 120_000 } as const;
 const REPORTED_MS = 60_000;
-/** What was slow is told of for five minutes longer; a fleet that has just begun takes its time, too. */
+/** What was slow is reported for five minutes longer; a fleet that has just begun takes its time, too. */
 const WELL_MS = 10 * 60_000;
 /** A machine that has other things to do. */
 const SLACK_MS = 120_000;
@@ -96,7 +96,7 @@ describe.runIf(IS_LONG)("the health of instances", () => {
     for (const { metadata } of pods) await setCpuShare(world.kube, { namespace: instance.namespace, name: metadata.name }, 0, world.signal);
     return pods;
   };
-  /** They are to be told of, and replaced. */
+  /** They have to be reported, and replaced. */
   const stopAndSee = async (component: string, cause: "controller-stopped" | "repo-server" | "redis"): Promise<void> => {
     const pods = await stop(component);
     await reported("stalled", cause);
@@ -140,7 +140,7 @@ describe.runIf(IS_LONG)("the health of instances", () => {
       const broken = await openMovable(world, NAMESPACES[1] ?? "", ["dev"]);
       const name = await broken.owner();
       instance = broken.instances.find((each) => each.name === name) as InstanceView;
-      // It may be another one than the stories before looked at, and Git was slow for both.
+      // It may be another one than in the stories before, and Git was slow for both.
       await judged("healthy", "none", WELL_MS);
       const [owners, before] = [[await fine.owner(), name], await steps()];
       try {
@@ -162,7 +162,7 @@ describe.runIf(IS_LONG)("the health of instances", () => {
     async () => {
       const [from, uids] = [await fine.owner(), await fine.uids()];
       instance = fine.instances.find((each) => each.name === from) as InstanceView;
-      // Once within the hour; the first story has seen to that, if it was told.
+      // Once within the hour; the first story has done that, if it ran.
       if (!(await steps()).includes("RESTART CONTROLLER-STOPPED")) await stopAndSee("argocd-application-controller", "controller-stopped");
       await judged("healthy", "none", WELL_MS);
       await restartFirst(world, { roles: ["all"], health: healthWith({ emptyAfter: 1 }) });

@@ -83,7 +83,7 @@ async function writesOfAMove(): Promise<Account["writes"]> {
 }
 
 /**
- * Waits until an instance may not act as the unit any more, as after its last stay there: that right goes with a look at the instance some
+ * Waits until an instance may not act as the unit any more, as after its last stay there: that right is taken away by a sweep of the instance some
  * time later, and a move back before that has no need to write it.
  */
 async function isForgotten(instance: string): Promise<void> {

@@ -12,7 +12,7 @@ export interface Tenant {
   readonly objects: number;
   /** Whether it deploys to a cluster of its own. */
   readonly isElsewhere?: boolean;
-  /** Of its first application: a user that asks for a look, or first pushes a change. */
+  /** Of its first application: a user that asks for a refresh, or first pushes a change. */
   readonly user?: "pokes" | "pushes";
 }
 

@@ -107,7 +107,7 @@ interface OneInstance {
   readonly tenants: readonly Settled[];
 }
 
-/** What was known of a unit after a look at its instance. */
+/** What was known of a unit after an observation of its instance. */
 interface Observation {
   readonly project: string;
   readonly known: KnownLoad;
@@ -140,7 +140,7 @@ async function measureOne(one: OneInstance, comparisons: number): Promise<readon
   }));
 }
 
-/** When the instance was looked at with CPU for the first time: later looks have it too. */
+/** When the instance was observed with CPU for the first time: later observations have it too. */
 async function firstMeasured({ world, truth, instance }: OneInstance): Promise<number> {
   const load = await until(
     `CPU of ${instance.name}`,
@@ -150,7 +150,7 @@ async function firstMeasured({ world, truth, instance }: OneInstance): Promise<n
   return load?.at ?? 0;
 }
 
-/** What is known of an instance's units after a look later than `after`; all of one look. */
+/** What is known of an instance's units after an observation later than `after`; all from one observation. */
 function observeAfter({ world, truth, instance, tenants }: OneInstance, after: number): Promise<readonly Observation[]> {
   const held = tenants.filter(({ tenant }) => tenant.instance === instance.name).length;
   return until(
@@ -166,7 +166,7 @@ function observationsOf(units: readonly CountedUnit[]): readonly Observation[] {
 }
 
 /**
- * Mean of the CPU that was dealt between two looks. Planning load is an exponential mean of it: what it was before counts by
+ * Mean of the CPU that was dealt between two observations. Planning load is an exponential mean of it: what it was before counts by
  * `e^(-elapsed/24 h)`, and the rest is what came since.
  */
 function meanCpu(before: KnownLoad, after: KnownLoad): number {

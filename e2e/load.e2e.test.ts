@@ -111,7 +111,7 @@ describe("`argosy plan drain`", () => {
     expect(text).toContain("refused load-3: it is CORDONED");
   });
 
-  it("says who moves where and why, what that costs and gains, at least what it takes and what brakes it, and ends with 2", async () => {
+  it("says who moves where and why, what that costs and gains, at least what it takes and what blocks it, and ends with 2", async () => {
     await loads.cordon("load-2", false);
     const { code, plan, report: why } = await drain();
     expect(code).toBe(0);

@@ -62,10 +62,10 @@ const ATTEMPTS: Readonly<Record<string, (kube: KubeClient, account: string) => P
     kube.mergePatch(TYPES.roleBinding, AT, { metadata: { annotations: { [ANNOTATION_EPOCH]: "99999999999" } } }, world.signal),
 };
 
-/** Those that are about the register itself. */
+/** Those that are about the owner binding itself. */
 const OF_OWNER_BINDING = ["name both in the register", "forge the register's epoch"];
 
-/** How an attempt was answered: refused, or met nothing, for the register was away or being written at that moment. */
+/** How an attempt was answered: refused, or met nothing, because the owner binding was away or being written at that moment. */
 async function answerTo(attempt: Promise<unknown>): Promise<"refused" | "missed" | "ALLOWED" | Error> {
   const error = await attempt.then(
     () => undefined,
@@ -134,7 +134,7 @@ const ownersAccount = async (): Promise<string> => {
   return movable.accounts[movable.instances.findIndex(({ name }) => name === owner)] ?? "";
 };
 
-/** The register as it is while the namespace's owner is at work. */
+/** The owner binding as it is while the namespace's owner is at work. */
 async function expectOwnerBinding(): Promise<void> {
   const account = await ownersAccount();
   await until(
@@ -174,7 +174,7 @@ const repairsReported = async (): Promise<number> =>
   (await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { kind: "register", subject: movable.unitId })).items
     .length;
 
-describe("a namespace's administrator who attacks the register while it is handed over", () => {
+describe("a namespace's administrator who attacks the owner binding while it is handed over", () => {
   const admin = () => people.admin.kube;
   const remove = () => admin().delete(TYPES.roleBinding, AT, {}, world.signal);
   const cases: Readonly<Record<string, (move: MoveView) => Promise<void>>> = {
@@ -205,7 +205,7 @@ describe("a namespace's administrator who attacks the register while it is hande
   it.each(Object.entries(cases))(
     "%s: the move ends, and nobody owns twice (I1, I4)",
     async (_what, act) => {
-      // A register of the attacker's own making he may write as he likes, until it is mended.
+      // An owner binding of the attacker's own making he may write as he likes, until it is mended.
       const attempts = Object.keys(ATTEMPTS).filter((attempt) => !OF_OWNER_BINDING.includes(attempt));
       const { move, writers } = await movedUnderAttack(act, attempts);
       expect([move.phase, move.message]).toEqual(["DONE", ""]);

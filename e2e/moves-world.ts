@@ -25,7 +25,7 @@ export interface Movable {
   other(): Promise<string>;
   /** Uids of what its deployments have made, in their order. */
   uids(): Promise<readonly unknown[]>;
-  /** What each deployment deploys from now on; it is looked at now. */
+  /** What each deployment deploys from now on; it is refreshed now. */
   push(name: string, text: string): Promise<void>;
   /** Waits until what was pushed stands in the namespace. */
   arrived(name: string, text: string): Promise<void>;
@@ -98,7 +98,7 @@ export const askForMove = ({ rest }: World, { workspace }: Movable, to: string):
   rest.post<MoveView>("/v1/moves", { workspace: workspace.namespace, to });
 
 /**
- * Asks for a move that stays in REVOKE for as long as this binding is there: by it the source may write beside its register. Resolves once it
+ * Asks for a move that stays in REVOKE for as long as this binding is there: by it the source may write beside its owner binding. Resolves once it
  * stands there.
  */
 export async function holdInRevoke(world: World, movable: Movable, bypass: ObjectAt): Promise<MoveView> {

@@ -19,7 +19,7 @@ const MOVES = IS_LONG ? 100 : 10;
 const PROBE_EVERY_MS = 100;
 const PUSH_EVERY_MS = 1_000;
 const EDIT_EVERY_MS = 2_000;
-/** So far back syncs are told of beside one that was made twice. */
+/** How far back other syncs are listed beside one that was made twice. */
 const AROUND_MS = 60_000;
 /** On a machine of its own a hundred moves take a quarter of an hour; a shared one may take four times as long. */
 const DEADLINE_MS = 60 * 60_000;

@@ -70,7 +70,7 @@ describe("a workspace that sends very much at once", () => {
     await allReady(world);
   }
 
-  /** Milliseconds from a user's wish until its user reads that it is Synced and Healthy. */
+  /** Milliseconds from a user's change until that user reads that it is Synced and Healthy. */
   async function timeOf(workspace: Workspace, name: string, repository: string): Promise<number> {
     const startedAt = performance.now();
     await workspace.apply(name, { repository, path: name });

@@ -42,7 +42,7 @@ describe.runIf(IS_LONG)("an instance that one workspace overloads", () => {
   };
 
   it(
-    "is told of, and relieved by live moves without a person, while others notice little of it",
+    "is reported, and relieved by live moves without a person, while others notice little of it",
     async () => {
       for (const name of [BUSY, ROOMY]) await judged(name, ({ state, cause }) => state === "healthy" && cause === "none");
       const uids = await overload.uids();
@@ -114,7 +114,7 @@ describe.runIf(IS_LONG)("an instance that one workspace overloads", () => {
   );
 });
 
-/** Looks at an instance under load say what it has too little of, and nobody is to believe that it bears what it has too much of. */
+/** After an overload calibration shows workers above their limit, and has doubts unless it says that the instance bears fewer than it has. */
 function expectLearnt({ applications, binding, readings, doubts }: CalibrationView): void {
   const workers = readings.find((reading) => reading.bound === "workers");
   report(

@@ -31,12 +31,12 @@ async function held(world: World, namespace: string): Promise<string> {
   return (await findApplication(world, namespace, "held"))?.metadata.name ?? "";
 }
 
-/** A controller looks by itself two minutes after its last look at the earliest. */
+/** A controller refreshes by itself two minutes after its last refresh at the earliest. */
 const BEFORE_ITS_OWN_REFRESH_MS = 90_000;
-/** So often a controller may have looked before it was ended. */
+/** So often a controller may have compared before it was ended. */
 const ROUNDS = 8;
 
-/** Whether a sync of this revision has ended, and nobody has looked since. */
+/** Whether a sync of this revision has ended, and nothing was compared since. */
 function isUnseen({ operation, status }: SeenApplication, revision: string): boolean {
   const { operationState: { phase, finishedAt = "", syncResult } = {}, reconciledAt = "", sync } = status ?? {};
   if (operation !== undefined || phase !== "Succeeded" || syncResult?.revision !== revision) return false;
@@ -44,7 +44,7 @@ function isUnseen({ operation, status }: SeenApplication, revision: string): boo
 }
 
 describe("a controller that is restarted the moment a sync has ended", () => {
-  it("has forgotten to look at what came of it, and is reminded: the user reads Ready within seconds", async () => {
+  it("has forgotten to compare what came of it, and is reminded: the user reads Ready within seconds", async () => {
     const world = openWorld();
     const namespace = "overlooked-end";
     const name = await held(world, namespace);
@@ -83,9 +83,9 @@ describe("a controller that is restarted the moment a sync has ended", () => {
   });
 });
 
-describe.runIf(IS_LONG)("a request to look that Argo CD overlooks", () => {
+describe.runIf(IS_LONG)("a refresh request that Argo CD overlooks", () => {
   // Within milliseconds of the controller's own write is when it overlooks what comes.
-  it("is made again: asked the moment it has looked, thousands of times, it goes on looking", async () => {
+  it("is made again: asked the moment it has compared, thousands of times, it goes on comparing", async () => {
     const world = openWorld();
     const names = new Set(await Promise.all(NAMESPACES.map((namespace) => held(world, namespace))));
     const marks = new Set<string>();

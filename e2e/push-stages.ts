@@ -4,9 +4,9 @@ import type { World } from "./world.ts";
 
 /** When a push came how far, on the clock of this process: `undefined` for what was not seen. */
 export interface Stages {
-  /** Argo CD was asked to look. */
+  /** Argo CD was asked for a refresh. */
   readonly askedAt: number | undefined;
-  /** It had looked: the request is gone. */
+  /** It had compared: the request is gone. */
   readonly observedAt: number | undefined;
   /** It had a sync to carry out. */
   readonly syncedAt: number | undefined;

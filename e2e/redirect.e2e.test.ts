@@ -80,7 +80,7 @@ describe.runIf(IS_LONG)("an instance that is lost once it has become the owner, 
       let moves: readonly [first: MoveView, second: MoveView];
       try {
         const lost = await loseTarget(movable);
-        // Whoever asks for a move that would have to go there is told that one is under way, and what to do about it.
+        // A request for a move that would have to go there is refused: one is under way, and the answer says what to do about it.
         const refused = await askForMove(world, movable, to).catch((error: unknown) => String(error));
         expect(refused).toContain("it is being moved already");
         expect(refused).toContain("argosy move --fail-over");

@@ -96,7 +96,7 @@ describe("a private repository", () => {
     owner = await openWorkspace(world, "vault-owner");
   });
 
-  it("cannot be deployed without a credential, and the user is told that it asks for one", async () => {
+  it("cannot be deployed without a credential, and the user reads that it asks for one", async () => {
     await deploy(owner, "shop", url());
     const resource = await until(
       "the refusal",

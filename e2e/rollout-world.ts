@@ -19,7 +19,7 @@ export interface RolloutWorld {
   ended(rollout: Pick<RolloutView, "id" | "version">): Promise<RolloutView>;
   /** Tags of the images of Argo CD that an instance's pods are to run. */
   imagesOf(instance: string): Promise<readonly string[]>;
-  /** What users see, again and again until it is told to stop; returns every state that was worse than before. */
+  /** What users see, again and again until it is stopped; returns every state that was worse than before. */
   watchUsers(workspaces: readonly Workspace[]): () => Promise<{ readonly observations: number; readonly regressions: readonly string[] }>;
 }
 
@@ -61,7 +61,7 @@ export function openRollouts(world: World, pool: string): RolloutWorld {
   };
 }
 
-/** What a wave came to, for people: its instances in the order in which they were told, its bake, and what was read at its gates. */
+/** What a wave came to, for people: its instances in the order in which they got the release, its bake, and what was read at its gates. */
 export function storyOf({ name, instances, bakingSince, passedAt, passedBy, gates }: RolloutView["waves"][number]): readonly string[] {
   const inOrder = instances.toSorted((a, b) => ((a.askedAt ?? "") < (b.askedAt ?? "") ? -1 : 1));
   const ms = (from: string | null, to: string | null) => Date.parse(to ?? "") - Date.parse(from ?? "");

@@ -93,7 +93,7 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
       trust: privateGit.trust,
       step,
       // Canaries and restarts are a story's own: others count what is written, and how long it takes.
-      // Looks at what instances take are as near to each other as they may be: a story compares them with what controllers say.
+      // Load measurements of instances are as near to each other as they may be: a story compares them with what controllers say.
       config: {
         apiCluster: { instanceServer: kubernetes.server },
         roles: ROLES.filter((role) => role !== "health"),

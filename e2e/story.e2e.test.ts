@@ -160,7 +160,7 @@ describe("hands on the cluster", () => {
     world = openWorld();
   });
 
-  it("puts back an Application, a project, a cluster entry and a register that somebody deleted or edited", async () => {
+  it("puts back an Application, a project, a cluster entry and an owner binding that somebody deleted or edited", async () => {
     const { kube, signal } = world;
     const workspace = await openWorkspace(world, "story-hands");
     await world.git.commit("hands", { "dev/config.yaml": configMapFile("hands", {}) });

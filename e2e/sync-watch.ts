@@ -24,7 +24,7 @@ interface Entry {
   readonly source?: unknown;
 }
 
-/** The syncs one state of an Application tells of. One that was asked for and has not begun is told of later. */
+/** The syncs that one state of an Application shows. One that was asked for and has not begun shows later. */
 export function syncsOf(application: KubeObject): readonly SeenSync[] {
   const { status } = application as KubeObject & {
     readonly status?: { readonly operationState?: Reported; readonly history?: readonly Entry[] };

@@ -16,7 +16,7 @@ import { TYPES, until } from "./world.ts";
 
 const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
 
-/** Kinds of a target cluster that stories look at beside those of {@link TYPES}. */
+/** Kinds of a target cluster that stories read beside those of {@link TYPES}. */
 export const TARGET_TYPES = {
   serviceAccount: { group: "", version: "v1", plural: "serviceaccounts", kind: "ServiceAccount", namespaced: true },
   clusterRole: { ...RBAC, plural: "clusterroles", kind: "ClusterRole", namespaced: false },
@@ -38,7 +38,7 @@ export interface TargetCluster {
   namespace(name: string): Promise<void>;
   /** A token of a new account that may do everything. */
   account(name: string): Promise<string>;
-  /** The same in one namespace only, which it may also look at. */
+  /** The same in one namespace only, which it may also read. */
   accountOf(name: string, namespace: string): Promise<string>;
   /** The same of one that may do in all namespaces what these rules say. */
   accountWith(name: string, rules: readonly Rule[]): Promise<string>;

@@ -58,11 +58,11 @@ export function isStanding({ application, acknowledged }: DesiredApplication): b
   return acknowledged?.appliedRevision === application.desiredRevision;
 }
 
-/** `namespace/name` of what users wish for, by what is recorded of it. */
+/** `namespace/name` of what users request, by what is recorded of it. */
 const nameOf = ({ workspace, application }: DesiredApplication): string => `${workspace.namespace}/${application.name}`;
 
 /**
- * Nothing was lost and nothing happened twice: one row for each wish, one object for each row and the reverse, under the epoch and uid
+ * Nothing was lost and nothing happened twice: one row for each request, one object for each row and the reverse, under the epoch and uid
  * that are recorded, and each unit was placed by one decision.
  */
 export async function expectWhole(truth: Truth, requests: readonly string[], signal: AbortSignal): Promise<void> {

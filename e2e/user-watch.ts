@@ -2,7 +2,7 @@ import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { reflect } from "./reflect.ts";
 import { type DeploymentResource, report, TYPES, type World } from "./world.ts";
 
-/** What a user may be told of a deployment that is well, though a push, an edit or a sync has just begun. */
+/** What may be reported to a user about a deployment that is well, though a push, an edit or a sync has just begun. */
 const FINE: readonly string[] = ["sync Synced", "sync OutOfSync", "health Healthy", "health Progressing"];
 const FINE_REASONS: readonly string[] = ["Synced", "Reconciling", "OutOfSync", "Progressing"];
 
@@ -18,7 +18,7 @@ export function oddWordsOf({ status }: DeploymentResource): readonly string[] {
 export interface UserWatch {
   /** How many states of deployments were seen. */
   states(): number;
-  /** What deployments were told to be in step with Git or not, each once. */
+  /** The sync statuses that deployments were reported with, each once. */
   syncs(): ReadonlySet<string | undefined>;
   /** What was not fine: when, of which deployment, and how its status read. */
   odd(): readonly string[];

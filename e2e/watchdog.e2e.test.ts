@@ -60,13 +60,13 @@ describe("the watchdog", () => {
   };
   const checked = async (): Promise<string> => (await argosy(world, "doctor")).out;
 
-  // Each waits for a few looks of half a minute, and minds neither the other nor its Application.
+  // Each waits for a few checks, half a minute apart, and minds neither the other nor its Application.
   it.concurrent(
     "reports a second owner that was planted by hand, and says when it is gone",
     async () => {
       const application = await applicationOf("twin");
       const other = await instanceOf(false);
-      // Neither labels nor marks of ours: nobody but the watchdog looks at it.
+      // Neither labels nor marks of ours: nobody but the watchdog reads it.
       const metadata = { name: application.metadata.name, namespace: `argosy-${other.name}` };
       const { spec } = application as KubeObject & { readonly spec: unknown };
       await world.kube.create(

@@ -123,7 +123,7 @@ describe("what users read", () => {
     const away = await until(
       "the outage told",
       async () => {
-        // Whoever looks after the instance puts it back.
+        // The instance's provisioner puts it back.
         await run(0);
         asked += 1;
         if (asked % 20 === 1) await workspace.annotate("shop", { "argosy.dev/refreshed-at": `away ${asked}` });

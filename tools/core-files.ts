@@ -10,7 +10,7 @@ const EFFECTS = `
   .trim()
   .split(/\s+/);
 
-/** A step of a controller, told by the verb its name begins with. `domain/` and `shard/` have none. */
+/** A step of a controller, recognised by the verb its name begins with. `domain/` and `shard/` have none. */
 export const STEP = `^src/(?!(?:domain|shard)/|.*/adapters/).*/(?:${EFFECTS.join("|")})-[^/]+\\.ts$`;
 
 /**

@@ -4,7 +4,7 @@ import process from "node:process";
 import { coverageByModule, gaps, type Lines, type ModuleCoverage, modulesBelow, percent, sum } from "./coverage/by-module.ts";
 import { runVitest } from "./vitest.ts";
 
-/** Percent of the lines of the core files of each room. What is left are branches that only a defect reaches. */
+/** Percent of the lines of the core files of each module. What is left are branches that only a defect reaches. */
 const ENOUGH = 95;
 
 const status = await runVitest(["--project=core", "--reporter=dot", "--coverage"], { signal: new AbortController().signal });

@@ -15,7 +15,7 @@ describe("a core test", () => {
     ["asks with HTTP", () => request("http://127.0.0.1:59999").end()],
     ["binds a datagram socket", () => createSocket("udp4").bind(0)],
     ["sends a datagram", () => createSocket("udp4").send("x", 59_999, "127.0.0.1")],
-  ])("that %s is told where such tests belong", (_what, attempt) => {
+  ])("that %s fails with the file name it should have", (_what, attempt) => {
     expect(attempt).toThrow(SENTENCE);
     // Asked here, or the setup of core would ask and turn this test red.
     expect(takeRefused().length).toBeGreaterThan(0);

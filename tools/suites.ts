@@ -3,7 +3,7 @@ import process from "node:process";
 
 const MINUTE_MS = 60_000;
 
-/** A kind of test: which files belong to it and how patient its runner is. */
+/** A kind of test: which files belong to it and its runner's timeouts. */
 export interface Suite {
   readonly name: string;
   readonly include: readonly string[];

@@ -25,7 +25,7 @@ export async function runVitest(args: readonly string[], { reportFile, outputFil
   const options: SpawnOptions = {
     stdio: ["ignore", output, output],
     env: { ...environment(), [RUN_MARK]: run },
-    // A signal for the caller's whole group must not reach it first: what it started could not be told by descent any more.
+    // A signal for the caller's whole group must not reach it first: what it started could not be found by descent any more.
     detached: true,
   };
   const way = outputFile === undefined ? [] : ["--import=./tools/last-in-line.mjs"];

@@ -7,7 +7,7 @@ import type { Scene } from "./scene.ts";
 export interface Manifest {
   readonly type: ResourceType;
   readonly object: KubeObject;
-  /** What the user is told where the project refuses, and where that lets it pass and the account's rights refuse. */
+  /** What the user reads where the project refuses, and where that lets it pass and the account's rights refuse. */
   readonly reported: { readonly project: string; readonly account?: string };
 }
 
@@ -108,7 +108,7 @@ function application(namespace: string, project: string, world: World): Pick<Man
   return { type: TYPES.application, object: { ...head, spec } as KubeObject };
 }
 
-/** Everything a user is told of a deployment, one complaint a line. */
+/** Everything that is reported to a user about a deployment, one complaint a line. */
 export function reportedOf(resource: DeploymentResource | undefined): string {
   const {
     conditions = [],
@@ -131,7 +131,7 @@ export const stuck = (world: World, at: { readonly namespace: string; readonly n
     (found) => conditionOf(found, "Stalled")?.status === "True",
   );
 
-/** Waits until a deployment's user is told this, and returns all that is said then. */
+/** Waits until this is reported to a deployment's user, and returns all that is reported then. */
 export async function reported(world: World, at: { readonly namespace: string; readonly name: string }, what: string): Promise<string> {
   const read = async () => reportedOf(await world.kube.get<DeploymentResource>(TYPES.deployment, at, world.signal));
   return until(`${at.namespace}/${at.name} is told ${what}`, read, (text) => text.includes(what));

@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 import type { KubernetesCluster } from "../../hack/dev-cluster/kubernetes.ts";
 import type { Turnstile } from "./turnstile.ts";
 
-/** A door that somebody can be led through to a server. */
+/** A proxy in front of a server. */
 export interface Gate {
   readonly port: number;
   close(): void;

@@ -12,7 +12,7 @@ export function whoSends(port: number, pids: readonly number[]): number | undefi
   return pids.find((pid) => descriptors(pid).some((descriptor) => sockets.has(descriptor)));
 }
 
-/** What a process has open; nothing of one that is gone, or of a descriptor that was closed between the two looks. */
+/** What a process has open; nothing of one that is gone, or of a descriptor that was closed between the two reads. */
 function descriptors(pid: number): readonly string[] {
   try {
     return readdirSync(`/proc/${pid}/fd`).map((name) => linkOf(`/proc/${pid}/fd/${name}`));

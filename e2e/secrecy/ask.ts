@@ -7,7 +7,7 @@ import type { Question } from "./main.ts";
 
 /**
  * Looks for secrets in a process of its own, which leaves nothing open in ours: what it read is as much as a run produced. Resolves
- * with what was looked at; rejects with what stands where.
+ * with what was searched; rejects with what stands where.
  */
 export async function askSecrecy(question: Question): Promise<string> {
   const child = spawn(process.execPath, [join(import.meta.dirname, "main.ts")], { stdio: ["pipe", "pipe", "pipe"] });

@@ -13,7 +13,7 @@ const DOCUMENTS = /^(kubeconfig|config)$/;
 const INNER = /^(token|bearerToken|password|client-key-data|keyData)$/;
 const SHORTEST = 12;
 
-/** Registers what stands in the cluster's Secrets: users', ours and the instances'. */
+/** Adds to the inventory what stands in the cluster's Secrets: users', ours and the instances'. */
 export async function keepSecretsOf(kube: KubeClient, inventory: SecretInventory, signal: AbortSignal): Promise<void> {
   const { items } = await kube.listPage<SecretObject>(SECRET, {}, signal);
   for (const { metadata, data = {} } of items)

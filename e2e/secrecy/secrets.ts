@@ -40,7 +40,7 @@ export interface Product {
   readonly text: string;
 }
 
-/** Which secrets stand where, as themselves, in base64 at any offset, in hexadecimal, or as part of a URL. The values are not told. */
+/** Which secrets stand where, as themselves, in base64 at any offset, in hexadecimal, or as part of a URL. The values are not printed. */
 export function findSecrets(secrets: readonly Secret[], products: readonly Product[]): readonly string[] {
   const forms = secrets.flatMap(({ what, words }) => words.flatMap((word) => formsOf(word).map((form) => ({ what, form }))));
   const found = products.flatMap(({ where, text }) =>

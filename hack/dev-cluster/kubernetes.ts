@@ -133,7 +133,7 @@ async function startOrKeep(spec: ProcessSpec): Promise<DevProcess> {
   return await startProcess(spec);
 }
 
-/** Waits until the component does its work; controller-manager and scheduler are told by what they do, not waited for here. */
+/** Waits until the component does its work; controller-manager and scheduler are not waited for here: they show by what they do that they are ready. */
 async function ready(parts: Parts, component: KubernetesComponent, process: DevProcess | undefined, signal: AbortSignal): Promise<void> {
   const isReady =
     component === "etcd"

@@ -37,7 +37,7 @@ describe("a fleet that was declared before", () => {
     expect(whatIsMissing({ ...declared, pools: [] }, aSpec(), () => true)?.pools).toEqual(aSpec().pools);
   });
 
-  it("is told where the CRDs are now, only if they are where it says no more", () => {
+  it("gets the new place of the CRDs only if they are not any more where it says", () => {
     const declared = aSpec({ crds: "/cache/argo-cd-0/crds" });
     expect(whatIsMissing(declared, aSpec(), () => true)).toBeUndefined();
     const mended = whatIsMissing(declared, aSpec(), () => false);

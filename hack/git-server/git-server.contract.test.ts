@@ -43,7 +43,7 @@ describe("the Git server", () => {
     expect(server.requests("secret")).toBeGreaterThan(before);
   });
 
-  it("fails as it is told to, until told otherwise", async () => {
+  it("fails as `behave` says, until that is called again", async () => {
     await server.createRepository("broken", { a: "b" });
     server.behave("broken", { status: 503 });
     await expect(git("ls-remote", server.repositoryUrl("broken"))).rejects.toThrow("503");

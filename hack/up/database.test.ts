@@ -3,7 +3,7 @@ import { DefectError, InputError, UnavailableError } from "../../src/domain/erro
 import { databaseError } from "./database.ts";
 
 describe("what is wrong with the database of DATABASE_URL", () => {
-  it("is told by its own name, with the store's remedy", () => {
+  it("is reported by its own name, with the store's remedy", () => {
     const reported = databaseError(
       new InputError("using PostgreSQL 14", { code: "x.y", path: "database.url", remedy: "Use PostgreSQL 15" }),
     );
@@ -18,7 +18,7 @@ describe("what is wrong with the database of DATABASE_URL", () => {
   it.each([
     ["no way to it", new Error("connect ECONNREFUSED 127.0.0.1:1")],
     ["several ways to it", new AggregateError([new Error("connect ECONNREFUSED ::1:1"), new Error("other")])],
-  ])("is told with the reason when there is %s", (_title, cause) => {
+  ])("is reported with the reason when there is %s", (_title, cause) => {
     const reported = databaseError(new UnavailableError("connecting to the database", { code: "x.y", cause }));
     expect((reported as Error).message).toMatch(/does not answer \(connect ECONNREFUSED/);
   });

@@ -107,7 +107,7 @@ async function prepare(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** What the store found out, told to somebody who set DATABASE_URL and knows no configuration file. */
+/** What the store found out, said to somebody who set DATABASE_URL and knows no configuration file. */
 export function databaseError(error: unknown): unknown {
   const given = { code: "up.database", path: "DATABASE_URL", cause: error } as const;
   if (error instanceof InputError) return new InputError(error.message, { ...given, remedy: error.remedy });
@@ -122,7 +122,7 @@ export function databaseError(error: unknown): unknown {
 
 /**
  * PostgreSQL refuses to run as root and then runs as a user without rights, who must get to its data. Below a directory that is
- * closed to others (a checkout in root's home) it cannot: there the data is kept apart, one directory for each state directory.
+ * closed to others (a checkout in root's home directory) it cannot: there the data is kept apart, one directory for each state directory.
  */
 function dataDirectory(state: StateDirectory, cluster: string): string {
   const isApart = process.getuid?.() === 0 && isClosed(dirname(state.root));

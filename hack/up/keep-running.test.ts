@@ -4,7 +4,7 @@ import { keepRunning, type Part } from "./keep-running.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A part that ends when it is told to. */
+/** A part that ends on request. */
 function aPart(restart: (signal: AbortSignal) => Promise<void> = () => Promise.resolve()) {
   let end = (_code: number): void => undefined;
   const begin = () => new Promise<number>((resolve) => (end = resolve));

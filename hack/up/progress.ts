@@ -8,7 +8,7 @@ export interface Progress {
   say(text: string): void;
 }
 
-/** Where it is told: standard output, or a stand-in. */
+/** Where it is printed: standard output, or a stand-in. */
 export interface ProgressOutput {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;

@@ -40,7 +40,7 @@ function take(state: StateDirectory, mine: string): boolean {
   }
 }
 
-/** Somebody may have replaced the dead claim between our look and our move: theirs goes back. */
+/** Somebody may have replaced the dead claim between our check and our rename: theirs goes back. */
 function putAside(state: StateDirectory): void {
   const [file, aside] = [state.path(PID_FILE), state.path(`${PID_FILE}.${process.pid}.dead`)];
   try {

@@ -33,7 +33,7 @@ describe("syncs that fail", () => {
   const syncs = (items: readonly Record<string, unknown>[]) =>
     items.filter(({ kind }) => kind === "sync").map(({ subjectName, state, attempts }) => [subjectName, state, attempts]);
 
-  it("are told with the application, without credentials", async () => {
+  it("are listed with the application, without credentials", async () => {
     const { items } = await get("/v1/applications?namespace=a");
     expect(items).toMatchObject([
       { failure: { since: AT, attempt: 5 }, operation: { phase: "Running", startedAt: AT, finishedAt: AT, attempt: 5, revision: "abc" } },

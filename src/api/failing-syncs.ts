@@ -4,7 +4,7 @@ import type { FailingSyncView } from "./schema.ts";
 import { applicationView, type InstanceNames } from "./views.ts";
 
 const deadline = () => AbortSignal.timeout(30_000);
-/** Applications that are looked at; of those that are found to sync now, most do not fail. */
+/** Applications that are read; of those that are found to sync now, most do not fail. */
 const READ = 1_000;
 
 /** Applications whose sync fails, of a workspace, of an instance or of all, as many as a person reads; sorted by name. */

@@ -113,7 +113,7 @@ export interface Draining {
   ): Promise<void>;
 }
 
-/** The desk where releases are rolled out. */
+/** The requests that roll releases out. */
 export interface RollingOut {
   draft(
     order: RolloutOrder,
@@ -135,7 +135,7 @@ interface WorkspaceExport {
   readonly needs: readonly { readonly kind: "cluster" | "repository"; readonly url: string }[];
 }
 
-/** What the API asks of the other rooms; the composition root hands it in. */
+/** What the API asks of the other modules; the composition root hands it in. */
 export interface ApiDeps {
   readonly store: Store;
   readonly log: Log;
@@ -183,7 +183,7 @@ export interface ApiDeps {
     readonly overloadedSince: Millis | undefined;
     readonly decisions: readonly Decision[];
   }) => readonly string[];
-  /** What an instance bears, learnt from looks at it. */
+  /** How much load an instance can take, learnt from observations of it. */
   readonly calibrate: (facts: CalibrationFacts) => Calibration;
   /** What tells the cluster users' resources are on from any other. */
   readonly apiClusterUid: (signal: AbortSignal) => Promise<string>;

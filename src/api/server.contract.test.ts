@@ -114,7 +114,7 @@ describe("the REST API", () => {
     expect(await put()).toMatchObject({ changes: [] });
   });
 
-  it("lets pools go that a document leaves out when it is told to, and says before what that does", async () => {
+  it("removes pools that a document leaves out only when asked to, and says beforehand what that does", async () => {
     const put = async (query = "") => (await call(`/v1/fleet${query}`, { method: "PUT", token: OPERATOR, body: { kind: "Fleet" } })).json();
     await store.fleet.insertInstance(anInstance({ name: "old-1", pool: "old" }), aDecision(), signal);
     await put();
@@ -127,7 +127,7 @@ describe("the REST API", () => {
     expect(await put("?prune=true")).toMatchObject({ changed: false, revision: 2 });
   });
 
-  it("asks instances what they cost when it is told to", async () => {
+  it("measures what instances cost when asked to", async () => {
     await store.fleet.insertInstance(anInstance({ name: "one" }), aDecision(), signal);
     const list = async (query = "") => (await call(`/v1/instances${query}`, { token: VIEWER })).json();
     expect(await list()).toMatchObject({ items: [{ name: "one", clusterEntries: null, controllerMemoryBytes: null }] });

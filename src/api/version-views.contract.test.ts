@@ -32,7 +32,7 @@ describe("the inventory of releases", () => {
 });
 
 describe("a fleet that asks for a release that failed", () => {
-  it("is told where it does", () => {
+  it("gets the field that asks for it", () => {
     expect(frozenComplaints(spec, [])).toEqual([]);
     expect(frozenComplaints(spec, frozenOf("3.5.7")).map(({ path }) => path)).toEqual(["versions.default"]);
     expect(frozenComplaints(spec, frozenOf("3.4.7")).map(({ path }) => path)).toEqual(["versions.channels[0].default", "pools[1].version"]);

@@ -62,14 +62,14 @@ describe("argosy adopt", () => {
     expect(writes()).toEqual([]);
   });
 
-  it("leaves Applications alone for who may only look", async () => {
+  it("leaves Applications alone for a viewer", async () => {
     const { out } = await run("viewer", "adopt", "argocd", "-o", "json");
     expect(JSON.parse(out)).toContainEqual({ name: "web", verdict: "refused", text: expect.stringContaining("this needs operator") });
     expect(writes().filter(({ url }) => url.includes("/applications/"))).toEqual([]);
   });
 
   it("goes on with what was begun, and journals whose name was kept and by whom", async () => {
-    // What the users' door does once the resource is not paused any more.
+    // What the users' API does once the resource is not paused any more.
     const deployments = {
       group: "managed-gitops.redhat.com",
       version: "v1alpha1",

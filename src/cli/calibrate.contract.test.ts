@@ -55,7 +55,7 @@ describe("argosy calibrate", () => {
     expect(await declared()).toEqual(before);
   });
 
-  it("declares it for the pool when it is told to, and says what to write into fleet.yaml", async () => {
+  it("declares it for the pool when asked to, and says what to write into fleet.yaml", async () => {
     expect((await run("standard-1", "--apply")).out).toContain("pool standard is declared so; now write this capacity into fleet.yaml");
     expect(await declared()).toMatchObject({ applications: 680_000 });
   });

@@ -24,7 +24,7 @@ export interface Drained {
 
 const OBSERVE_EVERY_MS = 500;
 
-/** `argosy drain <instance>`: empties an instance, and follows that to its end unless it is told not to. */
+/** `argosy drain <instance>`: empties an instance, and follows that to its end unless `--no-wait` is given. */
 export async function drainInstance(client: RestClient, instance: string, options: DrainOptions, terminal: Terminal): Promise<Drained> {
   const { failOver = false, force = false, dryRun = false, wait = true, reason, output } = options;
   const path = `/v1/instances/${encodeURIComponent(instance)}/drain`;

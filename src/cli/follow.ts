@@ -43,12 +43,12 @@ export async function unlessInterrupted<T>(awaited: Promise<T>, signal: AbortSig
   }
 }
 
-/** One thing to be told of what is watched. */
+/** One thing to print about what is watched. */
 export interface Line {
   readonly text: string;
   /** What makes it new; the text, where that is left out. */
   readonly key?: string;
-  /** Whether it is told again while it holds and nothing new comes: what is waited for, and for how long by now. */
+  /** Whether it is printed again while it holds and nothing new comes: what is waited for, and for how long by now. */
   readonly holds?: true;
 }
 

@@ -36,7 +36,7 @@ describe("argosy health", () => {
     ];
     await addInstance({ name: "unseen" });
     await addInstance({ name: "gone", state: "RETIRED" });
-    // What could not be told is not always left out: it may be no number at all.
+    // What could not be measured is not always left out: it may be no number at all.
     const evidence: InstanceVerdict["evidence"] = [
       { signal: "gitS", value: 5.01234 },
       { signal: "gitSlowShare", value: Number.NaN },
@@ -68,7 +68,7 @@ describe("argosy health", () => {
     expect(code).toBe(1);
   });
 
-  it("shows what a verdict rests on, whatever of that could not be told", async () => {
+  it("shows what a verdict rests on, whatever of that could not be measured", async () => {
     const { out, code } = await run("git");
     expect(code).toBe(0);
     expect(out.split("\n")[0]).toBe("git is degraded (git) since 2026-01-01T00:00:00Z: because");

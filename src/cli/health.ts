@@ -23,7 +23,7 @@ export const evidence: readonly Column<Evidence>[] = [
   { title: "IS", value: (row) => row.meaning, fit: "text" },
 ];
 
-/** States in which somebody should look. */
+/** States that need a person's attention. */
 const BAD: readonly string[] = ["overloaded", "stalled", "failed", "unknown"];
 const DECISIONS_SHOWN = 5;
 const FAILING_SHOWN = 20;
@@ -76,7 +76,7 @@ function figure(value: number): string {
 /** Bars that leave a line room for words. */
 const BARS_SHOWN = 20;
 
-/** Of several looks the highest that is known: a peak should be seen. */
+/** Of several observations the highest that is known: a peak should be seen. */
 function condensed(series: readonly (number | null)[]): readonly (number | null)[] {
   const each = Math.ceil(series.length / BARS_SHOWN);
   return Array.from({ length: Math.ceil(series.length / Math.max(1, each)) }, (_, index) => {

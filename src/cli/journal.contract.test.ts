@@ -5,7 +5,7 @@ import { systemClock } from "../runtime/clock.ts";
 import { type PlannedFleet, plannedFleet } from "../scheduler/testing/fleet.ts";
 import { runCommand } from "./testing/run-command.ts";
 
-describe("looking back on the command line", () => {
+describe("the journal on the command line", () => {
   let served: Served;
   let fleet: PlannedFleet;
   let plan: string;

@@ -24,7 +24,7 @@ export interface Moved {
   readonly exitCode: number;
 }
 
-/** `argosy move <workspace> --to <instance>`: asks for a live move, and follows it phase by phase unless it is told not to. */
+/** `argosy move <workspace> --to <instance>`: asks for a live move, and follows it phase by phase unless `--no-wait` is given. */
 export async function moveWorkspace(client: RestClient, workspace: string, options: MoveOptions, terminal: Terminal): Promise<Moved> {
   const { to, failOver = false, dryRun = false, wait = true, reason, output } = options;
   const body = { workspace, to, ...(failOver ? { failOver } : {}), ...(reason === undefined ? {} : { reason }) };

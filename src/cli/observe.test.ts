@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 
 const away = () => new UnavailableError("no answer from there", { code: "cli.no-answer" });
 
-it("goes on looking while nobody answers, and says so once", async () => {
+it("goes on asking while nobody answers, and says so once", async () => {
   let left = 2;
   const reported: string[] = [];
   const read = async () => {

@@ -134,7 +134,7 @@ describe("the command line against a server", () => {
     expect(JSON.parse((await run(["apply", "-f", file, "-o", "json"])).out)).toMatchObject({ changed: false, changes: [] });
   });
 
-  it("shows what a prune would retire, and carries it out when told to", async () => {
+  it("shows what a prune would retire, and carries it out when asked to", async () => {
     const file = join(directory, "prune.yaml");
     writeFileSync(file, "kind: Fleet\n");
     await run(["apply", "-f", file]);

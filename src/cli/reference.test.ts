@@ -10,7 +10,7 @@ const file = new URL("../../docs/cli.md", import.meta.url);
 const START = "<!-- made from the program's own help -->";
 const END = "<!-- end -->";
 
-/** Options of nearly every command, told once above the table. */
+/** Options of nearly every command, listed once above the table. */
 const SHARED = ["--output", "--state", "--url", "--token", "--help"];
 
 describe("docs/cli.md", () => {

@@ -208,7 +208,7 @@ describe("the fleet that is watched", () => {
     ["cordon"],
     ["get", "operations"],
     ["describe", "operation"],
-  ])("is told which of several is meant: %s %s", async (...command) => {
+  ])("says that several are meant: %s %s", async (...command) => {
     await addTwins();
     const { code, out, err } = await argosy(...command.filter((word) => typeof word === "string"), ID);
     expect([code, out]).toEqual([2, ""]);

@@ -10,7 +10,7 @@ export interface Row {
   readonly id: string;
 }
 
-/** A list as it was read, and what may be told of it. */
+/** A list as it was read, and what may be said about it. */
 export interface Listed {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
@@ -40,7 +40,7 @@ export function listed<T extends Row>(
 
 export interface Watched {
   read(): Promise<Listed>;
-  /** What a person is told who begins with an empty list. */
+  /** What is printed for an empty list at the start. */
   readonly emptyText: string;
 }
 

@@ -223,7 +223,7 @@ export const sections = {
         .describe(
           "How long comparisons must wait for their turn before an instance counts as overloaded, in ms; a second more for each five new applications.",
         ),
-      // What has ended is told of for a minute.
+      // A fault that has ended is reported for another minute.
       restartApartMs: milliseconds(60_000, 3_600_000)
         .default(300_000)
         .describe(

@@ -3,7 +3,7 @@ import { parseAddress } from "../workspace/address.ts";
 import { isAddressAllowed } from "../workspace/egress.ts";
 
 const NOTHING_ALLOWED = { allow: [] };
-/** No pod reaches it in any case: whoever runs everything on one machine is told nothing. */
+/** No pod reaches it in any case: nothing is reported to whoever runs everything on one machine. */
 const LOOPBACK = /^(127\.|::1$)/;
 
 /** Addresses of a URL's host that only the inside reaches: literal, or as name servers have them now. Sorted. */

@@ -30,7 +30,7 @@ const CALLS: ReadonlySet<string> = new Set([...OF_STORE, ...OF_STEPS]);
 const capacity = loadVector(() => 100_000);
 const ofCpu = (milliCpu: number): LoadVector => ({ ...loadVector(() => 1), milliCpu });
 
-/** An overloaded instance with two workspaces, of which `noisy` takes most, and whoever looks at it. */
+/** An overloaded instance with two workspaces, of which `noisy` takes most, and the controller that observes it. */
 async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 } = {}) {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });

@@ -37,7 +37,7 @@ it("names every engine cluster, and the API cluster as instances know it where i
   ]);
 });
 
-it("names none rather than some when a declared cluster cannot be told, for any server might be that", async () => {
+it("names none rather than some when a declared cluster cannot be identified, for any server might be that", async () => {
   await expect(reservedServers(parts({ a: "https://a.example", b: undefined }), never)).rejects.toThrow(UnavailableError);
 });
 

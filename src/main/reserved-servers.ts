@@ -8,7 +8,8 @@ import type { Context } from "./context.ts";
 
 /**
  * API servers of clusters that host instances, under every URL this process knows them by: whoever could deploy there could
- * write what tells Argo CD what to do. Rejects while one of them is declared and cannot be told, for anything might be it. The API cluster is one of them where it hosts instances itself.
+ * write what tells Argo CD what to do. Rejects while one of them is declared and cannot be identified, for any server might
+ * be it. The API cluster is one of them where it hosts instances itself.
  */
 export async function reservedServers(
   { store, clusters }: { readonly store: Pick<Store, "fleet">; readonly clusters: Pick<Clusters, "api" | "destination" | "needEngine"> },

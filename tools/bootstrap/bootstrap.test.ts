@@ -99,7 +99,7 @@ describe("running a program", () => {
     expect(await started.ended).toEqual([9, null]);
   });
 
-  it("is told when npm's shell was ended, which tells nobody", async () => {
+  it("gets SIGTERM when npm's shell has ended, which forwards no signal", async () => {
     const env = { ...process.env, npm_lifecycle_event: "test" };
     const program = wrap(
       "process.on('SIGTERM', () => { console.log('told'); process.exit(); }); setInterval(() => {}, 1000); console.log('ready')",

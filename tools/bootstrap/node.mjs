@@ -48,7 +48,7 @@ async function install({ version, binary }) {
   await npmCi({ what, directory: path("tools/node"), include: "optional", env: process.env });
   const said = await promisify(execFile)(binary, ["--version"]).catch((cause) => cause);
   if (!(said instanceof Error)) return;
-  // npm ends well when an optional package cannot be had, so a missing file is how an unreachable registry looks.
+  // npm ends well when an optional package cannot be had, so a missing file means an unreachable registry.
   const problem =
     said.code === "ENOENT"
       ? "could not be fetched: see `npm config get registry` and your proxy, or"

@@ -8,5 +8,5 @@ export function path(...parts) {
   return join(ROOT, ...parts);
 }
 
-/** The machine lacks something a person has to bring: the message is one sentence that says what. */
+/** Something is missing on the machine that a person has to install: the message is one sentence that says what. */
 export class NotReady extends Error {}

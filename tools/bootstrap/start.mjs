@@ -26,7 +26,7 @@ const PROGRAMS = {
 
 /**
  * Runs one of the programs above on a suitable Node.js with the packages of the lockfile, fetching either first where it is
- * missing, and ends this process as that program ended. Problems of the machine are told in one sentence, with exit status 1.
+ * missing, and ends this process as that program ended. Problems of the machine are printed in one sentence, with exit status 1.
  */
 export async function start(what, args) {
   try {

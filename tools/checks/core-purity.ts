@@ -50,7 +50,7 @@ function reaches(node: ts.Node, own: ReadonlySet<string>, path: string): string 
   return node.text === "Date" && path === KNOWS_DATE ? undefined : `reaches for ${node.text}`;
 }
 
-/** Whether a name is called, constructed or looked into here, rather than being a key, a property or a type. */
+/** Whether a name is called, constructed or read from here, rather than being a key, a property or a type. */
 function isUsed(name: ts.Identifier): boolean {
   const { parent } = name;
   if (ts.isPropertyAccessExpression(parent) || ts.isElementAccessExpression(parent)) return parent.expression === name;

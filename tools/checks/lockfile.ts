@@ -11,7 +11,7 @@ const LOCKFILES = ["package-lock.json", "tools/node/package-lock.json"];
 
 /**
  * The lockfiles can be installed anywhere. npm leaves out optional packages its registry does not serve when it writes a
- * lockfile, and refuses to install from one that lacks them; and an address in it would tie the project to one registry.
+ * lockfile, and refuses to install from one without them; and an address in it would tie the project to one registry.
  */
 export const lockfile: OwnCheck = {
   name: "lockfile",

@@ -35,7 +35,7 @@ function* forbidden(file: ProjectFile): Generator<string> {
   }
 }
 
-/** Names in code and of files. Prose is told by people: a sentence may need a word that no name should have. */
+/** Names in code and of files. Prose is judged by people: a sentence may need a word that no name should have. */
 function* retiredNames(file: ProjectFile): Generator<string> {
   if (!/\.(?:ts|mjs)$/.test(file.path) || ABOUT_WORDS.test(file.path)) return;
   for (const { retired } of retiredWordsIn(file.path)) yield `${file.path}: its name has "${retired.word}": say ${retired.say}`;

@@ -13,14 +13,14 @@ const FILES = {
   "src/domain/ids.ts": { total: 0, covered: 0 },
 };
 
-it("counts the core files of each room and nothing else", () => {
+it("counts the core files of each module and nothing else", () => {
   expect(coverageByModule(FILES)).toEqual([
     { module: "domain", files: 1, total: 0, covered: 0 },
     { module: "scheduler", files: 2, total: 20, covered: 14 },
   ]);
 });
 
-it("names each room with too little, however much the others have", () => {
+it("names each module with too little, however much the others have", () => {
   const modules = coverageByModule({ ...FILES, "src/shard/large.ts": { total: 10_000, covered: 10_000 } });
   expect(percent(sum(modules))).toBeGreaterThan(99);
   expect(modulesBelow(modules, 95)).toEqual(["scheduler"]);

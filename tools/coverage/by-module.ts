@@ -10,7 +10,7 @@ export interface ModuleCoverage extends Lines {
   readonly files: number;
 }
 
-/** Lines of core files, room by room in alphabetical order, out of the lines of every file by its path in the checkout. */
+/** Lines of core files, module by module in alphabetical order, out of the lines of every file by its path in the checkout. */
 export function coverageByModule(files: Readonly<Record<string, Lines>>): readonly ModuleCoverage[] {
   const core = Object.entries(files).filter(([path]) => isCoreFile(path));
   const modules = Map.groupBy(core, ([path]) => moduleOf(path));
@@ -19,7 +19,7 @@ export function coverageByModule(files: Readonly<Record<string, Lines>>): readon
     .sort((a, b) => (a.module < b.module ? -1 : 1));
 }
 
-/** Rooms of whose core fewer than `enough` percent of the lines are covered: a large room's tests must not hide a small one's gaps. */
+/** Modules of whose core fewer than `enough` percent of the lines are covered: a large module's tests must not hide a small one's gaps. */
 export function modulesBelow(modules: readonly ModuleCoverage[], enough: number): readonly string[] {
   return modules.filter((module) => percent(module) < enough).map(({ module }) => module);
 }

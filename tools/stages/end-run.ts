@@ -37,7 +37,7 @@ export function processesOf(run: string): ReadonlyMap<number, Running> {
 /**
  * Ends a run with all that it started, and waits for it. Who started others is asked first and may stop them in order; what they leave
  * is asked next; what does not end in time is killed. `before` are processes that were seen to belong to it earlier: those whose parent
- * has gone meanwhile cannot be told by descent any more.
+ * has gone meanwhile cannot be found by descent any more.
  */
 export async function endRun(run: string, before: ReadonlyMap<number, Running> = new Map()): Promise<void> {
   const seen = new Map(before);

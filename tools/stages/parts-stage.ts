@@ -4,8 +4,8 @@ import process from "node:process";
 import type { Stage } from "./stage.ts";
 
 /**
- * Builds programs of the development cluster where they are not built yet, in sight and without a limit: on a new machine that
- * takes a quarter of an hour or longer, which no test should have to be patient for. Fails nothing: where they cannot be built,
+ * Builds programs of the development cluster where they are not built yet, with visible output and without a time limit: on a new
+ * machine that takes a quarter of an hour or longer, which no test should have to wait for. Fails nothing: where they cannot be built,
  * the tests that need them say so.
  */
 export function partsStage(parts: readonly string[]): Stage {

@@ -1,7 +1,7 @@
 import type { Stage, StageOptions, StageResult } from "./stage.ts";
 
 /**
- * Runs stages one after the other, patient ones beside those that come after them. A stage that fails does not keep the next from running,
+ * Runs stages one after the other; background stages run beside those after them. A stage that fails does not keep the next from running,
  * unless it was fatal or the caller asked to bail; a cancelled run ends after the stages it was in. Results are in the order of stages.
  */
 export async function runStages(stages: readonly Stage[], options: StageOptions): Promise<readonly StageResult[]> {

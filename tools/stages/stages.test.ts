@@ -62,7 +62,7 @@ describe("running stages", () => {
     expect(await runStages([stage("a")], options({ signal: AbortSignal.abort() }))).toEqual([]);
   });
 
-  it("runs a patient one beside those after it, and tells of each in order and in one piece", async () => {
+  it("runs a background stage beside those after it, and prints each in order and in one piece", async () => {
     const said: string[] = [];
     const happened: string[] = [];
     let release = (): void => undefined;
@@ -94,7 +94,7 @@ describe("running stages", () => {
     expect(said.join()).toMatch(/^\n━━ next ━━,\n━━ last ━━/);
   });
 
-  it("ends a patient one with whatever keeps others from running, and runs it as any other where nothing comes after it", async () => {
+  it("ends a background stage with whatever keeps others from running, and runs it as any other where nothing comes after it", async () => {
     const run = (given: StageOptions) => {
       if (given.isBeside !== true) return Promise.resolve({ passed: 1, failed: 0, skipped: 0 });
       return new Promise<Omit<StageResult, "name" | "seconds">>((resolve) => {

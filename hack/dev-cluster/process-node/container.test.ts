@@ -3,7 +3,7 @@ import { type ContainerOptions, type ContainerRecord, createContainer } from "./
 import type { Run } from "./run.ts";
 import { aContainer } from "./testing/a-pod.ts";
 
-/** Runs that end when they are told to, and a clock that moves when it is told to. */
+/** Runs that end on request, and a clock that moves on request. */
 function aWorld(changes: Partial<ContainerOptions> = {}) {
   const ends: ((code: number) => void)[] = [];
   const records: ContainerRecord[] = [];
@@ -118,7 +118,7 @@ describe("a container", () => {
     expect(records.map(({ crashes }) => crashes)).toEqual([0, 0]);
   });
 
-  it("does not start again once it was told to stop", async () => {
+  it("does not start again once it was stopped", async () => {
     const { container, step, records } = aWorld();
     await step();
     container.stop(1000);

@@ -63,7 +63,7 @@ interface Life {
   dueMs: number;
   /** Why we ended the run, if we did. */
   killReason: string | undefined;
-  /** Grace that was granted when it was told to end for good. */
+  /** Grace that was granted when it was asked to end for good. */
   stopping: { readonly graceMs: number } | undefined;
   isReplacing: boolean;
 }
@@ -94,7 +94,7 @@ export function createContainer(first: Container, options: ContainerOptions): Po
       return undefined;
     },
     stop(graceMs) {
-      // Told again with less patience, as by a second deletion with a shorter grace.
+      // Only a shorter grace changes anything, as by a second deletion.
       if (life.stopping !== undefined && graceMs >= life.stopping.graceMs) return;
       life.stopping = { graceMs };
       life.prober?.stop();
@@ -142,7 +142,7 @@ function follow(life: Life, options: ContainerOptions, run: Run): void {
     ? undefined
     : startProber({ container, podIP: options.podIP, onReadiness: options.onChange, onUnhealthy });
   setState(life, options, { kind: "running", startedAt: rfc3339(life.record?.startedAtMs ?? options.nowMs()) });
-  // Told to end while it was being started.
+  // Asked to end while it was being started.
   if (life.stopping !== undefined) run.stop(life.stopping.graceMs);
 }
 

@@ -81,7 +81,7 @@ export async function refreshVolumes(volumes: Volumes, signal: AbortSignal): Pro
   await volumes.write(references, signal);
 }
 
-/** The programs, or, if they have to be built first, that they are being "pulled". A build that fails is told like an image that cannot be had. */
+/** The programs, or, if they have to be built first, that they are being "pulled". A build that fails is reported like an image that cannot be had. */
 async function obtained(set: string, deps: LaunchDeps, signal: AbortSignal): Promise<BuiltSet | (Prepared & { readonly ok: false })> {
   const building = deps.catalogue
     .obtain(set, signal)

@@ -19,7 +19,7 @@ export interface NameServerOptions {
 }
 
 /**
- * Only programs that can be told which name server to ask are served by this. gRPC's clients can, and must: what they verify in a certificate
+ * Only programs in which the name server can be set are served by this. gRPC's clients can, and must: what they verify in a certificate
  * is the name they connect to.
  */
 export function startNameServer(options: NameServerOptions): NameServer {

@@ -30,7 +30,7 @@ export interface PodLoopOptions extends Omit<PodRuntimeDeps, "onChange" | "nowMs
 
 /** For processes that nobody grants a time any more, in ms. */
 const lastGraceMs = 3000;
-/** How soon to look again whether something has ended, in ms, in case nobody says so. */
+/** How soon to check again whether something has ended, in ms, in case nobody says so. */
 const observeAgain: WorkResult = { requeueAfterMs: 1000 };
 
 export function createPodLoop(options: PodLoopOptions): PodLoop {

@@ -51,7 +51,7 @@ export function processRun(process: DevProcess, podIP: string, forwards: readonl
   };
 }
 
-/** A run without a process: ends after `runMs` with `exitCode`, or, if `runMs` is undefined, when it is told to. */
+/** A run without a process: ends after `runMs` with `exitCode`, or, if `runMs` is undefined, when it is stopped. */
 export function pretendRun(plan: { readonly runMs: number | undefined; readonly exitCode: number }): Run {
   let end = (_code: number): void => undefined;
   const ended = new Promise<number>((resolve) => {

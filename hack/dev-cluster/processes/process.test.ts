@@ -126,7 +126,7 @@ describe("a process", () => {
     expect(said).toBe(JSON.stringify({ wasAlive: true, isIdle: true, ended: 255 }));
   }, 30_000);
 
-  it("may end before anybody could look", async () => {
+  it("may end before anybody could observe it", async () => {
     const started = await startProcess(aSpec("exit 3"));
     expect(await started.ended).toBe(3);
     expect(started.isAlive()).toBe(false);

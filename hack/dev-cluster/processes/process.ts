@@ -6,7 +6,7 @@ import { UnavailableError } from "../../../src/domain/errors.ts";
 import { sha256 } from "../../../src/domain/hash.ts";
 import { commandLine, parseStat, startTicks } from "./proc.ts";
 
-/** A program to run beside us, outliving us unless it is told to end with us. */
+/** A program to run beside us, outliving us unless it is set to end with us. */
 export interface ProcessSpec {
   /** Folder of its own, where its process id, its command and its exit code are kept. */
   readonly directory: string;
@@ -16,7 +16,7 @@ export interface ProcessSpec {
   readonly cwd: string;
   /** File its output is appended to. */
   readonly log: string;
-  /** Whether it is told to end when our own process is gone, however that happened. */
+  /** Whether it is ended when our own process is gone, however that happened. */
   readonly endsWithUs: boolean;
 }
 
@@ -107,7 +107,7 @@ async function whenStarted(spec: ProcessSpec, child: ChildProcess): Promise<DevP
     const text = read(spec.directory, "process");
     const recorded = text.endsWith("\n") ? parseStat(text) : undefined;
     if (recorded !== undefined) return follow(spec.directory, recorded, child);
-    // It may end before anybody could look.
+    // It may end before anybody could observe it.
     if (exitCodeOf(spec.directory) !== undefined) return follow(spec.directory, { pid: 0, startTicks: -1 }, child);
     await sleep(5);
   }
@@ -128,7 +128,7 @@ function follow(
       try {
         process.kill(who.pid, name);
       } catch {
-        // Gone between the look and the signal.
+        // Gone between the check and the signal.
       }
     },
     ended: whenEnded(directory, isAlive, child),
@@ -146,7 +146,7 @@ async function whenEnded(directory: string, isAlive: () => boolean, child: Child
   return exitCodeOf(directory) ?? 255;
 }
 
-/** Time between two looks; over at once when `cut` aborts. Keeps no process alive. */
+/** Time between two checks; over at once when `cut` aborts. Keeps no process alive. */
 async function pause(cut?: AbortSignal): Promise<void> {
   await sleep(200, undefined, { ref: false, ...(cut === undefined ? {} : { signal: cut }) }).catch(() => undefined);
 }

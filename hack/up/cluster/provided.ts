@@ -18,7 +18,7 @@ export interface ProvidedCluster {
   readonly reach?: "address";
   /** More fields of Argosy's configuration. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Programs of it that are to run as long as the fleet does; none of a cluster that looks after its own. */
+  /** Programs of it that are to run as long as the fleet does; none of a cluster that runs its own. */
   readonly parts: readonly Part[];
   /** Ends what was started for it; a cluster that was there already stays. */
   stop(): Promise<void>;

@@ -40,7 +40,7 @@ export function judgeDatabase(answer: { readonly version: string; readonly schem
   };
 }
 
-/** Whether the database's connections keep their session: hints, settings and prepared statements live in it. */
+/** Whether the database's connections keep their session: notifications, settings and prepared statements live in it. */
 export function judgeSessions({ isDirect, isHeard }: { readonly isDirect: boolean; readonly isHeard: boolean }): Check {
   const wrong = [isDirect ? "" : "settings of a connection are lost", isHeard ? "" : "hints of changes do not arrive"].filter(Boolean);
   return {

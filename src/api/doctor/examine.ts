@@ -34,10 +34,10 @@ export interface DoctorDeps {
 /** What does not answer in this time counts as away, in ms: one hanging cluster must not hide what is known of the others. */
 const CHECK_MS = 8_000;
 
-/** A hint arrives in milliseconds; making the connection first takes some more. */
+/** A notification arrives in milliseconds; making the connection first takes some more. */
 const NOTIFICATION_MS = 3_000;
 
-/** Looks at everything Argosy stands on. A check that cannot be made is a failed check, never an exception. */
+/** Checks everything Argosy depends on. A check that cannot be made is a failed check, never an exception. */
 export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<readonly Check[]> {
   const { store } = deps;
   const answer = await store.ping(within(CHECK_MS, signal)).catch((error: unknown) => ({ error }));
@@ -100,7 +100,7 @@ async function isAllowed(client: KubeClient, right: NeededRight, signal: AbortSi
   return status.allowed;
 }
 
-/** Looks where the API servers are that instances have to reach. A cluster that is away is left out: its own check says so. */
+/** Finds out where the API servers are that instances have to reach. A cluster that is away is left out: its own check says so. */
 async function examineServers(deps: DoctorDeps, spec: FleetSpec, signal: AbortSignal): Promise<Check> {
   const { apiCluster, destination, engineCluster, insideAddressesOf } = deps;
   const engines = spec.engineClusters.map(async ({ name }) => {
@@ -119,7 +119,7 @@ function within(ms: number, signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(ms)]);
 }
 
-/** What cannot be had is told by another check already. */
+/** A part that cannot be read is reported by another check already. */
 async function attempt<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -30,8 +30,8 @@ export const READ = ["get", "list", "watch"];
 export const WRITE = ["create", "update", "patch", "delete"];
 
 /**
- * What Argosy may do on the cluster with the users' resources: read them and write their status, put registers into their
- * namespaces, and run the accounts namespace. `bind` and `escalate` name exactly its own roles: it may not hand out others.
+ * What Argosy may do on the cluster with the users' resources: read them and write their status, put owner bindings into
+ * their namespaces, and run the accounts namespace. `bind` and `escalate` name exactly its own roles: it may not hand out others.
  */
 export const API_CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [""], resources: ["namespaces"], verbs: READ },

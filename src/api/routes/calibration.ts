@@ -13,7 +13,7 @@ import { whyNotCalibrate, withCapacity } from "../with-capacity.ts";
 
 const security = [{ token: [] }];
 const deadline = () => AbortSignal.timeout(30_000);
-/** Longer than looks are kept. */
+/** Longer than observations are kept. */
 const SINCE_MS = 24 * 3_600_000;
 
 const time = z.iso.datetime();

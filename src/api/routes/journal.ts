@@ -77,7 +77,7 @@ async function filterOf(deps: ApiDeps, { subject, workspace, instance, kind, ver
   };
 }
 
-/** Decisions that are looked at for a subject whose id begins like this. */
+/** Decisions that are searched for a subject whose id begins like this. */
 const SUBJECTS_READ = 10_000;
 
 /** The id that is meant: what is no beginning of one that was decided about stays as it is, and has no decisions. */

@@ -9,7 +9,7 @@ import * as views from "../views.ts";
 
 const security = [{ token: [] }];
 
-/** Lists an SRE can look at. */
+/** Lists for SREs. */
 export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
   const app = server.withTypeProvider<ZodTypeProvider>();
   const names = async () => views.namesOf(await deps.store.fleet.listInstances(deadline()));
@@ -133,7 +133,7 @@ async function listOperations(deps: ApiDeps, { limit, after, state, namespace }:
   return { items: [...items, ...syncs.items], next: syncs.next };
 }
 
-/** Rows that are looked at for one page: of most that are read, the sync is no news. */
+/** Rows that are read for one page: most of them have no sync to show. */
 const SYNCS_READ = 1_000;
 
 /** Syncs of Argo CD's that are under way or fail, as operations; these stand behind all others. */

@@ -54,7 +54,7 @@ describe("moves over REST", () => {
     expect(await move({ to: cordoned })).toMatchObject({ status: 422, body: { code: "move.refused" } });
   });
 
-  it("are refused to who may only look, of what is not there, and to where there is no room", async () => {
+  it("are refused to viewers, for what is not there, and to instances without room", async () => {
     expect(await api.call("POST", "/v1/moves", { role: "viewer", body: { workspace: "team", to } })).toMatchObject({ status: 403 });
     expect(await move({ workspace: "nobody" })).toMatchObject({ status: 404 });
     expect(await move({ to: "nowhere" })).toMatchObject({ status: 404 });

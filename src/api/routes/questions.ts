@@ -109,7 +109,7 @@ async function explainInstance(deps: ApiDeps, name: string): Promise<z.infer<typ
   };
 }
 
-/** Plans of its class that are looked at for one that would move it. */
+/** Plans of its class among which one is searched that would move it. */
 const PLANS_SHOWN = 10;
 
 async function explainUnit(
@@ -129,7 +129,7 @@ async function explainUnit(
     readonly orders: readonly Decision[];
   },
 ): Promise<{ readonly text: readonly string[]; readonly decisions: readonly Decision[] }> {
-  // Asked for apart: a register that is changed all the time must not crowd out why the unit lives where it does.
+  // Read separately: an owner binding that is changed all the time must not crowd out why the unit lives where it does.
   const placements = await store.decisions.list({ subject: unit.id, kind: "placement" }, DECISIONS_SHOWN, deadline());
   const repairs = await store.decisions.list({ subject: unit.id, kind: "register" }, 1, deadline());
   const [move] = await store.moves.list({ unitId: unit.id, isLive: true }, 1, deadline());

@@ -54,7 +54,7 @@ const COMMANDS = [
   },
 ] as const;
 
-/** Rollouts and releases, to look at. */
+/** Read-only routes for rollouts and releases. */
 export function addRolloutViews(server: FastifyInstance, { store }: ApiDeps): void {
   const app = server.withTypeProvider<ZodTypeProvider>();
   app.get(

@@ -12,7 +12,7 @@ import { silentLog } from "../../telemetry/log.ts";
 import type { ApiDeps } from "../port.ts";
 import { idleDeps } from "./served.ts";
 
-/** The API with the scheduler's own planning behind it, and the mover's desk. */
+/** The API with the scheduler's own planning behind it, and the mover's requests. */
 export function planningDeps(store: MemoryStore): ApiDeps {
   const parts = { store, clock: systemClock, ids: createUuidIds(systemClock), log: silentLog };
   const moving = createMoveRequests(parts);

@@ -27,7 +27,7 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** What the API asks of other rooms, as if there were nothing. */
+/** What the API asks of other modules, answering that there is nothing. */
 export function idleDeps(store: MemoryStore): ApiDeps {
   return {
     ...{ store, log: silentLog, metrics: noMetrics, clock: systemClock, version: "1.2.3" },

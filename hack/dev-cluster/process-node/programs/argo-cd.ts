@@ -19,7 +19,7 @@ const placed: Readonly<Record<string, string>> = {
   GIT_CONFIG_GLOBAL: "/home/argocd/.gitconfig",
 };
 
-/** Folders of the image that the programs expect. GnuPG refuses a home that others can read. */
+/** Folders of the image that the programs expect. GnuPG refuses a home directory that others can read. */
 const folders: Readonly<Record<string, number>> = {
   "/home/argocd/cmp-server/plugins": 0o755,
   "/tmp": 0o755,
@@ -29,14 +29,14 @@ const folders: Readonly<Record<string, number>> = {
   "/app/config/gpg/keys": 0o700,
 };
 
-/** Addresses the programs use unless told otherwise; they are names, and there is no name server. */
+/** Addresses the programs use unless configured otherwise; they are names, and there is no name server. */
 const addresses: Readonly<Record<string, string>> = {
   REDIS_SERVER: "argocd-redis:6379",
   ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER: "argocd-repo-server:8081",
 };
 
 /**
- * How a container of Argo CD's image runs on this machine. One binary holds all components and is told by a variable which one it
+ * How a container of Argo CD's image runs on this machine. One binary holds all components and learns from a variable which one it
  * is; its files move below the container's root; it listens on the pod's address. The controller's metrics port listens on
  * every address whatever one does, so that one moves to a private port and the pod's address leads there.
  *

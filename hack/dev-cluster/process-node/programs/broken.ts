@@ -16,7 +16,7 @@ export interface Break {
 const WAYS: Readonly<Record<string, Break>> = {
   /** Its controller does not know an option and ends. */
   crashing: { component: "argocd-application-controller", args: ["--no-such-option"] },
-  /** Its controller runs and answers its probes, and nothing in it looks at an application. */
+  /** Its controller runs and answers its probes, and nothing in it compares an application. */
   stalled: { component: "argocd-application-controller", args: ["--status-processors", "0"] },
   /** Its repo-server renders one manifest of twenty such that its sync fails; comparisons do not. */
   failing: { component: "argocd-repo-server", path: fileURLToPath(new URL("failing", import.meta.url)) },
