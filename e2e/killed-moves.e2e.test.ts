@@ -83,8 +83,8 @@ async function writesOfAMove(): Promise<Account["writes"]> {
 }
 
 /**
- * Waits until an instance may not act as the unit any more, as after its last stay there: that right is taken away by a sweep of the instance some
- * time later, and a move back before that has no need to write it.
+ * Waits until an instance may not act as the unit any more, as after its last stay there: that right is taken away when the
+ * instance is reconciled some time later, and a move back before that has no need to write it.
  */
 async function isForgotten(instance: string): Promise<void> {
   const index = movable.instances.findIndex(({ name }) => name === instance);

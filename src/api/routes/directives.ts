@@ -188,7 +188,7 @@ async function cordon(deps: ApiDeps, name: string, { actor, reason: why, cordone
   const details = { name: instance.name, pool: instance.pool, reason: text, actor };
   const decision = { at: deps.clock.now(), subject: id, kind: "instance", verdict: state, rule: "COMMAND", details } as const;
   await deps.store.fleet.changeInstance({ id, revision, state, reason: text, attempt, failsOver: false, decision }, deadline());
-  // What is under way goes on: it has a placement where it goes to, and can be taken back.
+  // What is under way goes on: its target has reserved capacity for it, and it can be taken back.
   if (instance.state === "DRAINING") await deps.moving.giveUp(id, "that wait to drain it", actor, deadline());
   return { instance: instance.name, state, changed: true };
 }
