@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import type { InstanceId, MoveId, PlanId, UnitId } from "../../../domain/ids.ts";
 import type { MovePhase } from "../../../domain/move.ts";
-import { TAKEN_ON } from "../../../domain/move-messages.ts";
+import { givenUpBy, type MoveMessage, TAKEN_ON, worse } from "../../../domain/move-messages.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
 import type { MoveWish } from "../../move/port.ts";
 import { aClaim, aConnection, aDecision, anIntent, anObject, aSpec, aStatus, CLASS, WIDE } from "../builders.ts";
@@ -75,7 +75,7 @@ export function describeMoves(world: () => World): void {
           actor: "otto",
           createdAt: at,
         },
-        ...{ endedAt: undefined, message: "", baseline: [], marks: [{ phase: "WAITING", at }] },
+        ...{ endedAt: undefined, message: "", messageCode: undefined, baseline: [], marks: [{ phase: "WAITING", at }] },
       });
       expect(await unit(seated.applicationId)).toEqual(before);
       expect(await store.decisions.list({ subject: seated.unitId }, 1, soon())).toEqual([wish.decision]);
@@ -291,6 +291,20 @@ export function describeMoves(world: () => World): void {
       expect(await read(id)).toMatchObject({ message: "for the sync of web to end", baseline });
     });
 
+    it("keep the code of what is said: of a wait, of what was worse, of who gave it up, and none where nothing is said", async () => {
+      const { store } = world();
+      const { id } = await begun();
+      const code = async () => (await read(id))?.messageCode;
+      await store.moves.note(id, "PREPARE", "for copies", soon());
+      expect(await code()).toBe("WAITS");
+      await store.moves.advance(id, { from: "PREPARE", to: "FENCE", message: "" }, soon());
+      expect(await code()).toBeUndefined();
+      await store.moves.abort(id, { ...givenUpBy("otto"), decision: aDecision() }, soon());
+      expect(await read(id)).toMatchObject({ phase: "ABORT", messageCode: "GIVEN_UP" });
+      await store.moves.advance(id, { from: "ABORT", to: "ABORTED", ...worse("for web") }, soon());
+      expect(await code()).toBe("WORSE");
+    });
+
     it("are found live until they have ended, newest first, by unit too", async () => {
       const { store } = world();
       const first = await begun("one");
@@ -369,16 +383,16 @@ export function describeMoves(world: () => World): void {
     it("count as failures of their class if they had begun and no person gave them up", async () => {
       const { store, seat, addInstance } = world();
       const failures = async () => (await store.plans.readFacts(CLASS, millis(0), soon())).failures;
-      const end = async (id: MoveId, message: string) => {
-        await store.moves.abort(id, { message, decision: aDecision() }, soon());
-        await store.moves.advance(id, { from: "ABORT", to: "ABORTED", message }, soon());
+      const end = async (id: MoveId, said: Pick<MoveMessage, "message"> & Partial<MoveMessage>) => {
+        await store.moves.abort(id, { ...said, decision: aDecision() }, soon());
+        await store.moves.advance(id, { from: "ABORT", to: "ABORTED", ...said }, soon());
       };
       const first = await begun("one");
-      await end(first.id, "the target was not ready");
+      await end(first.id, { message: "the target was not ready" });
       const failed = await failures();
       const at = (await read(first.id))?.endedAt;
       expect(failed).toEqual([{ unit: first.seated.unitId, to: first.to, at }]);
-      await end((await begun("two")).id, "given up by otto");
+      await end((await begun("two")).id, givenUpBy("otto"));
       const seated = await seat({ namespace: "three" });
       const wish = wishOf(seated, (await addInstance()).id);
       await store.moves.request(wish, soon());

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { millis } from "../../../domain/clock.ts";
+import type { MoveMessageCode } from "../../../domain/move.ts";
+import { systemClock } from "../../../runtime/clock.ts";
+import { silentLog } from "../../../telemetry/log.ts";
+import { noMetrics } from "../../../telemetry/metrics.ts";
+import type { Store } from "../../port.ts";
+import { startTestServer, type TestServer } from "../../testing/test-server.ts";
+import { soon } from "../../testing/world.ts";
+import { migrate } from "./migrate.ts";
+import { readMigrations } from "./migration-files.ts";
+import { createPostgresStore } from "./postgres-store.ts";
+
+// Rows that were written before there were codes. What was decided by their text is decided by the codes that the files give them.
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.stop());
+
+const MIGRATIONS = await readMigrations();
+
+/** The store on a database that has these rows since before this file, and every file now. */
+async function upgraded(file: string, rows: string): Promise<Store> {
+  const { url } = await server.createEmpty();
+  const options = { url, log: silentLog, signal: soon() };
+  await migrate({ ...options, migrations: MIGRATIONS.filter(({ name }) => name < file) });
+  await server.query(rows, url);
+  await migrate(options);
+  return createPostgresStore({ url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 2 });
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+const MESSAGES: readonly (readonly [message: string, code: MoveMessageCode | undefined])[] = [
+  ["", undefined],
+  ["for the copy of web to be compared", "WAITS"],
+  ["for a write that is refused: quota", "WAITS"],
+  ["VERIFY failed, waiting for web to be as well as before", "WORSE"],
+  ["VERIFY failed, waiting for web to be as well as before; what stands on its former instance goes once that can be reached", "WORSE"],
+  ["given up by otto", "GIVEN_UP"],
+  ["the target was not ready in five minutes: waiting for web", undefined],
+  ["the instance it was to go to took nothing any more when its turn came", undefined],
+];
+
+it("gives the messages of moves their codes, so that what a person gave up is no failure", async () => {
+  const moves = MESSAGES.map(
+    ([message], index) =>
+      `('m-${index}', 'u', 'from', 'to-${index}', 1, ${index + 2}, 'ABORTED', now(), 'drain', 'FORCED', 'otto', now(), now(), ${quoted(message)})`,
+  );
+  const store = await upgraded(
+    "0002",
+    `insert into workspace (id, plane, api_cluster, namespace, namespace_uid, trust_class, state)
+     values ('w', 'kubernetes', 'api', 'team', 'uid', 'standard', 'active');
+     insert into placement_unit (id, workspace, bucket, class, created_at) values ('u', 'w', 0, 'c', now());
+     insert into move (id, unit, from_instance, to_instance, from_epoch, to_epoch, phase, phase_since, kind, reason, actor, created_at, ended_at, message)
+     values ${moves.join(", ")}`,
+  );
+  const found = new Map(
+    (await store.moves.list({}, 100, soon())).map(({ id, message, messageCode }) => [id as string, [message, messageCode]]),
+  );
+  expect(MESSAGES.map((_, index) => found.get(`m-${index}`))).toEqual(MESSAGES);
+  const failed = (await store.plans.readFacts("c", millis(0), soon())).failures.map(({ to }) => Number(to.slice("to-".length)));
+  expect(failed.toSorted((a, b) => a - b)).toEqual(MESSAGES.flatMap(([, code], index) => (code === "GIVEN_UP" ? [] : [index])));
+  await store.close();
+});
