@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
+import type { RolloutId } from "../../../domain/ids.ts";
+import type { Instance, InstanceState } from "../../../domain/instance.ts";
 import type { MoveMessageCode } from "../../../domain/move.ts";
 import { systemClock } from "../../../runtime/clock.ts";
 import { silentLog } from "../../../telemetry/log.ts";
@@ -63,5 +65,49 @@ it("gives the messages of moves their codes, so that what a person gave up is no
   expect(MESSAGES.map((_, index) => found.get(`m-${index}`))).toEqual(MESSAGES);
   const failed = (await store.plans.readFacts("c", millis(0), soon())).failures.map(({ to }) => Number(to.slice("to-".length)));
   expect(failed.toSorted((a, b) => a - b)).toEqual(MESSAGES.flatMap(([, code], index) => (code === "GIVEN_UP" ? [] : [index])));
+  await store.close();
+});
+
+const WAITING = "it takes no new units and is retired when it holds none";
+
+const REASONS: readonly (readonly [state: InstanceState, reason: string, cause: Instance["cause"] | undefined])[] = [
+  ["ACTIVE", "all its pods are ready", undefined],
+  ["ACTIVE", "uncordoned by otto: done", undefined],
+  ["CORDONED", "cordoned by otto: odd disk", { code: "PERSON" }],
+  ["CORDONED", "cordoned by otto: rollout r-1: not yet", { code: "PERSON" }],
+  ["CORDONED", "cordoned by rollout 01-r: emptied before it is given 3.5.7", { code: "ROLLOUT", rollout: "01-r" as RolloutId }],
+  ["CORDONED", "cordoned by health: quarantine of team-a, which took most of standard-1", { code: "QUARANTINE" }],
+  ["CORDONED", `its pool asks for fewer instances: ${WAITING}`, { code: "POOL" }],
+  ["CORDONED", `its pool asks for instances of another class: ${WAITING}`, { code: "POOL" }],
+  ["CORDONED", `its pool was removed from fleet.yaml: ${WAITING}`, { code: "POOL" }],
+  ["DRAINING", `its pool asks for fewer instances: ${WAITING}`, undefined],
+  [
+    "FAILED",
+    "namespace argosy-i-10 is there already and was not made by Argosy: delete it, or rename the pool",
+    { code: "NAMESPACE_TAKEN" },
+  ],
+  ["FAILED", "given up after 5 attempts: namespace argosy-i-11 is there already", undefined],
+  ["WARMING", "waiting for its pods", undefined],
+  [
+    "WARMING",
+    "waiting for its pods: argocd-server: no node has room for it: 0/1",
+    { code: "PODS", trouble: "argocd-server: no node has room for it: 0/1" },
+  ],
+];
+
+it("gives instances the cause of what they say of themselves, so that who cordoned one calls that off", async () => {
+  const instances = REASONS.map(
+    ([state, reason], index) =>
+      `('i-${index}', 'i-${index}', 'eu-1', 'argosy-i-${index}', 'p', 'c', '3.5.7', '3.5.7', '${state}', now(), ${quoted(reason)}, 0, '{1,1,1,1,1}', 1, '', 1)`,
+  );
+  const store = await upgraded(
+    "0003",
+    `insert into instance (id, name, engine_cluster, namespace, pool, class, version, desired_version, state, state_since, reason, attempt, capacity, weight, applied_hash, revision)
+     values ${instances.join(", ")}`,
+  );
+  const found = new Map(
+    (await store.fleet.listInstances(soon())).map(({ id, state, reason, cause }) => [id as string, [state, reason, cause]]),
+  );
+  expect(REASONS.map((_, index) => found.get(`i-${index}`))).toEqual(REASONS);
   await store.close();
 });

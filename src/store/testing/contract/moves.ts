@@ -234,7 +234,15 @@ export function describeMoves(world: () => World): void {
       const target = await addInstance();
       const wish = wishOf(seated, target.id);
       await store.moves.request(wish, soon());
-      const change = { id: target.id, revision: target.revision, state: "DRAINING", reason: "", attempt: 0, decision: undefined } as const;
+      const change = {
+        id: target.id,
+        revision: target.revision,
+        state: "DRAINING",
+        reason: "",
+        cause: undefined,
+        attempt: 0,
+        decision: undefined,
+      } as const;
       await store.fleet.changeInstance(change, soon());
       expect(await store.moves.begin(wish.id, soon())).toBe("dropped");
       expect(await read(wish.id)).toMatchObject({ phase: "ABORTED", message: expect.stringContaining("took nothing") });
@@ -247,7 +255,14 @@ export function describeMoves(world: () => World): void {
       const held = async () => [...(await store.fleet.countUnits(soon()))].map(([instance]) => instance).sort();
       const send = async (instanceId: InstanceId) => {
         const row = await store.fleet.readInstance(instanceId, soon());
-        const change = { id: instanceId, revision: row?.revision ?? 0, state: "DRAINING", reason: "", attempt: 0 } as const;
+        const change = {
+          id: instanceId,
+          revision: row?.revision ?? 0,
+          state: "DRAINING",
+          reason: "",
+          cause: undefined,
+          attempt: 0,
+        } as const;
         return store.fleet.changeInstance({ ...change, onlyIfEmpty: true, decision: undefined }, soon());
       };
       expect(await held()).toEqual([seated.instanceId, to].sort());
