@@ -55,6 +55,20 @@ export function describeSyncRuns(world: () => World): void {
       await runs().record([], soon());
     });
 
+    it("say since when they are recorded, however old their resources are and however often they are recorded", async () => {
+      const wish = aRun({ deploymentUid: "later", createdAt: millis(AT - 86_400_000) });
+      await runs().record([wish], soon());
+      const since = (await view(wish.uid))?.run.recordedAt;
+      expect(since).toBeGreaterThanOrEqual(AT);
+      await world().record({ uid: "later" });
+      await runs().record([wish], soon());
+      expect((await view(wish.uid))?.run).toMatchObject({
+        createdAt: wish.createdAt,
+        recordedAt: since,
+        applicationId: expect.any(String),
+      });
+    });
+
     it("wait without an application until the deployment they name is recorded", async () => {
       const { record, unit, application } = world();
       const wish = aRun({ deploymentUid: "later" });

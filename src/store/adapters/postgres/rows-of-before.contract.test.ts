@@ -13,7 +13,7 @@ import { migrate } from "./migrate.ts";
 import { readMigrations } from "./migration-files.ts";
 import { createPostgresStore } from "./postgres-store.ts";
 
-// Rows that were written before there were codes. What was decided by their text is decided by the codes that the files give them.
+// Rows that were written before files of migrations/ gave them more: they have to be decided as they were.
 
 let server: TestServer;
 beforeAll(async () => {
@@ -109,5 +109,15 @@ it("gives instances the cause of what they say of themselves, so that who cordon
     (await store.fleet.listInstances(soon())).map(({ id, state, reason, cause }) => [id as string, [state, reason, cause]]),
   );
   expect(REASONS.map((_, index) => found.get(`i-${index}`))).toEqual(REASONS);
+  await store.close();
+});
+
+it("lets the hour of sync runs go on counting from their creation", async () => {
+  const store = await upgraded(
+    "0004",
+    `insert into sync_run (uid, api_cluster, namespace, name, revision, prune, created_at) values ('run', 'api', 'team', 'once', '', false, '2026-01-01T12:00:00Z')`,
+  );
+  const [view] = await store.syncRuns.readViews(["run"], soon());
+  expect(view?.run.recordedAt).toBe(Date.UTC(2026, 0, 1, 12));
   await store.close();
 });
