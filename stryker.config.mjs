@@ -1,7 +1,7 @@
 import process from "node:process";
 
 /** `npm run mutation -- <room>` sets the room and the files; see tools/mutation.ts. */
-const room = process.env.ARGOSY_ROOM ?? "domain";
+const capacity = process.env.ARGOSY_ROOM ?? "domain";
 const mutate = (process.env.ARGOSY_MUTATE ?? "").split(",").filter((path) => path !== "");
 
 export default {
@@ -15,10 +15,10 @@ export default {
   timeoutMS: 90_000,
   dryRunTimeoutMinutes: 15,
   incremental: true,
-  incrementalFile: `reports/mutation/${room}.json`,
+  incrementalFile: `reports/mutation/${capacity}.json`,
   ignorePatterns: [".argosy", "bench", "charts", "coverage", "docs", "e2e", "hack", "tools/floors/planted"],
   reporters: ["progress-append-only", "clear-text", "html"],
   clearTextReporter: { allowColor: false, logTests: false, reportScoreTable: true },
-  htmlReporter: { fileName: `reports/mutation/${room}.html` },
+  htmlReporter: { fileName: `reports/mutation/${capacity}.html` },
   thresholds: { high: 95, low: 85, break: 80 },
 };

@@ -224,7 +224,7 @@ describe("a unit without owner", () => {
     await eventually("it is known to wait", async () => (await verdictsOf(unit)).includes("UNPLACEABLE"));
     const [refused] = await store.decisions.list({ subject: unit }, 1, never);
     expect(refused?.details).toMatchObject({
-      wish: { needs: [{ pinnedTo: ["b"] }] },
+      constraints: { needs: [{ pinnedTo: ["b"] }] },
       refusals: expect.arrayContaining([{ instance: "a", rule: "PINNED", wants: "b", has: "a" }]),
     });
     await pinTo("a");

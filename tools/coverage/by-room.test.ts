@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { coverageByRoom, gaps, percent, roomsBelow, sum } from "./by-room.ts";
+import { coverageByModule, gaps, modulesBelow, percent, sum } from "./by-room.ts";
 
 const FILES = {
   "src/scheduler/score.ts": { total: 10, covered: 9 },
@@ -14,17 +14,17 @@ const FILES = {
 };
 
 it("counts the core files of each room and nothing else", () => {
-  expect(coverageByRoom(FILES)).toEqual([
-    { room: "domain", files: 1, total: 0, covered: 0 },
-    { room: "scheduler", files: 2, total: 20, covered: 14 },
+  expect(coverageByModule(FILES)).toEqual([
+    { module: "domain", files: 1, total: 0, covered: 0 },
+    { module: "scheduler", files: 2, total: 20, covered: 14 },
   ]);
 });
 
 it("names each room with too little, however much the others have", () => {
-  const rooms = coverageByRoom({ ...FILES, "src/shard/large.ts": { total: 10_000, covered: 10_000 } });
-  expect(percent(sum(rooms))).toBeGreaterThan(99);
-  expect(roomsBelow(rooms, 95)).toEqual(["scheduler"]);
-  expect(roomsBelow(rooms, 70)).toEqual([]);
+  const modules = coverageByModule({ ...FILES, "src/shard/large.ts": { total: 10_000, covered: 10_000 } });
+  expect(percent(sum(modules))).toBeGreaterThan(99);
+  expect(modulesBelow(modules, 95)).toEqual(["scheduler"]);
+  expect(modulesBelow(modules, 70)).toEqual([]);
 });
 
 it("lists what is left out, the worst first", () => {
@@ -32,5 +32,5 @@ it("lists what is left out, the worst first", () => {
 });
 
 it("takes a file of types for covered", () => {
-  expect([percent({ total: 0, covered: 0 }), percent(sum(coverageByRoom(FILES)))]).toEqual([100, 70]);
+  expect([percent({ total: 0, covered: 0 }), percent(sum(coverageByModule(FILES)))]).toEqual([100, 70]);
 });

@@ -1,27 +1,27 @@
-import { isCoreFile, roomOf } from "../core-files.ts";
+import { isCoreFile, moduleOf } from "../core-files.ts";
 
 export interface Lines {
   readonly total: number;
   readonly covered: number;
 }
 
-export interface RoomCoverage extends Lines {
-  readonly room: string;
+export interface ModuleCoverage extends Lines {
+  readonly module: string;
   readonly files: number;
 }
 
 /** Lines of core files, room by room in alphabetical order, out of the lines of every file by its path in the checkout. */
-export function coverageByRoom(files: Readonly<Record<string, Lines>>): readonly RoomCoverage[] {
+export function coverageByModule(files: Readonly<Record<string, Lines>>): readonly ModuleCoverage[] {
   const core = Object.entries(files).filter(([path]) => isCoreFile(path));
-  const rooms = Map.groupBy(core, ([path]) => roomOf(path));
-  return [...rooms]
-    .map(([room, entries]) => ({ room, files: entries.length, ...sum(entries.map(([, lines]) => lines)) }))
-    .sort((a, b) => (a.room < b.room ? -1 : 1));
+  const modules = Map.groupBy(core, ([path]) => moduleOf(path));
+  return [...modules]
+    .map(([module, entries]) => ({ module, files: entries.length, ...sum(entries.map(([, lines]) => lines)) }))
+    .sort((a, b) => (a.module < b.module ? -1 : 1));
 }
 
 /** Rooms of whose core fewer than `enough` percent of the lines are covered: a large room's tests must not hide a small one's gaps. */
-export function roomsBelow(rooms: readonly RoomCoverage[], enough: number): readonly string[] {
-  return rooms.filter((room) => percent(room) < enough).map(({ room }) => room);
+export function modulesBelow(modules: readonly ModuleCoverage[], enough: number): readonly string[] {
+  return modules.filter((module) => percent(module) < enough).map(({ module }) => module);
 }
 
 /** Core files in which a test leaves lines out, the worst first. */

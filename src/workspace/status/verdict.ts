@@ -11,7 +11,7 @@ import { parseDeployment } from "../deployment/parse-deployment.ts";
 import { describeProblems } from "../problem.ts";
 import { isWithinQuota } from "../quota.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
-import { isOurs, NOT_YOURS, type ToldDestination } from "./engine-sentences.ts";
+import { isOurs, NOT_YOURS, type ReportedDestination } from "./engine-sentences.ts";
 import { troubleText } from "./trouble-text.ts";
 import { worstObjectText } from "./worst-object.ts";
 
@@ -171,7 +171,7 @@ function isAbout({ comparedTo }: EngineStatus, { application: { spec }, environm
 }
 
 /** What the destination of a deployment is called by its user. */
-export function destinationOf({ namespace: home }: ObservedDeployment, record: DeploymentRecord | undefined): ToldDestination {
+export function destinationOf({ namespace: home }: ObservedDeployment, record: DeploymentRecord | undefined): ReportedDestination {
   const name = record?.application.spec.destination.environment;
   return name === undefined ? { home } : { home, environment: { name, namespaces: record?.environment?.namespaces ?? [] } };
 }

@@ -30,9 +30,9 @@ describe("syncs that are counted over many looks", () => {
 
   it("are as many as there were, whichever of them each look happens to see, and never more after a change of process", () => {
     const one = fc.record({ application: fc.constantFrom("a", "b", "c"), startedAt: fc.nat(50), isFailed: fc.boolean() });
-    const looks = fc.array(fc.tuple(fc.array(one, { maxLength: 6 }), fc.boolean()), { maxLength: 12 });
+    const observations = fc.array(fc.tuple(fc.array(one, { maxLength: 6 }), fc.boolean()), { maxLength: 12 });
     fc.assert(
-      fc.property(looks, (all) => {
+      fc.property(observations, (all) => {
         const newest = new Map<string, number>();
         const distinct = new Set<string>();
         let [kept, lost]: SyncTally[] = [NO_SYNCS, NO_SYNCS];

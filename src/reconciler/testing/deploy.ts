@@ -12,25 +12,25 @@ export type Raw = KubeObject & {
 };
 
 /** The application `web` of the workspace in namespace `team-a`, on the instance `one`. */
-export interface Seated {
+export interface Deployed {
   readonly instance: Instance;
   readonly unit: PlacementUnit;
   readonly application: Application;
 }
 
 /** What tests do with a seated application, in the world of the moment. */
-export function seating(world: () => World) {
-  const applicationAt = ({ instance, application }: Seated) => ({ namespace: instance.namespace, name: application.argoName });
+export function deploying(world: () => World) {
+  const applicationAt = ({ instance, application }: Deployed) => ({ namespace: instance.namespace, name: application.argoName });
   return {
     applicationAt,
-    async seat(): Promise<Seated> {
+    async deploy(): Promise<Deployed> {
       const { rows } = world();
       const instance = await rows.addInstance("one");
       const application = await rows.addApplication("team-a", "web");
       return { instance, unit: await rows.place(application, instance.id), application };
     },
-    readApplication: (seated: Seated) => world().hands.engine.get<Raw>(APPLICATIONS, applicationAt(seated), world().signal),
-    readRegister: () => world().hands.api.get<Raw>(ROLE_BINDINGS, { namespace: "team-a", name: "argosy-deployer" }, world().signal),
-    isAcknowledged: async ({ application }: Seated) => (await world().rows.acknowledged("application", application.id)) !== undefined,
+    readApplication: (deployed: Deployed) => world().hands.engine.get<Raw>(APPLICATIONS, applicationAt(deployed), world().signal),
+    readOwnerBinding: () => world().hands.api.get<Raw>(ROLE_BINDINGS, { namespace: "team-a", name: "argosy-deployer" }, world().signal),
+    isAcknowledged: async ({ application }: Deployed) => (await world().rows.acknowledged("application", application.id)) !== undefined,
   };
 }

@@ -1,13 +1,13 @@
 import type { Clock } from "../../../domain/clock.ts";
 import { UnavailableError } from "../../../domain/errors.ts";
 import { LABEL_CANARY } from "../../../domain/names.ts";
-import type { InstanceSight, SightRequest } from "../../../domain/rollout.ts";
+import type { InstanceObservation, ObservationRequest } from "../../../domain/rollout.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
-import type { InstanceSights } from "../../port.ts";
-import { type Counted, countApplication, decidedSync, NOTHING_COUNTED } from "../../sight/count-application.ts";
-import { type AskedAt, judgePods } from "../../sight/judge-pods.ts";
-import { type DecidedSync, NO_SYNCS, tallySyncs } from "../../sight/tally-syncs.ts";
+import { type Counted, countApplication, decidedSync, NOTHING_COUNTED } from "../../observation/count-application.ts";
+import { type AskedAt, judgePods } from "../../observation/judge-pods.ts";
+import { type DecidedSync, NO_SYNCS, tallySyncs } from "../../observation/tally-syncs.ts";
+import type { InstanceObservations } from "../../port.ts";
 
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 const APPLICATIONS: ResourceType = {
@@ -26,19 +26,19 @@ const PAGE = 500;
 /** A page that takes longer is no answer. In ms. */
 const PAGE_MS = 10_000;
 
-export interface InstanceSightsOptions {
+export interface InstanceObservationsOptions {
   readonly clientOf: (engineCluster: string) => Promise<KubeClient | undefined>;
   readonly clock: Clock;
 }
 
 /** Reads pods and Applications past every cache of this process. */
-export function createInstanceSights({ clientOf, clock }: InstanceSightsOptions): InstanceSights {
+export function createInstanceObservations({ clientOf, clock }: InstanceObservationsOptions): InstanceObservations {
   const read = async (
     client: KubeClient,
     namespace: string,
-    request: SightRequest & AskedAt,
+    request: ObservationRequest & AskedAt,
     signal: AbortSignal,
-  ): Promise<InstanceSight> => {
+  ): Promise<InstanceObservation> => {
     const limited = () => AbortSignal.any([signal, AbortSignal.timeout(PAGE_MS)]);
     const pods = await client.listPage<unknown>(PODS, { namespace, limit: MOST_PODS }, limited());
     const now = clock.now();
@@ -58,7 +58,7 @@ export function createInstanceSights({ clientOf, clock }: InstanceSightsOptions)
     return { at: now, ...judgePods(pods.items, request), ...counted, syncs };
   };
   return {
-    async look({ engineCluster, namespace }, request, signal) {
+    async observe({ engineCluster, namespace }, request, signal) {
       const client = await clientOf(engineCluster);
       if (client === undefined) return undefined;
       try {

@@ -1,17 +1,17 @@
 /** Instances as they are chosen from: by index, with one unit in mind. */
-export interface Room {
+export interface CandidateSet {
   /** How many instances there are. */
   readonly size: number;
   /** Whether the instance may take the unit and stays within the bound with it. */
-  admits(seat: number, bound: number): boolean;
+  admits(candidate: number, bound: number): boolean;
   /** Utilisation of the instance in its fullest dimension with the unit on it, in parts per million. */
-  shareWith(seat: number): number;
+  shareWith(candidate: number): number;
   /** Decides between instances that are equally loaded: a hash of unit and instance. */
-  tie(seat: number): string;
+  tie(candidate: number): string;
 }
 
 export interface Choice {
-  readonly seat: number;
+  readonly candidate: number;
   /** The bound it stays within. */
   readonly bound: number;
   /** Its place in the walk, from 0; -1 when no candidate of the walk would do and the least loaded instance was taken. */
@@ -25,27 +25,28 @@ export interface Choice {
  * Least loaded comes before the next looser bound, because a preference is worth less than balance: a unit that is away from
  * its preferred instance costs nothing, an instance that is too full costs a move later.
  */
-export function chooseSeat(room: Room, walk: readonly number[], bounds: readonly number[]): Choice | undefined {
+export function chooseCandidate(candidateSet: CandidateSet, walk: readonly number[], bounds: readonly number[]): Choice | undefined {
   for (const bound of bounds) {
-    const rank = walk.findIndex((seat) => room.admits(seat, bound));
-    const seat = rank < 0 ? leastLoaded(room, bound) : walk[rank];
-    if (seat !== undefined) return { seat, bound, rank };
+    const rank = walk.findIndex((candidate) => candidateSet.admits(candidate, bound));
+    const candidate = rank < 0 ? leastLoaded(candidateSet, bound) : walk[rank];
+    if (candidate !== undefined) return { candidate, bound, rank };
   }
   return undefined;
 }
 
-function leastLoaded(room: Room, bound: number): number | undefined {
+function leastLoaded(candidateSet: CandidateSet, bound: number): number | undefined {
   let best: readonly number[] = [];
   let least = Number.POSITIVE_INFINITY;
-  for (let seat = 0; seat < room.size; seat += 1) {
-    const share = room.shareWith(seat);
-    if (share > least || !room.admits(seat, bound)) continue;
-    best = share < least ? [seat] : [...best, seat];
+  for (let candidate = 0; candidate < candidateSet.size; candidate += 1) {
+    const share = candidateSet.shareWith(candidate);
+    if (share > least || !candidateSet.admits(candidate, bound)) continue;
+    best = share < least ? [candidate] : [...best, candidate];
     least = share;
   }
-  return best.length < 2 ? best[0] : byTie(room, best);
+  return best.length < 2 ? best[0] : byTie(candidateSet, best);
 }
 
-function byTie(room: Room, seats: readonly number[]): number | undefined {
-  return seats.map((seat) => ({ seat, tie: room.tie(seat) })).sort((a, b) => (a.tie < b.tie ? -1 : 1))[0]?.seat;
+function byTie(candidateSet: CandidateSet, candidates: readonly number[]): number | undefined {
+  return candidates.map((candidate) => ({ candidate, tie: candidateSet.tie(candidate) })).sort((a, b) => (a.tie < b.tie ? -1 : 1))[0]
+    ?.candidate;
 }

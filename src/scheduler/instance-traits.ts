@@ -8,7 +8,7 @@ import { isBelowFloor } from "../domain/version.ts";
  * an instance whose pool was declared anew has the traits it was made with. Whether its version is safe follows from the `floor`
  * that is declared now; `undefined`: none is.
  */
-export function seatTraits(instance: Pick<Instance, "class" | "engineCluster" | "version">, floor: string | undefined): InstanceTraits {
+export function instanceTraits(instance: Pick<Instance, "class" | "engineCluster" | "version">, floor: string | undefined): InstanceTraits {
   const { region, trust, channel } = readClass(instance.class);
   return {
     ...{ class: instance.class, region, trust, engineCluster: instance.engineCluster },

@@ -3,10 +3,10 @@ import { ANNOTATION_HASH } from "../domain/names.ts";
 import type { Deletion, PlacementUnit } from "../domain/workspace.ts";
 import { unmark } from "./arrival.ts";
 import { applicationOf, type ObservedApplication } from "./parse-application.ts";
-import { type ApplicationAction, type ApplicationWish, planDeparture, planLateCascade, planRelease } from "./plan-application.ts";
+import { type ApplicationAction, type ApplicationRequest, planDeparture, planLateCascade, planRelease } from "./plan-application.ts";
 
 /** An Application made for an application that is not among those that belong on its instance. */
-export interface Stray {
+export interface Orphan {
   readonly observed: ObservedApplication;
   readonly reason: "no-row" | "owned-elsewhere";
   /** True: nobody wants it any more, or its unit has moved away from it, and it may go. */
@@ -22,18 +22,18 @@ export interface Ended {
 }
 
 /** What the rows say of the Applications that stand on an instance. */
-export interface RowsOfStrays {
+export interface RowsOfOrphans {
   /** The instance they stand on. */
   readonly instance: InstanceId;
   readonly belonging: ReadonlySet<ApplicationId>;
   /** Of those that do not belong there. */
-  readonly existing: ReadonlyMap<ApplicationId, Home>;
+  readonly existing: ReadonlyMap<ApplicationId, UnitOwner>;
   /** Of those that have no row. */
   readonly ended: ReadonlyMap<ApplicationId, Ended>;
 }
 
 /** Where the unit of an application that belongs elsewhere rests. */
-export type Home = Pick<PlacementUnit, "owner" | "epoch" | "phase">;
+export type UnitOwner = Pick<PlacementUnit, "owner" | "epoch" | "phase">;
 
 /**
  * Rows that vanish by the dozen are a sign of a lost or restored database, not of users: beyond this many at once, strays
@@ -51,25 +51,27 @@ const REMOVAL_LIMIT = 10;
  * goes with the same cascade. That takes the very name under which the application stood and an epoch that its unit, which rests here,
  * has reached: what is labelled like it by hand, or what a set-back database does not know of, is left to be released.
  */
-export function judgeStrays(
+export function judgeOrphans(
   observed: readonly ObservedApplication[],
-  rows: RowsOfStrays,
+  rows: RowsOfOrphans,
   seenBefore: ReadonlySet<string>,
-): readonly Stray[] {
-  const strays = findStrays(observed, rows.belonging).map(
+): readonly Orphan[] {
+  const orphans = findOrphans(observed, rows.belonging).map(
     (one) => ({ observed: one.observed, reason: rows.existing.has(one.id) ? "owned-elsewhere" : "no-row" }) as const,
   );
-  const isPlausible = strays.filter((stray) => stray.reason === "no-row").length <= REMOVAL_LIMIT;
-  const mayGo = ({ reason, observed: one }: (typeof strays)[number]): boolean => {
-    const home = rows.existing.get(applicationOf(one) as ApplicationId);
-    return reason === "no-row" ? isPlausible : home?.phase === "IDLE" && home.owner !== rows.instance && (one.epoch ?? 0) <= home.epoch;
+  const isPlausible = orphans.filter((orphan) => orphan.reason === "no-row").length <= REMOVAL_LIMIT;
+  const mayGo = ({ reason, observed: one }: (typeof orphans)[number]): boolean => {
+    const unitOwner = rows.existing.get(applicationOf(one) as ApplicationId);
+    return reason === "no-row"
+      ? isPlausible
+      : unitOwner?.phase === "IDLE" && unitOwner.owner !== rows.instance && (one.epoch ?? 0) <= unitOwner.epoch;
   };
-  return strays
+  return orphans
     .map(
-      (stray): Stray => ({
-        ...stray,
-        deletion: stray.reason === "no-row" && isLate(stray.observed, rows) ? "cascade" : "orphan",
-        isRemovable: mayGo(stray) && seenBefore.has(stray.observed.uid) && !isEnding(stray.observed),
+      (orphan): Orphan => ({
+        ...orphan,
+        deletion: orphan.reason === "no-row" && isLate(orphan.observed, rows) ? "cascade" : "orphan",
+        isRemovable: mayGo(orphan) && seenBefore.has(orphan.observed.uid) && !isEnding(orphan.observed),
       }),
     )
     .sort((a, b) => (a.observed.at.name < b.observed.at.name ? -1 : 1));
@@ -80,13 +82,13 @@ function isEnding(observed: ObservedApplication): boolean {
   return observed.isDeleting && unmark(observed).length === 0;
 }
 
-function isLate(observed: ObservedApplication, { ended }: RowsOfStrays): boolean {
+function isLate(observed: ObservedApplication, { ended }: RowsOfOrphans): boolean {
   const one = ended.get(applicationOf(observed) as ApplicationId);
   return one?.argoName === observed.at.name && observed.epoch !== undefined && observed.epoch <= one.unitEpoch;
 }
 
 /** Applications that say whom they were made for, but do not belong here; ones of other use, such as probes, say nothing. */
-export function findStrays(
+export function findOrphans(
   observed: readonly ObservedApplication[],
   belonging: ReadonlySet<ApplicationId>,
 ): readonly { readonly id: ApplicationId; readonly observed: ObservedApplication }[] {
@@ -97,13 +99,13 @@ export function findStrays(
 }
 
 /** The next step that ends a stray. Only this very object: another of its name may be wanted by now. */
-export function planStrayEnd(
-  { reason, deletion, observed: { uid } }: Stray,
-  wish: ApplicationWish,
+export function planOrphanEnd(
+  { reason, deletion, observed: { uid } }: Orphan,
+  request: ApplicationRequest,
   now: ObservedApplication | undefined,
 ): ApplicationAction {
   const same = now?.uid === uid ? now : undefined;
-  if (deletion === "cascade") return planLateCascade(wish, same);
+  if (deletion === "cascade") return planLateCascade(request, same);
   return reason === "no-row" ? planRelease(same) : planDeparture(same);
 }
 

@@ -3,7 +3,7 @@ import { millis, rfc3339 } from "../../../domain/clock.ts";
 import { LABEL_CANARY } from "../../../domain/names.ts";
 import { type FakeApiServer, startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
 import { createVirtualClock } from "../../../runtime/testing/virtual-clock.ts";
-import { createInstanceSights } from "./instance-sights.ts";
+import { createInstanceObservations } from "./instance-observations.ts";
 
 const APPLICATIONS = { group: "argoproj.io", version: "v1alpha1", plural: "applications", kind: "Application", namespaced: true };
 const at = { engineCluster: "local", namespace: "argosy-standard-1" };
@@ -28,15 +28,18 @@ it("counts everything of users in an instance's namespace, page by page", async 
   const canary = { name: "argosy-canary-1", namespace: at.namespace, labels: { [LABEL_CANARY]: "true" } };
   const argo = { apiVersion: "argoproj.io/v1alpha1", kind: "Application" };
   await client.create(APPLICATIONS, { ...argo, metadata: canary, status } as never, signal);
-  const sights = createInstanceSights({ clientOf: async () => client, clock });
-  expect(await sights.look(at, request, signal)).toMatchObject({ applications: COUNT, faulty: COUNT, fresh: COUNT, crashes: [] });
-  expect(await sights.look({ ...at, namespace: "argosy-other" }, request, signal)).toMatchObject({ applications: 0, runs: undefined });
+  const observations = createInstanceObservations({ clientOf: async () => client, clock });
+  expect(await observations.observe(at, request, signal)).toMatchObject({ applications: COUNT, faulty: COUNT, fresh: COUNT, crashes: [] });
+  expect(await observations.observe({ ...at, namespace: "argosy-other" }, request, signal)).toMatchObject({
+    applications: 0,
+    runs: undefined,
+  });
 });
 
 it("has seen nothing of a cluster that is not declared, or that does not answer", async () => {
   const signal = AbortSignal.timeout(60_000);
-  expect(await createInstanceSights({ clientOf: async () => undefined, clock }).look(at, request, signal)).toBeUndefined();
+  expect(await createInstanceObservations({ clientOf: async () => undefined, clock }).observe(at, request, signal)).toBeUndefined();
   const client = server.client();
   await server.close();
-  expect(await createInstanceSights({ clientOf: async () => client, clock }).look(at, request, signal)).toBeUndefined();
+  expect(await createInstanceObservations({ clientOf: async () => client, clock }).observe(at, request, signal)).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { TRACKING } from "../models/engine/application.ts";
 import { annotationsOf } from "../models/kubernetes/server.ts";
 
 /** What users and Git want, by the Argo CD Application that stands for each wish, learned from what they did. */
-export interface Wishes {
+export interface Requests {
   learn(happening: Happening, at: number): void;
   /** Whether the Application's deployment is wanted and has this object. */
   wants(application: string, object: string): boolean;
@@ -19,7 +19,7 @@ export interface Wishes {
 
 const NO_FILES: ReadonlySet<string> = new Set();
 
-export function createWishes(): Wishes {
+export function createRequests(): Requests {
   const folders = new Map<string, ReadonlySet<string>>();
   const wanted = new Map<string, { readonly namespace: string; readonly path: string }>();
   const ends = new Map<string, number>();
@@ -28,7 +28,7 @@ export function createWishes(): Wishes {
 
   const filesOf = (application: string): ReadonlySet<string> => folders.get(wanted.get(application)?.path ?? "") ?? NO_FILES;
   const push = (path: string, after: ReadonlySet<string>, at: number): void => {
-    const deploying = [...wanted].filter(([, wish]) => wish.path === path);
+    const deploying = [...wanted].filter(([, request]) => request.path === path);
     for (const [application] of deploying) returns.learn(application, { before: filesOf(application), after, at });
     folders.set(path, after);
   };
@@ -38,7 +38,7 @@ export function createWishes(): Wishes {
     ends.set(application, at);
   };
   const endNamespace = (namespace: string, at: number): void => {
-    for (const [application, wish] of [...wanted]) if (wish.namespace === namespace) end(application, at);
+    for (const [application, request] of [...wanted]) if (request.namespace === namespace) end(application, at);
   };
   const act = (happening: Extract<Happening, { readonly kind: "user" }>, at: number): void => {
     const { namespace, path } = happening;

@@ -23,7 +23,7 @@ interface GetCommandOptions extends RemoteOptions {
 }
 
 /** Commands that change nothing. */
-export function addLookingCommands(program: Command, terminal: Terminal): void {
+export function addReadingCommands(program: Command, terminal: Terminal): void {
   addGet(program, terminal);
   remote(program.command("describe <resource> <name>"), ["yaml", "json"])
     .description("everything known of one instance, workspace, application (namespace/name), operation, plan, move or rollout")

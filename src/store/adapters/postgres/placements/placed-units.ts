@@ -14,13 +14,13 @@ const LOCK: Statement = {
 const EXISTS: Statement = { name: "exists_unit", text: "select id from placement_unit where id = $1" };
 
 /** Locks an instance and the unit that is to come to it; `full`: there is no such instance any more, `stale`: no such unit. */
-export async function lockSeat(
+export async function lockPlacement(
   run: Run,
   instanceId: InstanceId,
   unitId: UnitId,
 ): Promise<{ readonly kind: "locked"; readonly state: string } | { readonly kind: "full" | "stale" }> {
-  const [seat] = await run<{ readonly state: string }>(LOCK, [instanceId, unitId]);
-  if (seat !== undefined) return { kind: "locked", state: seat.state };
+  const [placement] = await run<{ readonly state: string }>(LOCK, [instanceId, unitId]);
+  if (placement !== undefined) return { kind: "locked", state: placement.state };
   return (await run(EXISTS, [unitId])).length > 0 ? { kind: "full" } : { kind: "stale" };
 }
 
@@ -58,7 +58,7 @@ export const FITS = `$4 = 'ACTIVE'
  * What follows for the units in `placed` (id, owner, epoch, desired_revision): their objects and applications are wanted on the
  * instance, users' statuses and operations say so, the decision is journaled, and `hints` are sent.
  */
-export const SEATED = `wanted as materialized (
+export const PLACED_UNITS = `wanted as materialized (
   select a.id, a.desired_revision, p.id as unit, p.owner, p.epoch
     from placed p cross join lateral (select id, desired_revision from application where unit = p.id order by id) as a
 ), objects as (

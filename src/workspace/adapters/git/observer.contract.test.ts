@@ -9,9 +9,9 @@ import { type GitServer, startGitServer } from "../../../../hack/git-server/git-
 import type { EgressSpec } from "../../../domain/fleet.ts";
 import type { RepositorySecret } from "../../../domain/repository-credential.ts";
 import { silentLog } from "../../../telemetry/log.ts";
-import type { RepositoryLooker } from "../../repository-credential/port.ts";
+import type { RepositoryObserver } from "../../repository-credential/port.ts";
 import { parseRepositoryAddress } from "../../repository-credential/repository-address.ts";
-import { createGitLooker, type GitLookerOptions } from "./looker.ts";
+import { createGitObserver, type GitObserverOptions } from "./observer.ts";
 
 const PATH = process.env["PATH"] ?? "";
 const HOST = "git.test.example";
@@ -43,21 +43,24 @@ const EGRESS: EgressSpec = {
   http: ["127.0.0.1"],
   certificateAuthorities: ["127.0.0.1", HOST].map((host) => ({ host, certificates: authority.cert })),
 };
-const looks = (): string => join(directory, "looks");
-const aLooker = (over: Partial<GitLookerOptions> = {}): RepositoryLooker =>
-  createGitLooker({ directory: looks(), path: PATH, log: silentLog, resolve: async () => ["127.0.0.1"], ...over });
+const observations = (): string => join(directory, "looks");
+const anObserver = (over: Partial<GitObserverOptions> = {}): RepositoryObserver =>
+  createGitObserver({ directory: observations(), path: PATH, log: silentLog, resolve: async () => ["127.0.0.1"], ...over });
 
 interface Asked {
   readonly secret?: RepositorySecret;
   readonly egress?: EgressSpec;
-  readonly looker?: RepositoryLooker;
+  readonly observer?: RepositoryObserver;
   readonly signal?: AbortSignal;
 }
 
-async function look(url: string, { secret = BOT, egress = EGRESS, looker = aLooker(), signal = AbortSignal.timeout(60_000) }: Asked = {}) {
+async function observe(
+  url: string,
+  { secret = BOT, egress = EGRESS, observer = anObserver(), signal = AbortSignal.timeout(60_000) }: Asked = {},
+) {
   const parsed = parseRepositoryAddress(url, egress);
   if (!parsed.ok) throw new Error(parsed.message);
-  return looker.look({ ...parsed.address, secret, egress }, signal);
+  return observer.observe({ ...parsed.address, secret, egress }, signal);
 }
 
 /** A server that takes connections and does what `onConnection` does. */
@@ -72,61 +75,64 @@ describe("looking at a repository", () => {
   afterEach(() => servers.splice(0).forEach((server) => server.close()));
 
   it("reads a private one with the right credentials, over TLS with the declared authority", async () => {
-    expect(await look(git.repositoryUrl("team/private"))).toBe("readable");
+    expect(await observe(git.repositoryUrl("team/private"))).toBe("readable");
   });
 
   it("is denied with wrong ones, and without any that count", async () => {
     const url = git.repositoryUrl("team/private");
-    expect(await look(url, { secret: { kind: "basic", username: "bot", password: "wrong" } })).toBe("denied");
-    expect(await look(url, { secret: { kind: "bearer", token: "wrong" } })).toBe("denied");
+    expect(await observe(url, { secret: { kind: "basic", username: "bot", password: "wrong" } })).toBe("denied");
+    expect(await observe(url, { secret: { kind: "bearer", token: "wrong" } })).toBe("denied");
   });
 
   it("says that there is none", async () => {
-    expect(await look(git.repositoryUrl("team/none"))).toBe("not-found");
-    expect(await look(`${git.url}/elsewhere`)).toBe("not-found");
+    expect(await observe(git.repositoryUrl("team/none"))).toBe("not-found");
+    expect(await observe(`${git.url}/elsewhere`)).toBe("not-found");
   });
 
   it("does not trust a certificate of an authority that is not declared for the host", async () => {
     const { certificateAuthorities: _, ...egress } = EGRESS;
-    expect(await look(git.repositoryUrl("team/private"), { egress })).toBe("unknown-identity");
+    expect(await observe(git.repositoryUrl("team/private"), { egress })).toBe("unknown-identity");
     const other = createAuthority({ commonName: "another" }).cert;
     const wrong = { ...EGRESS, certificateAuthorities: [{ host: "127.0.0.1", certificates: other }] };
-    expect(await look(git.repositoryUrl("team/private"), { egress: wrong })).toBe("unknown-identity");
+    expect(await observe(git.repositoryUrl("team/private"), { egress: wrong })).toBe("unknown-identity");
   });
 
   it("connects to the address that was checked, whatever the name means elsewhere", async () => {
     // Nothing but the pinned address leads to this name.
-    expect(await look(`https://${HOST}:${git.port}/team/private.git`)).toBe("readable");
+    expect(await observe(`https://${HOST}:${git.port}/team/private.git`)).toBe("readable");
   });
 
   it("reaches nothing inside that is not allowed, by address or by name", async () => {
     const closed = { ...EGRESS, allow: [] };
     const before = git.requests("team/private");
-    const looker = aLooker();
+    const observer = anObserver();
     const address = { url: git.repositoryUrl("team/private"), scheme: "https", host: "127.0.0.1", port: git.port, secret: BOT } as const;
-    expect(await looker.look({ ...address, egress: closed }, AbortSignal.timeout(60_000))).toBe("not-allowed");
+    expect(await observer.observe({ ...address, egress: closed }, AbortSignal.timeout(60_000))).toBe("not-allowed");
     for (const inside of ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fd00::1", "::ffff:127.0.0.1"])
       expect(
-        await look(`https://${HOST}:${git.port}/team/private.git`, { egress: closed, looker: aLooker({ resolve: async () => [inside] }) }),
+        await observe(`https://${HOST}:${git.port}/team/private.git`, {
+          egress: closed,
+          observer: anObserver({ resolve: async () => [inside] }),
+        }),
       ).toBe("not-allowed");
     expect(git.requests("team/private")).toBe(before);
   });
 
   it("says that a name leads nowhere without saying anything about the credential", async () => {
-    expect(await look(`https://${HOST}/team/private.git`, { looker: aLooker({ resolve: async () => [] }) })).toBe("unreachable");
+    expect(await observe(`https://${HOST}/team/private.git`, { observer: anObserver({ resolve: async () => [] }) })).toBe("unreachable");
   });
 
   it("takes a host that refuses, hangs up, fails or speaks nonsense for one that is not there", async () => {
     const closed = await aServer(() => undefined);
     await new Promise((resolve) => closed.close(resolve));
-    expect(await look(`https://127.0.0.1:${closed.port}/a`)).toBe("unreachable");
+    expect(await observe(`https://127.0.0.1:${closed.port}/a`)).toBe("unreachable");
     const rude = await aServer((socket) => socket.destroy());
     servers.push(rude);
-    expect(await look(`https://127.0.0.1:${rude.port}/a`)).toBe("unreachable");
+    expect(await observe(`https://127.0.0.1:${rude.port}/a`)).toBe("unreachable");
     git.behave("team/public", { status: 503 });
-    expect(await look(git.repositoryUrl("team/public"))).toBe("unreachable");
+    expect(await observe(git.repositoryUrl("team/public"))).toBe("unreachable");
     git.behave("team/public", { status: 429 });
-    expect(await look(git.repositoryUrl("team/public"))).toBe("unreachable");
+    expect(await observe(git.repositoryUrl("team/public"))).toBe("unreachable");
     git.behave("team/public", {});
   });
 
@@ -139,7 +145,7 @@ describe("looking at a repository", () => {
       ),
     );
     servers.push(inside, moved);
-    expect(await look(`http://127.0.0.1:${moved.port}/a`)).toBe("moved");
+    expect(await observe(`http://127.0.0.1:${moved.port}/a`)).toBe("moved");
     expect(seen).toEqual([]);
   });
 
@@ -147,7 +153,7 @@ describe("looking at a repository", () => {
     const silent = await aServer((socket) => socket.on("error", () => undefined));
     servers.push(silent);
     const url = `http://127.0.0.1:${silent.port}/hangs-${process.pid}`;
-    expect(await look(url, { looker: aLooker({ deadlineMs: 500 }) })).toBe("unreachable");
+    expect(await observe(url, { observer: anObserver({ deadlineMs: 500 }) })).toBe("unreachable");
     expect(spawnSync("ps", ["-eo", "args"], { encoding: "utf8" }).stdout).not.toContain(`hangs-${process.pid}`);
   });
 
@@ -155,8 +161,8 @@ describe("looking at a repository", () => {
     const silent = await aServer((socket) => socket.on("error", () => undefined));
     servers.push(silent);
     const abort = new AbortController();
-    const looking = look(`http://127.0.0.1:${silent.port}/a`, { signal: abort.signal });
-    await expect.poll(() => readdirSync(looks()).length).toBeGreaterThan(0);
+    const looking = observe(`http://127.0.0.1:${silent.port}/a`, { signal: abort.signal });
+    await expect.poll(() => readdirSync(observations()).length).toBeGreaterThan(0);
     abort.abort(new Error("enough"));
     await expect(looking).rejects.toThrow("enough");
   });
@@ -173,7 +179,7 @@ describe("looking at a repository", () => {
     });
     servers.push(flood);
     expect(["failed", "unreachable", "denied"]).toContain(
-      await look(`http://127.0.0.1:${flood.port}/a`, { looker: aLooker({ deadlineMs: 3_000 }) }),
+      await observe(`http://127.0.0.1:${flood.port}/a`, { observer: anObserver({ deadlineMs: 3_000 }) }),
     );
   });
 });
@@ -203,7 +209,7 @@ exit 128
       process.env["ARGOSY_TEST_MARK"] = "ours";
       const bin = aSpy();
       const url = scheme === "ssh" ? "ssh://git@127.0.0.1/a" : "https://127.0.0.1/a";
-      expect(await look(url, { secret, looker: aLooker({ path: `${bin}:${PATH}` }) })).toBe("not-found");
+      expect(await observe(url, { secret, observer: anObserver({ path: `${bin}:${PATH}` }) })).toBe("not-found");
       delete process.env["ARGOSY_TEST_MARK"];
       const report = readFileSync(join(bin, "report"), "utf8");
       const args = report.slice(0, report.indexOf("\n"));
@@ -220,30 +226,30 @@ exit 128
   );
 
   it("leaves no directory behind, and removes those of processes that were killed", async () => {
-    await look(git.repositoryUrl("team/private"));
-    expect(readdirSync(looks())).toEqual([]);
+    await observe(git.repositoryUrl("team/private"));
+    expect(readdirSync(observations())).toEqual([]);
     const dead = spawnSync("true").pid;
-    mkdirSync(join(looks(), `look-${dead}-abcdef`));
-    mkdirSync(join(looks(), `look-${process.ppid}-abcdef`));
-    aLooker();
-    expect(readdirSync(looks())).toEqual([`look-${process.ppid}-abcdef`]);
-    rmSync(join(looks(), `look-${process.ppid}-abcdef`), { recursive: true });
+    mkdirSync(join(observations(), `look-${dead}-abcdef`));
+    mkdirSync(join(observations(), `look-${process.ppid}-abcdef`));
+    anObserver();
+    expect(readdirSync(observations())).toEqual([`look-${process.ppid}-abcdef`]);
+    rmSync(join(observations(), `look-${process.ppid}-abcdef`), { recursive: true });
   });
 
   it("leaves no key of an earlier process that had its number, as in a container all have", () => {
-    mkdirSync(looks(), { recursive: true });
+    mkdirSync(observations(), { recursive: true });
     for (const name of [`look-${process.pid}-abcdef`, `look-${process.pid}-1700000000000-abcdef`]) {
-      mkdirSync(join(looks(), name));
-      writeFileSync(join(looks(), name, "key"), "k3y");
+      mkdirSync(join(observations(), name));
+      writeFileSync(join(observations(), name, "key"), "k3y");
     }
-    aLooker();
-    expect(readdirSync(looks())).toEqual([]);
+    anObserver();
+    expect(readdirSync(observations())).toEqual([]);
   });
 
   it("is not started at all when git is missing or too old to be told where to connect", async () => {
-    expect(await look(git.repositoryUrl("team/private"), { looker: aLooker({ path: "/nowhere" }) })).toBe("failed");
+    expect(await observe(git.repositoryUrl("team/private"), { observer: anObserver({ path: "/nowhere" }) })).toBe("failed");
     const bin = mkdtempSync(join(directory, "bin-"));
     writeFileSync(join(bin, "git"), "#!/bin/sh\necho git version 2.36.9\n", { mode: 0o755 });
-    expect(await look(git.repositoryUrl("team/private"), { looker: aLooker({ path: bin }) })).toBe("failed");
+    expect(await observe(git.repositoryUrl("team/private"), { observer: anObserver({ path: bin }) })).toBe("failed");
   });
 });

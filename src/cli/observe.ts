@@ -2,27 +2,27 @@ import { UnavailableError } from "../domain/errors.ts";
 
 const AGAIN_MS = 1_000;
 /** Longer than a control plane takes to be replaced, or a proxy to notice. In ms. */
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 
-export interface LookOptions {
+export interface ReadOptions {
   tell(line: string): void;
   /** Nobody is asked again once it aborts. */
   readonly signal?: AbortSignal;
   /** How long nobody is waited for, in ms. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** Reads what is watched. What is watched goes on without the server that was asked: nobody there is waited for, for a while. */
-export async function look<T>(read: () => Promise<T>, { tell, signal, patienceMs = PATIENCE_MS }: LookOptions): Promise<T> {
+export async function observe<T>(read: () => Promise<T>, { tell, signal, timeoutMs = TIMEOUT_MS }: ReadOptions): Promise<T> {
   const since = Date.now();
-  for (let told = ""; ; ) {
+  for (let reported = ""; ; ) {
     try {
       return await read();
     } catch (error) {
-      const isOver = Date.now() - since > patienceMs || signal?.aborted === true;
+      const isOver = Date.now() - since > timeoutMs || signal?.aborted === true;
       if (!(error instanceof UnavailableError) || isOver) throw error;
-      if (told !== error.message) tell(`${error.message}; it is asked again`);
-      told = error.message;
+      if (reported !== error.message) tell(`${error.message}; it is asked again`);
+      reported = error.message;
       await rest(AGAIN_MS, signal);
     }
   }

@@ -1,28 +1,28 @@
 import { RefusedError } from "../domain/errors.ts";
 import type { EmptyInstance, PlaceElsewhere } from "../health/port.ts";
 import { HEALTH } from "../health/quarantine/entries.ts";
-import { createMoveDesk, type MoveDesk } from "../mover/request-moves.ts";
+import { createMoveRequests, type MoveRequests } from "../mover/request-moves.ts";
 import { elsewhere } from "../scheduler/find-instance.ts";
 import type { ApprovalLimits } from "../scheduler/plan/planner-policy.ts";
-import { createPlanningDesk, type PlanningDesk } from "../scheduler/plan-cycle/carry-out-plan.ts";
-import { createDrainingDesk, type DrainingDesk } from "../scheduler/plan-cycle/empty-instance.ts";
+import { createPlanRequests, type PlanRequests } from "../scheduler/plan-cycle/carry-out-plan.ts";
+import { createDrainRequests, type DrainRequests } from "../scheduler/plan-cycle/empty-instance.ts";
 import { createRingMemo } from "../scheduler/ring-memo.ts";
 import type { Store } from "../store/port.ts";
 import type { Context } from "./context.ts";
 
 /** Where moves, plans and the emptying of instances are asked for, by people and by processes. */
-export interface Desks {
-  readonly moving: MoveDesk;
-  readonly planning: PlanningDesk;
-  readonly draining: DrainingDesk;
+export interface RequestPorts {
+  readonly moving: MoveRequests;
+  readonly planning: PlanRequests;
+  readonly draining: DrainRequests;
 }
 
 type Parts = Pick<Context, "clock" | "ids" | "log"> & { readonly store: Store; readonly config?: Pick<Context["config"], "moves"> };
 
-export function createDesks(parts: Parts): Desks {
-  const moving = createMoveDesk(parts);
-  const planning = createPlanningDesk({ ...parts, moving, approval: parts.config && approvalLimits(parts.config.moves) });
-  return { moving, planning, draining: createDrainingDesk({ ...parts, planning, moving }) };
+export function createRequestPorts(parts: Parts): RequestPorts {
+  const moving = createMoveRequests(parts);
+  const planning = createPlanRequests({ ...parts, moving, approval: parts.config && approvalLimits(parts.config.moves) });
+  return { moving, planning, draining: createDrainRequests({ ...parts, planning, moving }) };
 }
 
 /** The configuration counts in per cent, planning in parts per million. */
@@ -32,7 +32,7 @@ export function approvalLimits({ approval }: Context["config"]["moves"]): Approv
 }
 
 /** Gives a unit to where it would go if it were placed now, as a person would by `argosy move --fail-over`. */
-export function placingElsewhere({ moving, store, clock }: Pick<Desks, "moving"> & Pick<Parts, "store" | "clock">): PlaceElsewhere {
+export function placingElsewhere({ moving, store, clock }: Pick<RequestPorts, "moving"> & Pick<Parts, "store" | "clock">): PlaceElsewhere {
   const ringsOf = createRingMemo();
   return async (id, why, signal) => {
     const found = await elsewhere({ store, clock, ringsOf }, id, signal);
@@ -53,6 +53,6 @@ export async function refusalOf(asking: Promise<unknown>): Promise<string | unde
 }
 
 /** Empties what its own controller does not help with, as a person would by `argosy drain --fail-over`. Its pool makes another only once it leaves. */
-export function emptying({ draining }: Pick<Desks, "draining">): EmptyInstance {
+export function emptying({ draining }: Pick<RequestPorts, "draining">): EmptyInstance {
   return (instance, reason, signal) => draining.begin(instance, { actor: HEALTH, reason, isFailOver: true, isForced: true }, signal);
 }

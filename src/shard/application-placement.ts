@@ -5,7 +5,7 @@ import type { Application, PlacementUnit, Workspace } from "../domain/workspace.
 import type { Fence } from "./managed-object.ts";
 
 /** A unit on the instance that owns it. */
-export interface Seat {
+export interface ApplicationPlacement {
   readonly unit: PlacementUnit;
   readonly workspace: Workspace;
   readonly instance: Pick<Instance, "id" | "namespace" | "engineCluster">;
@@ -35,10 +35,10 @@ export function instanceLabels(instanceId: InstanceId): Readonly<Record<string, 
   return { [LABEL_MANAGED_BY]: MANAGED_BY, [LABEL_INSTANCE]: instanceId };
 }
 
-export function unitLabels(seat: Seat): Readonly<Record<string, string>> {
-  return { ...instanceLabels(seat.instance.id), [LABEL_UNIT]: seat.unit.id };
+export function unitLabels(placement: ApplicationPlacement): Readonly<Record<string, string>> {
+  return { ...instanceLabels(placement.instance.id), [LABEL_UNIT]: placement.unit.id };
 }
 
-export function applicationLabels(seat: Seat, application: Application): Readonly<Record<string, string>> {
-  return { ...unitLabels(seat), [LABEL_APPLICATION]: application.id };
+export function applicationLabels(placement: ApplicationPlacement, application: Application): Readonly<Record<string, string>> {
+  return { ...unitLabels(placement), [LABEL_APPLICATION]: application.id };
 }

@@ -1,6 +1,6 @@
 import type { Millis } from "../../domain/clock.ts";
 import { asArray, asObject, asString, asTime } from "../../domain/json.ts";
-import type { InstanceSight, Release, SightRequest } from "../../domain/rollout.ts";
+import type { InstanceObservation, ObservationRequest, Release } from "../../domain/rollout.ts";
 
 /** When an instance was told to run the release: what pods did that are older says nothing of it. Absent: it was not, or nobody knows. */
 export interface AskedAt {
@@ -29,8 +29,8 @@ const CLOCKS_MS = 60_000;
 /** What an instance's pods, as the API server gives them, say of the release they run. Pods on their way out say nothing. */
 export function judgePods(
   raw: readonly unknown[],
-  { releases, version, askedAt }: Pick<SightRequest, "releases" | "version"> & AskedAt,
-): Pick<InstanceSight, "runs" | "crashes" | "outOfMemory"> {
+  { releases, version, askedAt }: Pick<ObservationRequest, "releases" | "version"> & AskedAt,
+): Pick<InstanceObservation, "runs" | "crashes" | "outOfMemory"> {
   const pods = raw.flatMap((pod) => parsePod(pod) ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const release = releases.find((one) => one.version === version);
   // A part whose image stays the same keeps its pod, and what that has seen in its life.

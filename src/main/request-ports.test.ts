@@ -8,7 +8,7 @@ import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtua
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import { createWorld, type World } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
-import { createDesks, placingElsewhere } from "./desks.ts";
+import { createRequestPorts, placingElsewhere } from "./request-ports.ts";
 
 const never = new AbortController().signal;
 
@@ -27,7 +27,7 @@ describe("giving a unit to another instance, because its own never compared it",
     unit = (await world.unit((await world.record({ namespace: "team" })).applicationId)).id;
     await world.place(unit, source.id);
     const parts = { store, clock, ids: createCountingIds(), log: silentLog };
-    placeElsewhere = placingElsewhere({ ...parts, ...createDesks(parts) });
+    placeElsewhere = placingElsewhere({ ...parts, ...createRequestPorts(parts) });
   });
   const judge = (instanceId: InstanceId, state: VerdictState): Promise<void> => {
     const at = clock.now();

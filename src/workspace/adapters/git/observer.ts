@@ -4,12 +4,12 @@ import { resolve as absolute, join } from "node:path";
 import { type ResolveHost, resolveHost } from "../../../runtime/resolve-host.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import { type Outcome, readEnd } from "../../repository-credential/outcome.ts";
-import type { Look, RepositoryLooker } from "../../repository-credential/port.ts";
+import type { Observation, RepositoryObserver } from "../../repository-credential/port.ts";
 import { allowedAddresses } from "./allowed-addresses.ts";
 import { directoryPrefix, gitCommand, ownerOf, type ProcessMark } from "./command.ts";
 import { runGit } from "./run-git.ts";
 
-export interface GitLookerOptions {
+export interface GitObserverOptions {
   /** Where each look gets a private directory for as long as it lasts. */
   readonly directory: string;
   /** Where git, ssh and their helpers are found. */
@@ -27,7 +27,7 @@ const OLDEST_GIT = [2, 37] as const;
 const SELF: ProcessMark = { pid: process.pid, startedAtMs: Math.round(performance.timeOrigin) };
 
 /** Looks with the system's git, in a child process that is given as little as it needs. */
-export function createGitLooker(options: GitLookerOptions): RepositoryLooker {
+export function createGitObserver(options: GitObserverOptions): RepositoryObserver {
   const { path, log, resolve = resolveHost, deadlineMs = DEADLINE_MS } = options;
   const base = absolute(options.directory);
   mkdirSync(base, { recursive: true, mode: 0o700 });
@@ -43,19 +43,19 @@ export function createGitLooker(options: GitLookerOptions): RepositoryLooker {
     return false;
   };
 
-  const ask = async (look: Look, addresses: readonly string[], signal: AbortSignal): Promise<Outcome> => {
+  const ask = async (observe: Observation, addresses: readonly string[], signal: AbortSignal): Promise<Outcome> => {
     const directory = await mkdtemp(join(base, directoryPrefix(SELF)));
     try {
-      const { args, env, files } = gitCommand(look, addresses, { directory, path });
+      const { args, env, files } = gitCommand(observe, addresses, { directory, path });
       for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text, { mode: 0o600, flag: "wx" });
       const end = await runGit({ args, env, cwd: directory, deadlineMs }, signal);
       if (end.kind === "too-late") return "unreachable";
       if (end.kind === "too-much") return "failed";
-      const outcome = readEnd({ ...end, url: look.url });
+      const outcome = readEnd({ ...end, url: observe.url });
       // What git says may name paths of ours and words of the other side: it is for whoever runs Argosy, never for users.
       if (outcome === "failed")
         log.warn(
-          { host: look.host, exitCode: end.exitCode, stderr: end.stderr.slice(-500) },
+          { host: observe.host, exitCode: end.exitCode, stderr: end.stderr.slice(-500) },
           "Not understanding how a look at a repository ended",
         );
       return outcome;
@@ -65,14 +65,14 @@ export function createGitLooker(options: GitLookerOptions): RepositoryLooker {
   };
 
   return {
-    async look(look, signal) {
+    async observe(observe, signal) {
       try {
         if (!(await check(signal))) return "failed";
-        const addresses = await allowedAddresses(look, resolve, signal);
-        return typeof addresses === "string" ? addresses : await ask(look, addresses, signal);
+        const addresses = await allowedAddresses(observe, resolve, signal);
+        return typeof addresses === "string" ? addresses : await ask(observe, addresses, signal);
       } catch (error) {
         signal.throwIfAborted();
-        log.error({ err: error, host: look.host }, "Failing to look at a repository");
+        log.error({ err: error, host: observe.host }, "Failing to look at a repository");
         return "failed";
       }
     },

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId, WorkspaceId } from "../../domain/ids.ts";
 import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
-import { NO_WISH } from "../eligibility.ts";
+import { NO_CONSTRAINTS } from "../eligibility.ts";
 import { aUnit, HOUR_MS, NOON } from "../testing/snapshots.ts";
-import { amountsOf, bundlesOf, failedUntil } from "./bundles.ts";
+import { amountsOf, failedUntil, groupsOf } from "./affinity-groups.ts";
 import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
 import type { PlanUnit } from "./snapshot.ts";
 
-const bundles = (...units: readonly PlanUnit[]) => bundlesOf(units, NOON, DEFAULT_PLANNER_POLICY);
-const wishOf = (...units: readonly PlanUnit[]) => bundles(...units)[0]?.wish;
+const groups = (...units: readonly PlanUnit[]) => groupsOf(units, NOON, DEFAULT_PLANNER_POLICY);
+const constraintsOf = (...units: readonly PlanUnit[]) => groups(...units)[0]?.constraints;
 const inGroup = (together: string) => ({ needs: { together } });
 
 describe("what is placed as one", () => {
@@ -21,35 +21,35 @@ describe("what is placed as one", () => {
       aUnit("d", undefined, 8, inGroup("x")),
       aUnit("e", undefined, 16, inGroup("x")),
     ];
-    expect(bundles(a, b, c, d, e).map(({ index, key, units, load }) => [index, key, units, load])).toEqual([
+    expect(groups(a, b, c, d, e).map(({ index, key, units, load }) => [index, key, units, load])).toEqual([
       [0, "a", [a], [1, 0, 0, 0, 0]],
       [1, "together x", [b, d, e], [26, 0, 0, 0, 0]],
       [2, "together y", [c], [4, 0, 0, 0, 0]],
     ]);
-    expect(bundles()).toEqual([]);
+    expect(groups()).toEqual([]);
   });
 
   it("minds nothing but room while nothing was said of any of it", () => {
     const plain = aUnit("u", "a", 1, { movedAt: NOON, doNotMoveUntil: NOON });
-    expect(bundles(plain, aUnit("v", "a", 1, { needs: { region: "eu" } })).map(({ isPlain }) => isPlain)).toEqual([true, false]);
-    expect(wishOf(plain)).toBe(NO_WISH);
+    expect(groups(plain, aUnit("v", "a", 1, { needs: { region: "eu" } })).map(({ isPlain }) => isPlain)).toEqual([true, false]);
+    expect(constraintsOf(plain)).toBe(NO_CONSTRAINTS);
   });
 
   it("wishes what all of it need", () => {
     const [one, other] = [{ together: "t", region: "eu", apart: "x" }, { together: "t" }];
-    expect(wishOf(aUnit("u", "a", 1, { needs: one }), aUnit("v", "a", 1, { needs: other }))).toEqual({
+    expect(constraintsOf(aUnit("u", "a", 1, { needs: one }), aUnit("v", "a", 1, { needs: other }))).toEqual({
       ...{ needs: [one, other], apart: ["x"], failedAt: [] },
     });
   });
 
   it("lives apart from other parts of its workspace, beside its own group", () => {
     const workspaceId = "w" as WorkspaceId;
-    const [first, second, third] = bundles(
+    const [first, second, third] = groups(
       aUnit("u", "a", 1, { workspaceId, needs: { apart: "x" } }),
       aUnit("v", "a", 1, { workspaceId }),
       aUnit("other", "a", 1),
     );
-    expect([first?.wish.apart, second?.wish.apart]).toEqual([["x", "workspace w"], ["workspace w"]]);
+    expect([first?.constraints.apart, second?.constraints.apart]).toEqual([["x", "workspace w"], ["workspace w"]]);
     expect([second?.isPlain, third?.isPlain]).toEqual([false, true]);
   });
 
@@ -57,9 +57,9 @@ describe("what is placed as one", () => {
     const failed = (hoursAgo: number, more = 0) => ({
       failed: { times: 1, at: millis(NOON - hoursAgo * HOUR_MS - more), to: "b" as InstanceId },
     });
-    expect(wishOf(aUnit("u", "a", 1, failed(6, -1)))?.failedAt).toEqual(["b"]);
-    expect(wishOf(aUnit("u", "a", 1, failed(6)))?.failedAt).toEqual([]);
-    expect(bundles(aUnit("u", "a", 1, failed(6)))[0]?.isPlain).toBe(false);
+    expect(constraintsOf(aUnit("u", "a", 1, failed(6, -1)))?.failedAt).toEqual(["b"]);
+    expect(constraintsOf(aUnit("u", "a", 1, failed(6)))?.failedAt).toEqual([]);
+    expect(groups(aUnit("u", "a", 1, failed(6)))[0]?.isPlain).toBe(false);
   });
 });
 

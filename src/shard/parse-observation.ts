@@ -8,7 +8,7 @@ export const ARRIVALS = ["created", "comparing", "compared"] as const;
 export type Arrival = (typeof ARRIVALS)[number];
 
 /** An Argo CD Application as a move looks at it, which needs more of it than is kept of all of them. */
-export interface Sight extends ObservedApplication {
+export interface ApplicationObservation extends ObservedApplication {
   readonly isPaused: boolean;
   /** It syncs by itself. */
   readonly isAutomated: boolean;
@@ -21,7 +21,7 @@ export interface Sight extends ObservedApplication {
   readonly status: Json;
 }
 
-export function parseSight(raw: unknown): Sight | undefined {
+export function parseObservation(raw: unknown): ApplicationObservation | undefined {
   const observed = parseApplication(raw);
   if (observed === undefined) return undefined;
   const annotations = asObject(asObject(asObject(raw)["metadata"])["annotations"]);
@@ -38,14 +38,14 @@ export function parseSight(raw: unknown): Sight | undefined {
 }
 
 /** A register, with whom it names. */
-export interface RegisterSight extends ObservedBinding {
+export interface ObservedOwnerBinding extends ObservedBinding {
   /** Names of the accounts, or whatever else, that it gives the right to write. */
   readonly subjects: readonly string[];
   /** Somebody else's: none of ours has any. */
   readonly finalizers: readonly string[];
 }
 
-export function parseRegister(raw: unknown): RegisterSight | undefined {
+export function parseOwnerBinding(raw: unknown): ObservedOwnerBinding | undefined {
   const object = parseBinding(raw);
   if (object === undefined) return undefined;
   const subjects = asArray(asObject(raw)["subjects"]).map((subject) => asString(asObject(subject)["name"]));

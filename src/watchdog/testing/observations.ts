@@ -3,7 +3,7 @@ import type { InstanceId, MoveId, UnitId } from "../../domain/ids.ts";
 import type { MovePhase } from "../../domain/move.ts";
 import type { Owned } from "../../domain/ownership.ts";
 import type { SeenApplication } from "../../domain/seen-application.ts";
-import type { Sighting } from "../judge.ts";
+import type { OwnershipObservation } from "../judge.ts";
 
 export const NOW: Millis = millis(1_700_000_000_000);
 export const [A, B] = ["i-a", "i-b"] as unknown as [InstanceId, InstanceId];
@@ -20,15 +20,15 @@ export const aSeen = (over: Partial<SeenApplication> = {}): SeenApplication => (
   ...over,
 });
 
-export const aMove = (phase: MovePhase, revokedMsAgo?: number): Sighting["moves"][number] => ({
+export const aMove = (phase: MovePhase, revokedMsAgo?: number): OwnershipObservation["moves"][number] => ({
   ...{ id: "m-1" as MoveId, unitId: UNIT, from: A, to: B, phase },
   marks: revokedMsAgo === undefined ? [] : [{ phase: "REVOKE", at: millis(NOW - revokedMsAgo) }],
 });
 
 /** An application that its owner works for, and another instance with nothing on it. */
-export const aSighting = (
-  over: Partial<Sighting> & { readonly onA?: readonly SeenApplication[]; readonly onB?: readonly SeenApplication[] } = {},
-): Sighting => {
+export const anOwnershipObservation = (
+  over: Partial<OwnershipObservation> & { readonly onA?: readonly SeenApplication[]; readonly onB?: readonly SeenApplication[] } = {},
+): OwnershipObservation => {
   const { onA = [aSeen()], onB = [], ...rest } = over;
   return {
     ...{ now: NOW, owned: [aRow()], seen: new Map([[A, onA] as const, [B, onB] as const]), moves: [], resyncMs: 180_000 },

@@ -1,21 +1,21 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
-import { NO_WISH, type Wish } from "../eligibility.ts";
+import { NO_CONSTRAINTS, type PlacementConstraints } from "../eligibility.ts";
 import { METRICS_LIMITS } from "../load/judge-metrics.ts";
 import { partsApart } from "../unit-needs.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
 import type { PlanUnit } from "./snapshot.ts";
 
 /** What is placed as one: a unit, or all units of the class that name one `together` group. */
-export interface Bundle {
+export interface AffinityGroup {
   readonly index: number;
   /** What the ring is asked for: the unit's id, or the group's name. */
   readonly key: string;
   readonly units: readonly PlanUnit[];
   /** In the order of LOAD_DIMENSIONS, each a whole number that can be a load. */
   readonly load: readonly number[];
-  readonly wish: Wish;
+  readonly constraints: PlacementConstraints;
   /** Nothing but room matters to it. */
   readonly isPlain: boolean;
 }
@@ -23,7 +23,7 @@ export interface Bundle {
 /**
  * Units in order of id, and what is placed as one. Sub-units of one workspace live apart, as if they named a group of their own.
  */
-export function bundlesOf(units: readonly PlanUnit[], at: Millis, policy: PlannerPolicy): readonly Bundle[] {
+export function groupsOf(units: readonly PlanUnit[], at: Millis, policy: PlannerPolicy): readonly AffinityGroup[] {
   const split = repeated(units);
   const groups = new Map<string, [PlanUnit, ...PlanUnit[]]>();
   const members: Members[] = [];
@@ -40,8 +40,8 @@ export function bundlesOf(units: readonly PlanUnit[], at: Millis, policy: Planne
   }
   const when = { at, policy };
   return members.map((each, index) => {
-    const wish = wishOf(each, split, when);
-    return { index, key: keyOf(each), units: each, load: sumOf(each), wish, isPlain: wish === NO_WISH };
+    const constraints = constraintsOf(each, split, when);
+    return { index, key: keyOf(each), units: each, load: sumOf(each), constraints, isPlain: constraints === NO_CONSTRAINTS };
   });
 }
 
@@ -71,9 +71,9 @@ interface When {
   readonly policy: PlannerPolicy;
 }
 
-function wishOf(units: readonly PlanUnit[], split: ReadonlySet<string>, when: When): Wish {
+function constraintsOf(units: readonly PlanUnit[], split: ReadonlySet<string>, when: When): PlacementConstraints {
   const isSplit = ({ workspaceId }: PlanUnit): boolean => split.has(workspaceId);
-  if (units.every((unit) => unit.needs === undefined && unit.failed === undefined && !isSplit(unit))) return NO_WISH;
+  if (units.every((unit) => unit.needs === undefined && unit.failed === undefined && !isSplit(unit))) return NO_CONSTRAINTS;
   const apart = units.flatMap((unit) => [unit.needs?.apart ?? [], isSplit(unit) ? partsApart(unit.workspaceId) : []].flat());
   return { needs: units.flatMap(({ needs }) => needs ?? []), apart, failedAt: units.flatMap((unit) => failedAt(unit, when)) };
 }

@@ -1,10 +1,13 @@
 import type { Millis } from "../../domain/clock.ts";
 import { asArray, asObject, asString, asTime, type Json } from "../../domain/json.ts";
-import type { InstanceSight, SightRequest } from "../../domain/rollout.ts";
+import type { InstanceObservation, ObservationRequest } from "../../domain/rollout.ts";
 import type { DecidedSync } from "./tally-syncs.ts";
 
 /** What is counted of an instance's applications. */
-export type Counted = Pick<InstanceSight, "applications" | "faulty" | "strayed" | "fresh" | "newestReconciledAt" | "resynced" | "pruned">;
+export type Counted = Pick<
+  InstanceObservation,
+  "applications" | "faulty" | "strayed" | "fresh" | "newestReconciledAt" | "resynced" | "pruned"
+>;
 
 export const NOTHING_COUNTED: Counted = {
   applications: 0,
@@ -29,7 +32,7 @@ const ENDS = ["Succeeded", "Failed", "Error"];
 export function countApplication(
   counted: Counted,
   raw: unknown,
-  at: { readonly now: Millis } & Pick<SightRequest, "since" | "resyncMs">,
+  at: { readonly now: Millis } & Pick<ObservationRequest, "since" | "resyncMs">,
 ): Counted {
   const status = asObject(asObject(raw)["status"]);
   const reconciledAt = asTime(status["reconciledAt"]);
@@ -56,8 +59,8 @@ export function decidedSync(raw: unknown, since: Millis | undefined): DecidedSyn
   const state = asObject(status["operationState"]);
   const startedAt = asTime(state["startedAt"]);
   const { name } = asObject(asObject(raw)["metadata"]);
-  const isTold = typeof name === "string" && since !== undefined && startedAt !== undefined && startedAt >= since;
-  if (!isTold || isOut(raw) || asArray(status["history"]).length === 0) return undefined;
+  const isReported = typeof name === "string" && since !== undefined && startedAt !== undefined && startedAt >= since;
+  if (!isReported || isOut(raw) || asArray(status["history"]).length === 0) return undefined;
   const isRetried = Number(state["retryCount"] ?? 0) > 0;
   if (!isRetried && !ENDS.includes(asString(state["phase"]))) return undefined;
   return { application: name, startedAt, isFailed: isRetried || state["phase"] !== "Succeeded" };
