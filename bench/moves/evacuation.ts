@@ -51,7 +51,7 @@ export async function evacuate(options: EvacuationOptions): Promise<readonly Ent
 
 async function enter({ database: { rows } }: Fleet, id: InstanceId, state: InstanceState): Promise<void> {
   const { revision } = (await rows.fleet.readInstance(id, never)) ?? { revision: 0 };
-  await rows.fleet.changeInstance({ id, revision, state, reason: "bench", attempt: 0, decision: undefined }, never);
+  await rows.fleet.changeInstance({ id, revision, state, reason: "bench", cause: undefined, attempt: 0, decision: undefined }, never);
 }
 
 async function ask({ world, database: { rows } }: Fleet, source: Instance | undefined, targets: readonly Instance[]): Promise<void> {

@@ -22,6 +22,7 @@ const instance: Instance = {
   capacity: { ...ZERO_LOAD, applications: 1_000_000, clusterEntries: 60 },
   weight: 1,
   appliedHash: "",
+  cause: undefined,
   halt: "none",
   failsOver: false,
   revision: 1,

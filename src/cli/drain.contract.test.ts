@@ -79,7 +79,10 @@ describe("emptying an instance from the command line", () => {
     const { store } = served;
     const { id, revision, reason, attempt } = fleet.roomy;
     const capacity = { ...fleet.roomy.capacity, applications: 0 };
-    await store.fleet.changeInstance({ id, revision, state: "ACTIVE", reason, attempt, capacity, decision: undefined }, soon());
+    await store.fleet.changeInstance(
+      { id, revision, state: "ACTIVE", reason, cause: undefined, attempt, capacity, decision: undefined },
+      soon(),
+    );
     const { out, code } = await drain("--dry-run");
     expect(code).toBe(1);
     expect(out).toContain("18 workspaces cannot leave now: no instance can take them");
@@ -313,7 +316,10 @@ describe("emptying an instance from the command line", () => {
     await deployOne(served, fleet);
     await drain("--no-wait");
     const { id, revision, state, reason, attempt } = (await served.store.fleet.readInstance(fleet.full.id, soon()))!;
-    await served.store.fleet.changeInstance({ id, revision, state, reason, attempt, halt: "wanted", decision: undefined }, soon());
+    await served.store.fleet.changeInstance(
+      { id, revision, state, reason, cause: undefined, attempt, halt: "wanted", decision: undefined },
+      soon(),
+    );
     const { err, code } = await runAs("operator", "uncordon", "standard-1");
     expect([code, err]).toEqual([1, expect.stringContaining("is being stopped for good")]);
     expect(await stateOf()).toBe("DRAINING");

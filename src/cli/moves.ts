@@ -64,8 +64,8 @@ async function watchMove(client: RestClient, asked: MoveView, output: OutputForm
   return { ...movedOf(view, output), exitCode: interruptedCode(signal) };
 }
 
-function progressOf({ phase, message, tookMs, gapMs }: MoveView): Line {
-  const key = `${phase}${message === "" ? "" : `: ${message.startsWith("for ") ? "waiting " : ""}${message}`}`;
+function progressOf({ phase, message, messageCode, tookMs, gapMs }: MoveView): Line {
+  const key = `${phase}${message === "" ? "" : `: ${messageCode === "WAITS" ? "waiting " : ""}${message}`}`;
   return { key, text: cellText(`${seconds(tookMs)} ${key}${gapMs === null ? "" : ` (gap so far ${seconds(gapMs)})`}`), holds: true };
 }
 

@@ -1,13 +1,16 @@
-import type { Instance } from "./instance.ts";
+import type { Instance, InstanceCause } from "./instance.ts";
 
-const BY_HAND = "cordoned by ";
+/** Why an instance is as it is: a text for people, and what is decided by. */
+export type Because = Pick<Instance, "reason" | "cause">;
 
-/** What an instance says of itself that a person cordoned: whoever else cordons says why, and not who. */
-export function cordonReason(actor: string, reason: string): string {
-  return `${BY_HAND}${actor}: ${reason}`;
+/** What an instance says of itself that a person cordoned, or health or a rollout in a person's place: who, and why. */
+export function cordonedBy(actor: string, reason: string, cause: InstanceCause = { code: "PERSON" }): Because {
+  return { reason: `cordoned by ${actor}: ${reason}`, cause };
 }
 
-/** Whether a person cordoned it. Only a person calls that off; what a pool does with its surplus is the pool's own. */
-export function isCordonedByHand({ state, reason }: Pick<Instance, "state" | "reason">): boolean {
-  return state === "CORDONED" && reason.startsWith(BY_HAND);
+const BY_HAND: readonly (InstanceCause["code"] | undefined)[] = ["PERSON", "QUARANTINE", "ROLLOUT"];
+
+/** Whether a person, or what acts in a person's place, cordoned it. Only a person calls that off; what a pool does with its surplus is the pool's own. */
+export function isCordonedByHand({ state, cause }: Pick<Instance, "state" | "cause">): boolean {
+  return state === "CORDONED" && BY_HAND.includes(cause?.code);
 }

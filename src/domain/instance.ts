@@ -1,5 +1,5 @@
 import type { Millis } from "./clock.ts";
-import type { InstanceId } from "./ids.ts";
+import type { InstanceId, RolloutId } from "./ids.ts";
 import type { LoadVector } from "./load.ts";
 
 export const INSTANCE_STATES = ["REQUESTED", "CREATING", "WARMING", "ACTIVE", "CORDONED", "DRAINING", "RETIRED", "FAILED"] as const;
@@ -11,6 +11,17 @@ export type InstanceState = (typeof INSTANCE_STATES)[number];
  */
 export const HALTS = ["none", "wanted", "seen"] as const;
 export type Halt = (typeof HALTS)[number];
+
+/**
+ * Why an instance is as it is, for decisions; its `reason` says it for people.
+ *
+ * PERSON, QUARANTINE, ROLLOUT: who cordoned it, a rollout with its id. POOL: its pool did, which asks for less. NAMESPACE_TAKEN: it could
+ * not be created in a namespace that somebody else made. PODS: what keeps its pods from starting, as its reason says already.
+ */
+export type InstanceCause =
+  | { readonly code: "PERSON" | "QUARANTINE" | "POOL" | "NAMESPACE_TAKEN" }
+  | { readonly code: "ROLLOUT"; readonly rollout: RolloutId }
+  | { readonly code: "PODS"; readonly trouble: string };
 
 /** One Argo CD installation in a namespace of an engine cluster. */
 export interface Instance {
@@ -30,6 +41,8 @@ export interface Instance {
   readonly failsOver: boolean;
   /** Why it is in this state, for people. */
   readonly reason: string;
+  /** Absent: nothing is decided by its reason. */
+  readonly cause: InstanceCause | undefined;
   /** Attempts in the present state; a failed creation is retried with its reason and given up visibly. */
   readonly attempt: number;
   readonly capacity: LoadVector;

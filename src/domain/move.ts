@@ -47,6 +47,13 @@ export interface MoveMark {
   readonly at: Millis;
 }
 
+/**
+ * What a move's message says, for decisions; the text is for people. WAITS: what it waits for in its phase. WORSE: it goes on, or has ended,
+ * although something is worse than before. GIVEN_UP: a person gave it up. None: nothing is said, or why it ended by itself.
+ */
+export const MOVE_MESSAGE_CODES = ["WAITS", "WORSE", "GIVEN_UP"] as const;
+export type MoveMessageCode = (typeof MOVE_MESSAGE_CODES)[number];
+
 /** The hand-over of one unit from the instance that owns it to another, while both and everything they deploy go on. */
 export interface Move {
   readonly id: MoveId;
@@ -73,6 +80,7 @@ export interface Move {
   readonly endedAt: Millis | undefined;
   /** What it waits for, or why it ended as it did, for people. */
   readonly message: string;
+  readonly messageCode: MoveMessageCode | undefined;
   readonly baseline: readonly MoveBaseline[];
   /** Oldest first. */
   readonly marks: readonly MoveMark[];

@@ -42,6 +42,8 @@ export interface SyncRun {
   readonly revision: string;
   readonly prune: boolean;
   readonly createdAt: Millis;
+  /** When it was first recorded: it may have been paused before, or nobody was there to see it. */
+  readonly recordedAt: Millis;
   /** Its resource is gone or going: what has not begun must not, what runs is terminated. */
   readonly isCancelled: boolean;
   /** When the engine was asked. */

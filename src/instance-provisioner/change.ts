@@ -1,7 +1,7 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import { DefectError, InputError } from "../domain/errors.ts";
-import type { Halt, Instance, InstanceState } from "../domain/instance.ts";
+import type { Halt, Instance, InstanceCause, InstanceState } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { InstanceEvent } from "./life-cycle.ts";
 import { nextState } from "./life-cycle.ts";
@@ -12,6 +12,7 @@ export interface RowChange {
   readonly revision: number;
   readonly state: InstanceState;
   readonly reason: string;
+  readonly cause: InstanceCause | undefined;
   readonly attempt: number;
   readonly version?: string;
   readonly appliedHash?: string;
@@ -24,6 +25,7 @@ export interface RowChange {
 export interface WhatHappened {
   readonly event: InstanceEvent;
   readonly reason: string;
+  readonly cause?: InstanceCause | undefined;
   readonly attempt: number;
   readonly now: Millis;
   /** Hash of what the instance should be written as, `undefined` when nobody can say. */
@@ -35,7 +37,7 @@ const REMEMBERING: readonly InstanceEvent[] = ["applied", "attemptFailed", "give
 
 /** The change an event asks for. An event the instance's state does not know is a defect of the caller. */
 export function changeOf(instance: Instance, what: WhatHappened): RowChange {
-  const { event, reason, attempt, now, wantedHash } = what;
+  const { event, reason, cause, attempt, now, wantedHash } = what;
   const state = nextState(instance.state, event);
   if (state === undefined) {
     throw new DefectError(`Letting ${event} happen to an instance that is ${instance.state}`, {
@@ -48,6 +50,7 @@ export function changeOf(instance: Instance, what: WhatHappened): RowChange {
     revision: instance.revision,
     state,
     reason,
+    cause,
     attempt,
     // What is about to be created is created in the version that is asked for now.
     ...(event === "begin" ? { version: instance.desiredVersion } : {}),
@@ -59,6 +62,8 @@ export function changeOf(instance: Instance, what: WhatHappened): RowChange {
 /** What may change about an instance while it stays in its state. */
 export interface Note {
   readonly reason?: string;
+  /** With a reason: what is decided by it. */
+  readonly cause?: InstanceCause;
   readonly version?: string;
   readonly appliedHash?: string;
   readonly capacity?: LoadVector;
@@ -71,6 +76,7 @@ export function noteOf(instance: Instance, { now, ...note }: Note & { readonly n
   const isChange = Object.entries(note).some(([key, value]) => JSON.stringify(value) !== JSON.stringify(instance[key as keyof Note]));
   if (!isChange) return undefined;
   const { id, revision, state, reason, attempt } = instance;
+  const { cause, ...said } = note;
   const what = note.reason === undefined ? { rule: "DECLARATION", reason: "fleet.yaml" } : { rule: "OBSERVED", reason: note.reason };
   return {
     id,
@@ -78,8 +84,9 @@ export function noteOf(instance: Instance, { now, ...note }: Note & { readonly n
     state,
     reason,
     attempt,
-    ...note,
-    decision: decisionOf(instance, { now, verdict: verdictOf(note), ...what, details: { ...note } }),
+    ...said,
+    cause: note.reason === undefined ? instance.cause : cause,
+    decision: decisionOf(instance, { now, verdict: verdictOf(note), ...what, details: said }),
   };
 }
 

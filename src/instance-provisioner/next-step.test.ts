@@ -73,6 +73,7 @@ describe("an instance being created", () => {
       reason: expect.stringContaining("belongs to instance somebody"),
     });
     expect(nextStep(facts({ state }, unowned))).toMatchObject({
+      cause: { code: "NAMESPACE_TAKEN" },
       event: "giveUp",
       reason: expect.stringContaining("was not made by Argosy"),
     });
@@ -133,9 +134,11 @@ describe("an instance that warms up", () => {
     const component = { name: "argocd-repo-server", isReady: false, detail: "0 of 1 pods are ready", trouble };
     const troubled: ObservedInstance = { namespace: "ours", components: [component] };
     const reason = `waiting for its pods: argocd-repo-server: ${trouble}`;
-    expect(nextStep(facts({ state }, troubled))).toEqual({ kind: "say", reason });
-    expect(nextStep(facts({ state, reason }, troubled))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
-    expect(nextStep(facts({ state, reason }, troubled, { now: millis(2 * MINUTE) }))).toMatchObject({
+    const cause = { code: "PODS", trouble: `argocd-repo-server: ${trouble}` } as const;
+    expect(nextStep(facts({ state }, troubled))).toEqual({ kind: "say", reason, cause });
+    expect(nextStep(facts({ state, reason }, troubled))).toEqual({ kind: "say", reason, cause });
+    expect(nextStep(facts({ state, cause }, troubled))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
+    expect(nextStep(facts({ state, cause }, troubled, { now: millis(2 * MINUTE) }))).toMatchObject({
       event: "attemptFailed",
       reason: expect.stringContaining(trouble),
     });
@@ -204,8 +207,7 @@ describe("an instance that failed", () => {
     expect(nextStep(facts({ state, appliedHash: "new" }, absent, { now: millis(30 * MINUTE) }))).toMatchObject({ event: "retry" });
   });
   it("is tried again as soon as the namespace that was in its way is gone", () => {
-    const reason = "namespace argosy-standard-1 is there already and was not made by Argosy: delete it";
-    const taken = { state, reason, appliedHash: "new" } as const;
+    const taken = { state, cause: { code: "NAMESPACE_TAKEN" }, appliedHash: "new" } as const;
     for (const observed of [unowned, terminating, away]) expect(nextStep(facts(taken, observed))).toMatchObject({ kind: "wait" });
     expect(nextStep(facts(taken, absent))).toMatchObject({ event: "retry", reason: "namespace argosy-standard-1 is free now" });
   });

@@ -1,6 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { ObservedComponent, ObservedInstance } from "../domain/engine.ts";
-import type { Instance } from "../domain/instance.ts";
+import type { Instance, InstanceCause } from "../domain/instance.ts";
 import type { InstanceEvent } from "./life-cycle.ts";
 import { attemptOffsetMs, DEADLINES_MS, MAX_ATTEMPTS, TROUBLED_MS } from "./life-cycle.ts";
 import { COMPONENTS } from "./manifests/names.ts";
@@ -21,6 +21,7 @@ export interface Change {
   readonly kind: "change";
   readonly event: InstanceEvent;
   readonly reason: string;
+  readonly cause?: InstanceCause | undefined;
   readonly attempt: number;
 }
 
@@ -34,7 +35,7 @@ export type Step =
   /** Its controller's pod was seen to be gone, as was wanted. */
   | { readonly kind: "halted" }
   /** Nothing to do but to say what it waits for. */
-  | { readonly kind: "say"; readonly reason: string }
+  | { readonly kind: "say"; readonly reason: string; readonly cause: InstanceCause }
   | { readonly kind: "deleteNamespace" }
   | { readonly kind: "wait"; readonly afterMs: number; readonly reason: string }
   | { readonly kind: "rest" };
@@ -70,10 +71,10 @@ export function nextStep(facts: InstanceFacts): Step {
 }
 
 /** What follows when an instance that is being created could not be written: another attempt, or none. */
-export function afterRefusal(facts: Pick<InstanceFacts, "instance">, reason: string): Change {
+export function afterRefusal(facts: Pick<InstanceFacts, "instance">, reason: string, cause?: InstanceCause): Change {
   const attempt = facts.instance.attempt + 1;
   if (attempt < MAX_ATTEMPTS)
-    return { kind: "change", event: "attemptFailed", reason: `attempt ${attempt} of ${MAX_ATTEMPTS} failed: ${reason}`, attempt };
+    return { kind: "change", event: "attemptFailed", reason: `attempt ${attempt} of ${MAX_ATTEMPTS} failed: ${reason}`, cause, attempt };
   return { kind: "change", event: "giveUp", reason: `given up after ${attempt} attempts: ${reason}. ${AFTER_GIVING_UP}`, attempt };
 }
 
@@ -83,7 +84,7 @@ const AFTER_GIVING_UP = `Mend that: it is tried again every ${(DEADLINES_MS.FAIL
 function stepOfCreating(facts: InstanceFacts): Step {
   const { instance, observed, wanted, now } = facts;
   if (wanted.kind === "impossible") return giveUp(facts, wanted.reason);
-  if (observed.namespace === "foreign") return giveUp(facts, foreignReason(instance, observed.owner));
+  if (observed.namespace === "foreign") return giveUp(facts, foreignReason(instance, observed.owner), { code: "NAMESPACE_TAKEN" });
   if (isOverdue(facts)) return giveUp(facts, `it could not be created in time: ${whyNotCreated(facts)}. ${AFTER_GIVING_UP}`);
   if (isDeclaredAnew(facts)) return DECLARED_ANEW;
   if (observed.namespace === "unknown") return { kind: "wait", afterMs: AWAY_MS, reason: observed.reason };
@@ -91,24 +92,26 @@ function stepOfCreating(facts: InstanceFacts): Step {
     return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is still being deleted` };
   const startsInMs = instance.stateSince + attemptOffsetMs(instance.attempt) - now;
   if (startsInMs > 0) return { kind: "wait", afterMs: startsInMs, reason: instance.reason };
-  return {
-    kind: "apply",
-    then: change(facts, "applied", instance.attempt === 0 ? "waiting for its pods" : `waiting for its pods again: ${instance.reason}`),
-    againAfterMs: undefined,
-  };
+  const then =
+    instance.attempt === 0
+      ? change(facts, "applied", "waiting for its pods")
+      : { ...change(facts, "applied", `waiting for its pods again: ${instance.reason}`), cause: instance.cause };
+  return { kind: "apply", then, againAfterMs: undefined };
 }
 
 function stepOfWarming(facts: InstanceFacts): Step {
   const { instance, observed, wanted } = facts;
   if (wanted.kind === "impossible") return giveUp(facts, wanted.reason);
-  if (observed.namespace === "foreign") return giveUp(facts, foreignReason(instance, observed.owner));
+  if (observed.namespace === "foreign") return giveUp(facts, foreignReason(instance, observed.owner), { code: "NAMESPACE_TAKEN" });
   if (observed.namespace === "absent" || observed.namespace === "terminating")
     return afterRefusal(facts, `namespace ${instance.namespace} was deleted`);
   if (observed.namespace === "ours" && areReady(observed.components)) return change(facts, "ready", "all its pods are ready");
   const missing = observed.namespace === "unknown" ? observed.reason : whyNotReady(observed.components);
-  if (isOverdue(facts) || isHopeless(facts)) return afterRefusal(facts, missing);
   const trouble = troubleOf(observed);
-  if (trouble !== undefined && !instance.reason.endsWith(trouble)) return { kind: "say", reason: `waiting for its pods: ${trouble}` };
+  const cause = trouble === undefined ? undefined : ({ code: "PODS", trouble } as const);
+  if (isOverdue(facts) || isHopeless(facts)) return afterRefusal(facts, missing, cause);
+  const isSaid = instance.cause?.code === "PODS" && instance.cause.trouble === trouble;
+  if (cause !== undefined && !isSaid) return { kind: "say", reason: `waiting for its pods: ${cause.trouble}`, cause };
   return observed.namespace === "unknown"
     ? { kind: "wait", afterMs: AWAY_MS, reason: missing }
     : { kind: "apply", then: undefined, againAfterMs: WARMING_MS };
@@ -171,7 +174,7 @@ function stepOfFailed(facts: InstanceFacts): Step {
   const { instance, observed, wanted, now } = facts;
   if (wanted.kind === "impossible") return { kind: "rest" };
   if (isDeclaredAnew(facts)) return DECLARED_ANEW;
-  const wasTaken = instance.reason.startsWith(takenText(instance));
+  const wasTaken = instance.cause?.code === "NAMESPACE_TAKEN";
   if (wasTaken && (observed.namespace === "absent" || observed.namespace === "ours"))
     return { kind: "change", event: "retry", reason: `namespace ${instance.namespace} is free now`, attempt: 0 };
   if (isOverdue(facts)) return { kind: "change", event: "retry", reason: `tried again after: ${instance.reason}`, attempt: 0 };
@@ -182,8 +185,8 @@ function change({ instance }: InstanceFacts, event: InstanceEvent, reason: strin
   return { kind: "change", event, reason, attempt: event === "ready" || event === "retired" ? 0 : instance.attempt };
 }
 
-function giveUp({ instance }: InstanceFacts, reason: string): Change {
-  return { kind: "change", event: "giveUp", reason, attempt: instance.attempt };
+function giveUp({ instance }: InstanceFacts, reason: string, cause?: InstanceCause): Change {
+  return { kind: "change", event: "giveUp", reason, cause, attempt: instance.attempt };
 }
 
 const DECLARED_ANEW: Change = { kind: "change", event: "retry", reason: "its declaration has changed", attempt: 0 };
@@ -227,13 +230,9 @@ function whyNotCreated({ instance, observed }: InstanceFacts): string {
   return observed.namespace === "terminating" ? `namespace ${instance.namespace} is still being deleted` : instance.reason;
 }
 
-function takenText({ namespace }: Instance): string {
-  return `namespace ${namespace} is there already`;
-}
-
-function foreignReason(instance: Instance, owner: string | undefined): string {
+function foreignReason({ namespace }: Instance, owner: string | undefined): string {
   const whose = owner === undefined ? "was not made by Argosy" : `belongs to instance ${owner}`;
-  return `${takenText(instance)} and ${whose}: delete it, or rename the pool. It is created as soon as the name is free`;
+  return `namespace ${namespace} is there already and ${whose}: delete it, or rename the pool. It is created as soon as the name is free`;
 }
 
 /** Why a namespace is not deleted although no row names anything in it. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classOf } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
-import { INSTANCE_STATES, type Instance, type InstanceState } from "../domain/instance.ts";
+import { INSTANCE_STATES, type Instance, type InstanceCause, type InstanceState } from "../domain/instance.ts";
 import { birthOf } from "./change.ts";
 import { nextState } from "./life-cycle.ts";
 import { LEAVING, planPool, planRemoval, type Sent, weightOf } from "./pool-plan.ts";
@@ -13,6 +13,8 @@ const idOf = (number: number) => `00000000-0000-7000-8000-${String(number).padSt
 function standard(number: number, state: InstanceState = "ACTIVE", changes: Partial<Instance> = {}): Instance {
   return anInstance({ id: idOf(number), name: `standard-${number}`, namespace: `argosy-standard-${number}`, state, ...changes });
 }
+
+const POOL: InstanceCause = { code: "POOL" };
 
 const sent = (list: readonly Sent[]) => list.map(({ instance }) => instance.name);
 
@@ -111,7 +113,7 @@ describe("a pool", () => {
   });
 
   it("stays with whom it has told to go, and sends that one away when it holds nothing", () => {
-    const waiting = standard(2, "CORDONED", { reason: LEAVING.surplus.waiting });
+    const waiting = standard(2, "CORDONED", { reason: LEAVING.surplus.waiting, cause: POOL });
     const instances = [standard(1), waiting, standard(3)];
     expect(plan(instances, { max: 2, units: { 1: 1, 2: 9, 3: 1 } }).names).toMatchObject({ drain: [], cordon: [], uncordon: [] });
     expect(plan(instances, { max: 2, units: { 1: 1, 3: 1 } }).names).toMatchObject({ drain: ["standard-2"], cordon: [], uncordon: [] });
@@ -119,9 +121,9 @@ describe("a pool", () => {
 
   it("calls back whom it asks for again, but nobody whom somebody else has cordoned", () => {
     const instances = [
-      standard(1, "CORDONED", { reason: LEAVING.surplus.waiting }),
-      standard(2, "CORDONED", { reason: "for maintenance" }),
-      standard(3, "CORDONED", { reason: LEAVING.removed.waiting }),
+      standard(1, "CORDONED", { reason: LEAVING.surplus.waiting, cause: POOL }),
+      standard(2, "CORDONED", { reason: LEAVING.surplus.waiting, cause: { code: "PERSON" } }),
+      standard(3, "CORDONED", { reason: LEAVING.removed.waiting, cause: POOL }),
     ];
     expect(plan(instances, { min: 3, units: { 1: 1, 2: 1, 3: 1 } }).names.uncordon).toEqual(["standard-1", "standard-3"]);
   });
@@ -180,7 +182,7 @@ const anyInstances = fc.uniqueArray(fc.integer({ min: 1, max: 12 }), { maxLength
       fc.record({
         number: fc.constant(number),
         state: fc.constantFrom(...INSTANCE_STATES),
-        reason: fc.constantFrom(LEAVING.surplus.waiting, "other"),
+        cause: fc.constantFrom(POOL, undefined),
         units: fc.integer({ min: 0, max: 2 }),
       }),
     ),
@@ -191,7 +193,7 @@ describe("any plan of any pool", () => {
   it("sends away nothing that holds a unit, keeps to its bounds and does only what the life cycle knows", () => {
     fc.assert(
       fc.property(anyInstances, fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), (rows, min, more) => {
-        const instances = rows.map(({ number, state, reason }) => standard(number, state, { reason }));
+        const instances = rows.map(({ number, state, cause }) => standard(number, state, { cause }));
         const units = Object.fromEntries(rows.map((row) => [row.number, row.units]));
         const { request, drain, cordon, uncordon } = plan(instances, { min, max: min + more, units });
         const held = new Set(rows.filter((row) => row.units > 0).map((row) => idOf(row.number)));
@@ -219,12 +221,12 @@ describe("any plan of any pool", () => {
     fc.assert(
       fc.property(anyInstances, fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), (rows, min, more) => {
         const options = { min, max: min + more, units: Object.fromEntries(rows.map((row) => [row.number, row.units])) };
-        const instances = rows.map(({ number, state, reason }) => standard(number, state, { reason }));
+        const instances = rows.map(({ number, state, cause }) => standard(number, state, { cause }));
         const first = plan(instances, options);
         const shuffled = plan(instances.toReversed(), options);
         expect([shuffled.names.drain, shuffled.names.cordon]).toEqual([first.names.drain, first.names.cordon]);
         const become = (list: readonly Sent[], state: InstanceState) =>
-          list.map(({ instance, reason }) => [instance.id, { ...instance, state, reason }] as const);
+          list.map(({ instance, reason, cause }) => [instance.id, { ...instance, state, reason, cause }] as const);
         const changed = new Map([
           ...become(first.drain, "DRAINING"),
           ...become(first.cordon, "CORDONED"),

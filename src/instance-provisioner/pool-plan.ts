@@ -1,7 +1,7 @@
 import type { FleetSpec, PoolSpec } from "../domain/fleet.ts";
 import { classOf, releaseFor } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
-import type { Instance, InstanceState } from "../domain/instance.ts";
+import type { Instance, InstanceCause, InstanceState } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import { LOAD_DIMENSIONS } from "../domain/load.ts";
 
@@ -20,6 +20,7 @@ export type InstanceRequest = Omit<Instance, "id" | "stateSince" | "revision">;
 export interface Sent {
   readonly instance: Instance;
   readonly reason: string;
+  readonly cause?: InstanceCause;
 }
 
 export interface PoolPlan {
@@ -45,8 +46,6 @@ export const LEAVING = {
   otherClass: because("its pool asks for instances of another class"),
   removed: because("its pool was removed from fleet.yaml"),
 } as const;
-
-const REASONS: readonly string[] = Object.values(LEAVING).map(({ waiting }) => waiting);
 
 /**
  * Plans a pool's size. Fewer than `min` instances: more are asked for. More than `min`: those that hold nothing go. Still more
@@ -94,7 +93,9 @@ function planLeaving(
   return {
     drain: leaving.flatMap(({ surplus, reason }) => surplus.empty.map((instance) => ({ instance, reason }))),
     cordon: leaving.flatMap(({ surplus, waiting }) =>
-      surplus.held.filter(({ state }) => state === "ACTIVE").map((instance) => ({ instance, reason: waiting })),
+      surplus.held
+        .filter(({ state }) => state === "ACTIVE")
+        .map((instance) => ({ instance, reason: waiting, cause: { code: "POOL" } as const })),
     ),
     isWaiting: leaving.some(({ surplus }) => surplus.held.length > 0),
     uncordon: present
@@ -104,8 +105,8 @@ function planLeaving(
 }
 
 /** Whether it was cordoned for one of these reasons, and not by somebody: only such a cordon is called off by its pool. */
-function isWaitingToLeave({ state, reason }: Pick<Instance, "state" | "reason">): boolean {
-  return state === "CORDONED" && REASONS.includes(reason);
+function isWaitingToLeave({ state, cause }: Pick<Instance, "state" | "cause">): boolean {
+  return state === "CORDONED" && cause?.code === "POOL";
 }
 
 /** Which instances of a pool are too many. */
@@ -201,6 +202,7 @@ function requestOf(
     capacity: pool.capacity,
     weight: weightOf(pool, fleet),
     appliedHash: "",
+    cause: undefined,
     halt: "none",
     failsOver: false,
   };

@@ -93,7 +93,7 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
       case "halted":
         return note(instance, { now, halt: "seen" }, signal);
       case "say":
-        return note(instance, { now, reason: step.reason }, signal);
+        return note(instance, { now, reason: step.reason, cause: step.cause }, signal);
       case "deleteNamespace":
         return leave(scene, signal);
       case "wait":

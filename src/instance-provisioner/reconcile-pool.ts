@@ -30,9 +30,9 @@ export function createReconcilePool({ fleet, clock, ids, log }: PoolDeps): Recon
     // Somebody else who added one of that name was as right as we are.
     await fleet.insertInstance(instance, birthOf(instance), signal);
   };
-  const send = async (event: "drain" | "cordon" | "uncordon", { instance, reason }: Sent, signal: AbortSignal): Promise<void> => {
+  const send = async (event: "drain" | "cordon" | "uncordon", { instance, reason, cause }: Sent, signal: AbortSignal): Promise<void> => {
     log.info({ instance: instance.name, pool: instance.pool, event, reason }, "Changing an instance");
-    const change = changeOf(instance, { event, reason, attempt: 0, now: clock.now() });
+    const change = changeOf(instance, { event, reason, cause, attempt: 0, now: clock.now() });
     // A unit that lands on it meanwhile is not sent away: the next look finds it held.
     await fleet.changeInstance(event === "drain" ? { ...change, onlyIfEmpty: true } : change, signal);
   };

@@ -36,7 +36,10 @@ describe("an instance that is to run another release", () => {
   };
   const order = async (desiredVersion: string) => {
     const { id, revision, state, reason, attempt } = await instance();
-    await world.store.fleet.changeInstance({ id, revision, state, reason, attempt, desiredVersion, decision: undefined }, world.signal);
+    await world.store.fleet.changeInstance(
+      { id, revision, state, reason, cause: undefined, attempt, desiredVersion, decision: undefined },
+      world.signal,
+    );
   };
   /** The tags that redis, repo-server and the controller are to run. */
   const tags = async () => {

@@ -95,7 +95,7 @@ async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 }
     }
   };
   const change = async ({ id, revision, attempt }: Instance, to: Instance["state"], reason = ""): Promise<void> =>
-    void (await fleet.changeInstance({ id, revision, state: to, reason, attempt, decision: undefined }, never));
+    void (await fleet.changeInstance({ id, revision, state: to, reason, cause: undefined, attempt, decision: undefined }, never));
   const observe = async (times: number, act = elsewhere): Promise<void> => {
     for (let count = 0; count < times; count += 1) {
       await health.record({ sample: { at: clock.now(), signals: {} }, verdict: verdictOf(state), keepSince: millis(0) }, never);

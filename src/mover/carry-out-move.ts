@@ -126,7 +126,7 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
       case "clear": {
         await prerequisites.remove(observed, step.side, signal);
         const [from, to] = [move.phase, step.side === "source" ? "DONE" : "ABORTED"] as const;
-        await enter(move, to, moves.advance(move.id, { from, to, message: lastWords(move, world.isSourceAway) }, signal));
+        await enter(move, to, moves.advance(move.id, { from, to, ...lastWords(move, world.isSourceAway) }, signal));
         return "again";
       }
     }

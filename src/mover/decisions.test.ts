@@ -1,24 +1,33 @@
 import { expect, it } from "vitest";
 import type { Move } from "../domain/move.ts";
-import { LEFT_BEHIND, WORSE } from "../domain/move-messages.ts";
+import { givenUpBy, LEFT_BEHIND, type MoveMessage, worse } from "../domain/move-messages.ts";
 import { isSaid, lastWords } from "./decisions.ts";
 
-type Ending = Pick<Move, "phase" | "message">;
+type Ending = MoveMessage & Pick<Move, "phase">;
 
-it.each<[Ending, boolean, string]>([
-  [{ phase: "CLEANUP", message: "" }, false, ""],
-  [{ phase: "CLEANUP", message: "for its former instance, which gives no answer" }, false, ""],
-  [{ phase: "CLEANUP", message: "for its former instance, which gives no answer" }, true, LEFT_BEHIND],
-  [{ phase: "CLEANUP", message: `${WORSE}for web` }, false, `${WORSE}for web`],
-  [{ phase: "CLEANUP", message: `${WORSE}for web` }, true, `${WORSE}for web; ${LEFT_BEHIND}`],
-  [{ phase: "ABORT", message: "given up by otto" }, true, "given up by otto"],
-])("of a move in %o whose source is away: %s, what is said in the end is %j", (move, isSourceAway, words) => {
-  expect(lastWords(move, isSourceAway)).toBe(words);
+const NOTHING: MoveMessage = { message: "", messageCode: undefined };
+const WAITS: MoveMessage = { message: "for its former instance, which gives no answer", messageCode: "WAITS" };
+const WORSE = worse("for web");
+
+it.each<[Ending, boolean, MoveMessage]>([
+  [{ phase: "CLEANUP", ...NOTHING }, false, NOTHING],
+  [{ phase: "CLEANUP", ...WAITS }, false, NOTHING],
+  [{ phase: "CLEANUP", ...WAITS }, true, { ...NOTHING, message: LEFT_BEHIND }],
+  [{ phase: "CLEANUP", ...WORSE }, false, WORSE],
+  [{ phase: "CLEANUP", ...WORSE }, true, { ...WORSE, message: `VERIFY failed, waiting for web; ${LEFT_BEHIND}` }],
+  [{ phase: "ABORT", ...givenUpBy("otto") }, true, { message: "given up by otto", messageCode: "GIVEN_UP" }],
+])("of a move in %o whose source is away: %s, what is said in the end is %o", (move, isSourceAway, words) => {
+  expect(lastWords(move, isSourceAway)).toEqual(words);
 });
 
 it("says how a move ends before it has ended only where something was worse or it was given up", () => {
-  expect(isSaid({ phase: "ABORT", message: "given up by otto" })).toBe(true);
-  expect(isSaid({ phase: "CLEANUP", message: `${WORSE}for web` })).toBe(true);
-  expect(isSaid({ phase: "CLEANUP", message: "for the former copy of web to end" })).toBe(false);
-  expect(isSaid({ phase: "VERIFY", message: `${WORSE}for web` })).toBe(false);
+  expect(isSaid({ phase: "ABORT", ...givenUpBy("otto") })).toBe(true);
+  expect(isSaid({ phase: "CLEANUP", ...WORSE })).toBe(true);
+  expect(isSaid({ phase: "CLEANUP", ...WAITS })).toBe(false);
+  expect(isSaid({ phase: "VERIFY", ...WORSE })).toBe(false);
+});
+
+it("reads no message to know what it says", () => {
+  expect(isSaid({ ...WORSE, phase: "CLEANUP", messageCode: "WAITS" })).toBe(false);
+  expect(isSaid({ phase: "CLEANUP", messageCode: "WORSE" })).toBe(true);
 });

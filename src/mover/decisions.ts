@@ -1,7 +1,7 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { Move } from "../domain/move.ts";
-import { LEFT_BEHIND, WORSE } from "../domain/move-messages.ts";
+import { LEFT_BEHIND, type MoveMessage } from "../domain/move-messages.ts";
 import type { AbortReason } from "./phases/object-step.ts";
 
 /** The journal's entry of a move that is asked for. */
@@ -44,14 +44,15 @@ export function givingUp(move: Move, why: AbortReason, at: Millis): { readonly m
 }
 
 /** Whether a move's message already says how it ends. What it waits for until then does not replace such a message. */
-export function isSaid({ phase, message }: Pick<Move, "phase" | "message">): boolean {
-  return phase === "ABORT" || (phase === "CLEANUP" && message.startsWith(WORSE));
+export function isSaid({ phase, messageCode }: Pick<Move, "phase" | "messageCode">): boolean {
+  return phase === "ABORT" || (phase === "CLEANUP" && messageCode === "WORSE");
 }
 
 /** What is said of a move that ends. */
-export function lastWords(move: Pick<Move, "phase" | "message">, isSourceAway: boolean): string {
-  const words = [...(isSaid(move) ? [move.message] : []), ...(move.phase === "CLEANUP" && isSourceAway ? [LEFT_BEHIND] : [])];
-  return words.join("; ");
+export function lastWords(move: MoveMessage & Pick<Move, "phase">, isSourceAway: boolean): MoveMessage {
+  const said = isSaid(move);
+  const words = [...(said ? [move.message] : []), ...(move.phase === "CLEANUP" && isSourceAway ? [LEFT_BEHIND] : [])];
+  return { message: words.join("; "), messageCode: said ? move.messageCode : undefined };
 }
 
 const LONGEST_REASON = 300;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UnavailableError } from "../domain/errors.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Move, MovePhase } from "../domain/move.ts";
-import { LEFT_BEHIND, TAKEN_ON, WORSE } from "../domain/move-messages.ts";
+import { LEFT_BEHIND, TAKEN_ON, worse } from "../domain/move-messages.ts";
 import type { UnitToPrepare } from "../reconciler/port.ts";
 import { PROD } from "../reconciler/testing/environments.ts";
 import { createFaultPoints, FAULT_MODES } from "../reconciler/testing/faults.ts";
@@ -266,7 +266,7 @@ describe("a move that loses an instance after COMMIT", () => {
     const tell = telling(id, async (entered) => {
       if (entered !== "VERIFY") return;
       isCut = true;
-      await world.rows.memory.moves.advance(id, { from: "VERIFY", to: "CLEANUP", message: `${WORSE}for web` }, world.signal);
+      await world.rows.memory.moves.advance(id, { from: "VERIFY", to: "CLEANUP", ...worse("for web") }, world.signal);
     });
     const worker = over.worker((port) => tell(wrap(port)));
     await over.workUntilEnd(id, () => {
@@ -274,7 +274,11 @@ describe("a move that loses an instance after COMMIT", () => {
       return worker;
     });
     over.late(0);
-    expect(await endOf(id)).toMatchObject({ phase: "DONE", message: `${WORSE}for web; ${LEFT_BEHIND}` });
+    expect(await endOf(id)).toMatchObject({
+      phase: "DONE",
+      messageCode: "WORSE",
+      message: `VERIFY failed, waiting for web; ${LEFT_BEHIND}`,
+    });
     await expectOwnedBy(to);
     await sweepUp(from);
   });

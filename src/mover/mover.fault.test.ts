@@ -221,7 +221,7 @@ describe("a hand-over of a unit that deploys to an environment too", () => {
     const { rows, signal } = world;
     const { id, from, to } = await over.begin();
     const { revision, state, reason, attempt } = (await rows.memory.fleet.readInstance(from.id, signal)) as Instance;
-    const change = { id: from.id, revision, state, reason, attempt, decision: undefined };
+    const change = { id: from.id, revision, state, reason, cause: undefined, attempt, decision: undefined };
     await rows.memory.fleet.changeInstance({ ...change, halt: "seen" }, signal);
     elsewhere.clusters.serve(PROD, "away");
     const worker = over.worker();

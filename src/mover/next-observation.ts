@@ -1,5 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Move, MovePhase } from "../domain/move.ts";
+import type { MoveMessage } from "../domain/move-messages.ts";
 
 interface Observed {
   readonly applications: boolean;
@@ -28,6 +29,9 @@ export const OBSERVED: Readonly<Record<MovePhase, Observed>> = {
   REDIRECTED: NOTHING,
 };
 
+/** What a phase is entered with. */
+type Entered = { readonly to: MovePhase; readonly baseline?: Move["baseline"]; readonly message: string } & Partial<MoveMessage>;
+
 interface Observation {
   readonly move: Move;
   readonly world: { readonly now: Millis };
@@ -40,12 +44,12 @@ interface Observation {
  */
 export function carriedOver<T extends Observation>(
   observation: T,
-  { to, baseline, message }: { readonly to: MovePhase; readonly baseline?: Move["baseline"]; readonly message: string },
+  { to, baseline, message, messageCode }: Entered,
   now: Millis,
 ): T | undefined {
   const [had, needed] = [OBSERVED[observation.move.phase], OBSERVED[to]];
   if (to === "CLEANUP" || (needed.applications && !had.applications) || (needed.ownerBinding && !had.ownerBinding)) return undefined;
-  const move = { ...observation.move, phase: to, phaseSince: now, message, baseline: baseline ?? observation.move.baseline };
+  const move = { ...observation.move, phase: to, phaseSince: now, message, messageCode, baseline: baseline ?? observation.move.baseline };
   return { ...observation, move, world: { ...observation.world, now } };
 }
 

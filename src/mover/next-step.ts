@@ -1,6 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Move, MoveBaseline, MovePhase } from "../domain/move.ts";
-import { WORSE } from "../domain/move-messages.ts";
+import { type MoveMessage, worse } from "../domain/move-messages.ts";
 import type { DesiredObject } from "../shard/managed-object.ts";
 import type { ApplicationObservation, ObservedOwnerBinding } from "../shard/parse-observation.ts";
 import { activate, verify } from "./phases/activate.ts";
@@ -62,7 +62,8 @@ export type Step =
   | { readonly kind: "visit" }
   /** Ask the API servers whether an account may write. The source's has to be refused, the target's to be allowed. */
   | { readonly kind: "probe"; readonly whom: "source" | "target"; readonly why: string }
-  | { readonly kind: "advance"; readonly to: MovePhase; readonly baseline?: readonly MoveBaseline[]; readonly message: string }
+  | ({ readonly kind: "advance"; readonly to: MovePhase; readonly baseline?: readonly MoveBaseline[] } & Pick<MoveMessage, "message"> &
+      Partial<MoveMessage>)
   /** Run the one transaction that changes the owner of the unit. */
   | { readonly kind: "commit" }
   | { readonly kind: "abort"; readonly why: AbortReason }
@@ -143,9 +144,8 @@ export function nextStep(move: Move, world: MoveWorld): Step {
     }
     case "VERIFY": {
       const joined = together(pairs.map((pair) => verify(pair, move.baseline)));
-      const isTooLate = joined.kind === "wait" && elapsedMs > VERIFY_CAP_MS;
-      const message = joined.kind === "wait" ? `${WORSE}${joined.why}` : "";
-      return isTooLate ? { kind: "advance", to: "CLEANUP", message } : after(joined, { kind: "advance", to: "CLEANUP", message: "" });
+      if (joined.kind === "wait" && elapsedMs > VERIFY_CAP_MS) return { kind: "advance", to: "CLEANUP", ...worse(joined.why) };
+      return after(joined, { kind: "advance", to: "CLEANUP", message: "" });
     }
     case "CLEANUP":
       return emptying(move, world, elapsedMs);

@@ -3,7 +3,7 @@ import { GoneError, RefusedError } from "../domain/errors.ts";
 import type { Ids, MoveId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Move, MoveKind } from "../domain/move.ts";
-import { GIVEN_UP_BY } from "../domain/move-messages.ts";
+import { givenUpBy } from "../domain/move-messages.ts";
 import { PHASES } from "../domain/move-phases.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 import type { RequestedMove } from "../store/move/port.ts";
@@ -85,9 +85,9 @@ export function createMoveRequests(deps: MoveRequestsDeps): MoveRequests {
 
   /** False: it is too late. */
   const giveUpOne = (move: Move, actor: string, signal: AbortSignal): Promise<boolean> => {
-    const text = `${GIVEN_UP_BY}${actor}`;
-    const decision = abortDecision({ ...move, actor }, deps.clock.now(), { code: "COMMAND", text });
-    return moves.abort(move.id, { message: text, decision }, signal);
+    const said = givenUpBy(actor);
+    const decision = abortDecision({ ...move, actor }, deps.clock.now(), { code: "COMMAND", text: said.message });
+    return moves.abort(move.id, { ...said, decision }, signal);
   };
 
   return {

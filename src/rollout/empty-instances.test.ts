@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type Millis, millis } from "../domain/clock.ts";
-import { cordonReason } from "../domain/cordon.ts";
+import { cordonedBy } from "../domain/cordon.ts";
 import type { Rollout } from "../domain/rollout.ts";
 import { AT, anInstance, aRollout, aWaveInstance } from "../store/testing/builders.ts";
 import { createEmptyInstances } from "./empty-instances.ts";
@@ -15,7 +15,11 @@ it("asks for what an instance holds to be handed over again and again, and gives
     giveUp: async ({ id }) => void said.push(`${id} keeps the rest`),
   });
   const rollout = aRollout({ mode: "drain" });
-  const held = anInstance({ name: "one", state: "CORDONED", reason: cordonReason(actorOf(rollout), "emptied") });
+  const held = anInstance({
+    name: "one",
+    state: "CORDONED",
+    ...cordonedBy(actorOf(rollout), "emptied", { code: "ROLLOUT", rollout: rollout.id }),
+  });
   const observe = (over: Partial<Rollout>, now: Millis, emptying = true) => {
     const one = aWaveInstance({ id: held.id, ...(emptying ? { emptyingSince: AT } : {}) });
     const waves = [{ name: "canary", instances: [one], bakeMs: 0, isExtended: false, isApproved: false }];
@@ -37,7 +41,7 @@ it("asks for what an instance holds to be handed over again and again, and gives
   freeze = undefined;
   await observe({ ending: { as: "FAILED", reason: "it crashes" } }, millis(AT + 180_000));
   expect(said).toEqual([asked, asked, `${held.id} keeps the rest`]);
-  const others = { ...held, reason: cordonReason("ada", "odd disk") };
+  const others = { ...held, ...cordonedBy("ada", "odd disk") };
   await empty({ rollout, rows: new Map([[others.id, others]]), freeze, now: AT }, signal);
   expect(said).toHaveLength(3);
 });

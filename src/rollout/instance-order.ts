@@ -1,5 +1,5 @@
 import type { Millis } from "../domain/clock.ts";
-import { cordonReason } from "../domain/cordon.ts";
+import { cordonedBy } from "../domain/cordon.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Rollout, WaveInstance } from "../domain/rollout.ts";
@@ -8,7 +8,7 @@ import { actorOf, isEmptied, isHeldBy, versionOf } from "./waves.ts";
 
 /** What is to be changed of an instance's row, and, for logs, what that tells it. */
 interface InstanceOrder {
-  readonly row: Pick<Instance, "id" | "revision" | "state" | "reason" | "attempt"> & {
+  readonly row: Pick<Instance, "id" | "revision" | "state" | "reason" | "cause" | "attempt"> & {
     readonly desiredVersion?: string;
     readonly decision: Decision;
   };
@@ -20,23 +20,24 @@ interface InstanceOrder {
  * more have them again, and says which release to run. `undefined`: it is as it should be.
  */
 export function changeOf(rollout: Rollout, one: WaveInstance, instance: Instance, now: Millis): InstanceOrder | undefined {
-  const { id, revision, state, reason, attempt } = instance;
+  const { id, revision, state, reason, cause, attempt } = instance;
   const keptEmpty = isEmptied(rollout, one);
   if (keptEmpty && state === "ACTIVE") {
-    const text = cordonReason(actorOf(rollout), `emptied before it is given ${rollout.version}`);
-    const decision = holdDecision(instance, { verdict: "CORDONED", reason: text }, rollout, now);
-    return { row: { id, revision, state: "CORDONED", reason: text, attempt, decision }, reported: { state: "CORDONED" } };
+    const why = `emptied before it is given ${rollout.version}`;
+    const because = cordonedBy(actorOf(rollout), why, { code: "ROLLOUT", rollout: rollout.id });
+    const decision = holdDecision(instance, { verdict: "CORDONED", reason: because.reason }, rollout, now);
+    return { row: { id, revision, state: "CORDONED", ...because, attempt, decision }, reported: { state: "CORDONED" } };
   }
   if (!keptEmpty && isHeldBy(rollout, instance)) {
     const text = `uncordoned by ${actorOf(rollout)}`;
     const decision = holdDecision(instance, { verdict: "ACTIVE", reason: text }, rollout, now);
-    return { row: { id, revision, state: "ACTIVE", reason: text, attempt, decision }, reported: { state: "ACTIVE" } };
+    return { row: { id, revision, state: "ACTIVE", reason: text, cause: undefined, attempt, decision }, reported: { state: "ACTIVE" } };
   }
   const version = versionOf(rollout, one);
   if (version === undefined || version === instance.desiredVersion) return undefined;
   const decision = assignDecision(instance, version, rollout, now);
   return {
-    row: { id, revision, state, reason, attempt, desiredVersion: version, decision },
+    row: { id, revision, state, reason, cause, attempt, desiredVersion: version, decision },
     reported: { from: instance.version, version },
   };
 }

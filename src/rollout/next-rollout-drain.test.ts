@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Millis, millis } from "../domain/clock.ts";
-import { cordonReason } from "../domain/cordon.ts";
+import { cordonedBy } from "../domain/cordon.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { InstanceObservation, Rollout } from "../domain/rollout.ts";
@@ -61,9 +61,9 @@ function aDrainedFleet(units: readonly number[], over: (now: Millis, rollout: Ro
       const row = rows.get(one.id);
       const change = row && changeOf(rollout, one, row, now);
       if (row === undefined || change === undefined) continue;
-      const { state, reason, desiredVersion = row.desiredVersion } = change.row;
+      const { state, reason, cause, desiredVersion = row.desiredVersion } = change.row;
       if (change.row.desiredVersion === "3.5.7") upgradedUnder.push(held.get(one.id) ?? 0);
-      rows.set(one.id, { ...row, state, reason, desiredVersion, version: desiredVersion });
+      rows.set(one.id, { ...row, state, reason, cause, desiredVersion, version: desiredVersion });
     }
     hand();
     return rollout;
@@ -123,7 +123,7 @@ describe("a rollout that hands over what instances hold", () => {
 
   it("takes an instance that a person has cordoned for nobody's but that person's", () => {
     const rollout = aRollout({ mode: "drain" });
-    const cordoned = anInstance({ state: "CORDONED", reason: cordonReason("ada", "odd disk") });
+    const cordoned = anInstance({ state: "CORDONED", ...cordonedBy("ada", "odd disk") });
     expect(isHeldBy(rollout, cordoned)).toBe(false);
     const one = aWaveInstance({ id: cordoned.id, emptyingSince: AT });
     expect(changeOf({ ...rollout, waves: [{ name: "canary", instances: [one], ...wave }] }, one, cordoned, AT)).toBeUndefined();

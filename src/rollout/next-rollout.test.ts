@@ -88,7 +88,7 @@ describe("carrying a rollout on", () => {
 
   it("upgrades nothing that cannot be seen before, and nothing that has left", () => {
     expect(nextRollout(someFacts({ observations: new Map() })).rollout.note).toContain("waiting for instances to be seen");
-    const gone = new Map([[A, { state: "RETIRED", reason: "" }] as const, [B, { state: "ACTIVE", reason: "" }] as const]);
+    const gone = new Map([[A, { state: "RETIRED", cause: undefined }] as const, [B, { state: "ACTIVE", cause: undefined }] as const]);
     const driven = drive();
     expect(driven.observe(0, { instances: gone })).toMatchObject({ wave: 1, note: "canary: passed" });
   });

@@ -1,5 +1,4 @@
 import type { Millis } from "../domain/clock.ts";
-import { isCordonedByHand } from "../domain/cordon.ts";
 import type { FleetSpec } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
@@ -9,7 +8,7 @@ export interface RolloutFacts {
   readonly now: Millis;
   readonly rollout: Rollout;
   /** Rows of the fleet. */
-  readonly instances: ReadonlyMap<InstanceId, Pick<Instance, "state" | "reason">>;
+  readonly instances: ReadonlyMap<InstanceId, Pick<Instance, "state" | "cause">>;
   /** Of instances that are watched; absent: their cluster gave no answer. */
   readonly observations: ReadonlyMap<InstanceId, InstanceObservation>;
   /** Of how many units each instance has something, those that live moves bring or take away included; absent: of none. */
@@ -71,8 +70,8 @@ export function standsStill({ state, isEmergency }: Pick<Rollout, "state" | "isE
 }
 
 /** Whether an instance still is as a rollout made it that kept new units away. */
-export function isHeldBy(rollout: Pick<Rollout, "id">, instance: Pick<Instance, "state" | "reason"> | undefined): boolean {
-  return instance !== undefined && isCordonedByHand(instance) && instance.reason.includes(`${actorOf(rollout)}:`);
+export function isHeldBy(rollout: Pick<Rollout, "id">, instance: Pick<Instance, "state" | "cause"> | undefined): boolean {
+  return instance?.state === "CORDONED" && instance.cause?.code === "ROLLOUT" && instance.cause.rollout === rollout.id;
 }
 
 /** Argo CD's own time between two looks and its random part, where nothing is declared; in s. */

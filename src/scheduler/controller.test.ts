@@ -70,6 +70,7 @@ async function addInstance(name: string, applications: number, state: Instance["
     capacity: { ...ZERO_LOAD, applications: applications * 1000 },
     weight: 1,
     appliedHash: "",
+    cause: undefined,
     halt: "none",
     failsOver: false,
     revision: 1,

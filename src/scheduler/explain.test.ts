@@ -214,7 +214,7 @@ describe("explaining a placement", () => {
     const move: Move = {
       ...{ id: "m-1" as MoveId, unitId: unit.id, from: "i-a" as InstanceId, to: "i-b" as InstanceId, fromEpoch: 6, toEpoch: 7 },
       ...{ phase: "REVOKE", phaseSince: at, kind: "voluntary", reason: "FORCED", plan: undefined, isFailOver: false, reverses: undefined },
-      ...{ actor: "otto", createdAt: at, endedAt: undefined, message: "for two refusals", baseline: [], marks: [] },
+      ...{ actor: "otto", createdAt: at, endedAt: undefined, message: "for two refusals", messageCode: "WAITS", baseline: [], marks: [] },
     };
     const decided = (verdict: string, details: Decision["details"], rule = "FORCED"): Decision => ({
       ...{ at, subject: unit.id, kind: "placement", verdict, rule },

@@ -82,19 +82,19 @@ function said({ actor, reason, at }: Said): string {
 /** The move that is under way, or waits for its turn. */
 function explainMove({ move, instanceName }: Explained): readonly string[] {
   if (move === undefined) return [];
-  const { from, to, phase, phaseSince, actor, plan, message, isFailOver } = move;
+  const { from, to, phase, phaseSince, actor, plan, isFailOver } = move;
   const what =
     phase === "WAITING"
       ? `waits for its turn to be moved from ${instanceName(from)} to ${instanceName(to)}`
       : `being moved from ${instanceName(from)} to ${instanceName(to)}`;
   const ordered = `asked for by ${actor}${plan === undefined ? "" : `, a step of plan ${plan}`}${isFailOver ? ", a fail-over" : ""}`;
-  return [`  ${what}: in ${phase} since ${rfc3339(phaseSince)}, ${ordered}${waiting(message)}`];
+  return [`  ${what}: in ${phase} since ${rfc3339(phaseSince)}, ${ordered}${waiting(move)}`];
 }
 
-/** What a move waits for begins with "for"; other messages say how it ends. */
-function waiting(message: string): string {
+/** A message that is no wait says how the move ends. */
+function waiting({ message, messageCode }: Move): string {
   if (message === "") return "";
-  return message.startsWith("for ") ? `; waits ${message}` : `; ${message}`;
+  return messageCode === "WAITS" ? `; waits ${message}` : `; ${message}`;
 }
 
 /** What happens to it next, and who has to do something for it. */

@@ -23,7 +23,7 @@ const application = anApplication({}, { type: "manual", createNamespace: true, d
 const NOW = millis(1_767_225_600_000);
 
 function aRun(over: Partial<SyncRun> = {}, progress: Partial<RunProgress> = {}): SyncRun {
-  const asked = { revision: "", prune: false, createdAt: NOW, isCancelled: false, requestedAt: undefined };
+  const asked = { revision: "", prune: false, createdAt: NOW, recordedAt: NOW, isCancelled: false, requestedAt: undefined };
   return {
     uid: "run-1",
     namespace: "team-a",
@@ -180,12 +180,17 @@ describe("what is done about a run", () => {
   ])("it does not begin while %s", (_why, over) => expect(stepOf(planSync(facts(over), NOW))).toBe("wait"));
 
   test("gives up what could not begin for an hour, and begins what can, however old", () => {
-    const old = aRun({ createdAt: millis(NOW - START_LIMIT_MS - 1) });
+    const old = aRun({ recordedAt: millis(NOW - START_LIMIT_MS - 1) });
     expect(planSync(facts({ run: old, observed: shown("busy") }), NOW)).toMatchObject({
       kind: "record",
       progress: { phase: "Failed", finishedAt: NOW, message: expect.stringContaining("an hour") },
     });
     expect(stepOf(planSync(facts({ run: old }), NOW))).toBe("request");
+  });
+
+  test("counts that hour from when the run was recorded: before, nobody could have begun it", () => {
+    const late = aRun({ createdAt: millis(NOW - 9 * START_LIMIT_MS), recordedAt: millis(NOW - START_LIMIT_MS) });
+    expect(planSync(facts({ run: late, observed: shown("busy") }), NOW)).toEqual({ kind: "wait" });
   });
 
   test("records nothing that is recorded already", () => {

@@ -66,7 +66,10 @@ export type SyncAction =
   | { readonly kind: "patch"; readonly step: Step; readonly patch: readonly PatchOperation[] }
   | { readonly kind: "record"; readonly progress: RunProgress; readonly requestedAt: Millis | undefined };
 
-/** How long a run may wait until it can begin, in ms; what can begin does, however old. */
+/**
+ * How long a run may wait until it can begin, in ms, from when it was recorded: nobody could begin it while its resource was paused or nobody
+ * was there to see it. What can begin does, however old.
+ */
 export const START_LIMIT_MS = 60 * 60_000;
 /** How long a sync may take, in ms: then it is terminated. Hooks that wait for people or migrations take minutes. */
 export const RUN_LIMIT_MS = 2 * 60 * 60_000;
@@ -128,7 +131,7 @@ function stepOf(facts: SyncFacts, trace: Trace, now: Millis): Step {
   const { phase } = run.progress;
   if (isFinished(phase)) return "wait";
   const step = STEPS[phase as keyof typeof STEPS][requestOf(facts, now)][trace];
-  const isLate = now - run.createdAt > START_LIMIT_MS;
+  const isLate = now - run.recordedAt > START_LIMIT_MS;
   if (step === "wait" && isLate) return "end";
   return step === "withdraw" && now - (run.requestedAt ?? now) < WITHDRAW_AFTER_MS ? "wait" : step;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
+import { cordonedBy } from "../../domain/cordon.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId } from "../../domain/ids.ts";
@@ -36,6 +37,7 @@ const anInstance = (state: InstanceState, version: string, reason = ""): Instanc
   capacity: ZERO_LOAD,
   weight: 1,
   appliedHash: "",
+  cause: undefined,
   halt: "none",
   failsOver: false,
   revision: 1,
@@ -155,12 +157,8 @@ describe("the doctor", () => {
   it("passes a pool of which somebody cordoned or drains instances, with a remark; not one that is short by itself", () => {
     const spec = { pools: [{ name: "standard", instances: { min: 2, max: 4 } }] } as unknown as FleetSpec;
     const serving = anInstance("ACTIVE", "3.5.7");
-    const cordoned = anInstance("CORDONED", "3.5.7", "cordoned by otto: a kernel update");
-    const surplus = anInstance(
-      "CORDONED",
-      "3.5.7",
-      "its pool asks for fewer instances: it takes no new units and is retired when it holds none",
-    );
+    const cordoned = { ...anInstance("CORDONED", "3.5.7"), ...cordonedBy("otto", "a kernel update") };
+    const surplus = { ...anInstance("CORDONED", "3.5.7", "its pool asks for fewer instances"), cause: { code: "POOL" } } as const;
     const remark = "fewer than declared take new workspaces: standard-CORDONED by order";
     expect(judgePools(spec, [serving, cordoned])).toEqual([
       { name: "pool standard", ok: true, detail: "1 ACTIVE of 2 to 4 instances", remedy: expect.any(String), remark },

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { millis } from "../../domain/clock.ts";
-import { cordonReason, isCordonedByHand } from "../../domain/cordon.ts";
+import { cordonedBy, isCordonedByHand } from "../../domain/cordon.ts";
 import { type Freeze, freezeSubject, type Hold, type Pin } from "../../domain/directive.ts";
 import { GoneError, InputError, RefusedError } from "../../domain/errors.ts";
 import type { Instance } from "../../domain/instance.ts";
@@ -184,10 +184,10 @@ async function cordon(deps: ApiDeps, name: string, { actor, reason: why, cordone
   if (isWanted ? isCordonedByHand(instance) : instance.state === "ACTIVE")
     return { instance: instance.name, state: instance.state, changed: false };
   const state = isWanted ? "CORDONED" : "ACTIVE";
-  const text = isWanted ? cordonReason(actor, why) : `uncordoned by ${actor}: ${why}`;
-  const details = { name: instance.name, pool: instance.pool, reason: text, actor };
+  const because = isWanted ? cordonedBy(actor, why) : { reason: `uncordoned by ${actor}: ${why}`, cause: undefined };
+  const details = { name: instance.name, pool: instance.pool, reason: because.reason, actor };
   const decision = { at: deps.clock.now(), subject: id, kind: "instance", verdict: state, rule: "COMMAND", details } as const;
-  await deps.store.fleet.changeInstance({ id, revision, state, reason: text, attempt, failsOver: false, decision }, deadline());
+  await deps.store.fleet.changeInstance({ id, revision, state, ...because, attempt, failsOver: false, decision }, deadline());
   // What is under way goes on: its target has reserved capacity for it, and it can be taken back.
   if (instance.state === "DRAINING") await deps.moving.giveUp(id, "that wait to drain it", actor, deadline());
   return { instance: instance.name, state, changed: true };

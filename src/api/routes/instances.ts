@@ -101,7 +101,7 @@ function retirement(
   const text = `deleted by ${actor}: ${reason}`;
   const details = { name, pool, reason: text, actor };
   const decision = { at: clock.now(), subject: id, kind: "instance", verdict: "DRAINING", rule: "COMMAND", details } as const;
-  return { id, revision, state: "DRAINING", reason: text, attempt, decision };
+  return { id, revision, state: "DRAINING", reason: text, cause: undefined, attempt, decision };
 }
 
 function viewOf(

@@ -64,7 +64,9 @@ describe("moves over REST", () => {
 
   it("are given up until their point of no return, and taken back once they have ended", async () => {
     const first = (await move()).body["id"];
-    expect(await api.call("POST", `/v1/moves/${first}/abort`)).toMatchObject({ body: { phase: "ABORTED", message: "given up by otto" } });
+    expect(await api.call("POST", `/v1/moves/${first}/abort`)).toMatchObject({
+      body: { phase: "ABORTED", message: "given up by otto", messageCode: "GIVEN_UP" },
+    });
     const second = (await move()).body["id"] as MoveId;
     await api.store.moves.begin(second, soon());
     for (const [from, next] of [

@@ -5,7 +5,7 @@ import { rfc3339, rfc3339Millis } from "../../domain/clock.ts";
 import { GoneError, InputError } from "../../domain/errors.ts";
 import type { MoveId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
-import { MOVE_KINDS, MOVE_PHASES, type Move } from "../../domain/move.ts";
+import { MOVE_KINDS, MOVE_MESSAGE_CODES, MOVE_PHASES, type Move } from "../../domain/move.ts";
 import { gapMs, tookMs } from "../../domain/move-times.ts";
 import { MOVE_REASONS } from "../../domain/plan.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
@@ -33,6 +33,7 @@ const moveView = z
     createdAt: time,
     endedAt: time.nullable(),
     message: z.string().describe("what it waits for, or why it ended as it did"),
+    messageCode: z.enum(MOVE_MESSAGE_CODES).nullable().describe("what the message is: programs read this, and not the text"),
     gapMs: z
       .number()
       .int()
@@ -181,6 +182,7 @@ async function viewOf({ store, clock }: ApiDeps, move: Move, instances: readonly
       plan,
       actor,
       message,
+      messageCode: move.messageCode ?? null,
       unit: move.unitId,
       failOver: move.isFailOver,
       workspace: unit?.workspace.namespace ?? null,

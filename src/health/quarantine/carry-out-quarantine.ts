@@ -128,14 +128,19 @@ function createSteps({ store: { fleet, decisions, directives }, requests, clock,
     const decision = entries.pinDecision(quarantine, "UNPINNED", reason, clock.now());
     await directives.direct({ workspaceId: quarantine.workspaceId, change: { pin: undefined }, decision }, signal);
   };
-  const setState = async (target: Instance, state: "CORDONED" | "ACTIVE", reason: string, signal: AbortSignal): Promise<void> => {
+  const setState = async (
+    target: Instance,
+    state: "CORDONED" | "ACTIVE",
+    because: Pick<Instance, "reason" | "cause">,
+    signal: AbortSignal,
+  ): Promise<void> => {
     const { id, revision, attempt } = target;
-    const decision = entries.cordonDecision(target, state, reason, clock.now());
-    await fleet.changeInstance({ id, revision, state, reason, attempt, decision }, signal);
+    const decision = entries.cordonDecision(target, state, because.reason, clock.now());
+    await fleet.changeInstance({ id, revision, state, ...because, attempt, decision }, signal);
   };
   const end = async ({ quarantine }: OpenFacts, { undo, outcome, text }: QuarantineEnding, signal: AbortSignal): Promise<void> => {
     if (undo.abort !== undefined) await requests.giveUp(undo.abort, signal);
-    if (undo.uncordon !== undefined) await setState(undo.uncordon, "ACTIVE", text, signal);
+    if (undo.uncordon !== undefined) await setState(undo.uncordon, "ACTIVE", { reason: text, cause: undefined }, signal);
     if (undo.unpin) await unpin(quarantine, text, signal);
     // Last: until it is there, whoever comes next undoes what is not undone yet.
     await decisions.append([entries.endDecision(quarantine, outcome, text, clock.now())], signal);
@@ -160,7 +165,7 @@ function createSteps({ store: { fleet, decisions, directives }, requests, clock,
         return false;
       }
       case "cordon":
-        await setState(step.target, "CORDONED", entries.quarantineReason(quarantine), signal);
+        await setState(step.target, "CORDONED", entries.quarantined(quarantine), signal);
         return true;
       case "end":
         await end(facts, step, signal);

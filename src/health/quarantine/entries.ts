@@ -1,5 +1,5 @@
 import type { Millis } from "../../domain/clock.ts";
-import { cordonReason } from "../../domain/cordon.ts";
+import { type Because, cordonedBy } from "../../domain/cordon.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { Pin } from "../../domain/directive.ts";
 import type { Instance } from "../../domain/instance.ts";
@@ -13,7 +13,6 @@ export type QuarantineEnd = "done" | "given-up" | "called-off";
 
 /** Who signs what is done for a quarantine. */
 export const HEALTH = "health";
-const CORDON = cordonReason(HEALTH, "quarantine of ");
 
 /** What the journal says of quarantines that have begun and not ended, oldest first; of two of one moment the one with the lesser id. */
 export function openQuarantines(entries: readonly Decision[]): readonly Quarantine[] {
@@ -42,13 +41,13 @@ export function endDecision({ at: begunAt, ...quarantine }: Quarantine, outcome:
 }
 
 /** What the workspace's own instance says of itself, so that nothing else is placed there. */
-export function quarantineReason({ namespace, sourceName }: Quarantine): string {
-  return `${CORDON}${namespace}, which took most of ${sourceName}`;
+export function quarantined({ namespace, sourceName }: Quarantine): Because {
+  return cordonedBy(HEALTH, `quarantine of ${namespace}, which took most of ${sourceName}`, { code: "QUARANTINE" });
 }
 
 /** Whether an instance is kept for one workspace; `argosy uncordon` ends that. */
-export function isInQuarantine({ state, reason }: Pick<Instance, "state" | "reason">): boolean {
-  return state === "CORDONED" && reason.startsWith(CORDON);
+export function isInQuarantine({ state, cause }: Pick<Instance, "state" | "cause">): boolean {
+  return state === "CORDONED" && cause?.code === "QUARANTINE";
 }
 
 /** The entry of an instance that is cordoned for a workspace, or is not any more. */

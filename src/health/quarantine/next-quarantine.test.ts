@@ -6,7 +6,7 @@ import type { Instance } from "../../domain/instance.ts";
 import type { MovePhase } from "../../domain/move.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import { aDecision, anInstance } from "../../store/testing/builders.ts";
-import { endDecision, openQuarantines, pinOf, type Quarantine, quarantineReason } from "./entries.ts";
+import { endDecision, openQuarantines, pinOf, type Quarantine, quarantined } from "./entries.ts";
 import { nextQuarantine, type OpenFacts } from "./next-quarantine.ts";
 
 const NOW = millis(1_700_000_000_000);
@@ -16,7 +16,7 @@ const QUARANTINE: Quarantine = {
   ...{ workspaceId: "w" as WorkspaceId, unitId: "u" as UnitId, target: "standard-2", pool: "standard", isNew: true },
 };
 const target = (over: Partial<Instance> = {}): Instance => anInstance({ id: "b" as InstanceId, name: "standard-2", ...over });
-const KEPT = target({ state: "CORDONED", reason: quarantineReason(QUARANTINE) });
+const KEPT = target({ state: "CORDONED", ...quarantined(QUARANTINE) });
 const OPEN = target();
 const on = (owner: string | undefined) => ({ unit: { id: "u", owner } as unknown as PlacementUnit, directive: NO_DIRECTIVE, parts: 1 });
 const pinned = (owner: string) => ({ ...on(owner), directive: { ...NO_DIRECTIVE, pin: pinOf(QUARANTINE, OPEN, NOW) } });

@@ -6,7 +6,7 @@ import type { Instance } from "../../domain/instance.ts";
 import { LOAD_DIMENSIONS, loadVector } from "../../domain/load.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import { anInstance } from "../../store/testing/builders.ts";
-import { type Quarantine, quarantineReason } from "./entries.ts";
+import { type Quarantine, quarantined } from "./entries.ts";
 import { type Noisiest, planQuarantine, type QuarantineFacts } from "./plan-quarantine.ts";
 
 const NOW = millis(1_700_000_000_000);
@@ -23,7 +23,7 @@ const HELD: Quarantine = {
   ...{ source: "standard-9" as InstanceId, sourceName: "standard-9", class: SOURCE.class, namespace: "loud" },
   ...{ workspaceId: NOISY.unit.workspaceId, unitId: NOISY.unit.id, target: "standard-8", pool: "standard", isNew: true, at: NOW },
 };
-const kept = (name: string): Instance => a(name, { state: "CORDONED", reason: quarantineReason(HELD) });
+const kept = (name: string): Instance => a(name, { state: "CORDONED", ...quarantined(HELD) });
 
 const plan = (over: Partial<QuarantineFacts>) => {
   const planned = planQuarantine({

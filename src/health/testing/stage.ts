@@ -119,7 +119,10 @@ export function openHealth(over: Pick<HealthDeps, "clock"> & Ways & { readonly s
 export function sendAway(store: Pick<Store, "fleet">, clock: Clock): EmptyInstance {
   return async ({ id, revision, attempt }, reason, signal) => {
     const decision = { at: clock.now(), subject: id, kind: "instance", verdict: "DRAINING", rule: "COMMAND", details: {} } as const;
-    await store.fleet.changeInstance({ id, revision, state: "DRAINING", reason, attempt, failsOver: true, decision }, signal);
+    await store.fleet.changeInstance(
+      { id, revision, state: "DRAINING", reason, cause: undefined, attempt, failsOver: true, decision },
+      signal,
+    );
   };
 }
 

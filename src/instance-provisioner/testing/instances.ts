@@ -21,6 +21,7 @@ export function anInstance(changes: Partial<Instance> = {}): Instance {
       capacity: CAPACITY,
       weight: 1,
       appliedHash: "",
+      cause: undefined,
       halt: "none",
       failsOver: false,
       revision: 1,

@@ -29,6 +29,7 @@ export function aMove(over: Partial<Move> = {}): Move {
       createdAt: NOW,
       endedAt: undefined,
       message: "",
+      messageCode: undefined,
       baseline: [],
       marks: [],
     },

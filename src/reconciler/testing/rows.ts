@@ -153,6 +153,7 @@ export function createTestRows(): TestRows {
         attempt: 0,
         weight: 1,
         appliedHash: "",
+        cause: undefined,
         halt: "none",
         failsOver: false,
         revision: 1,
@@ -162,7 +163,10 @@ export function createTestRows(): TestRows {
       return need(await memory.fleet.readInstance(instance.id, never));
     },
     async retire({ id, revision }) {
-      await memory.fleet.changeInstance({ id, revision, state: "RETIRED", reason: "test", attempt: 0, decision: undefined }, never);
+      await memory.fleet.changeInstance(
+        { id, revision, state: "RETIRED", reason: "test", cause: undefined, attempt: 0, decision: undefined },
+        never,
+      );
     },
     async addApplication(namespace, name, over = {}, namespaceUid) {
       const unique = next(`${namespace}-${name}`);

@@ -43,7 +43,7 @@ export function aPlannedRollout(over: Partial<Rollout> = {}): Rollout {
 
 export function someFacts(over: Partial<RolloutFacts> = {}): RolloutFacts {
   const now = over.now ?? AT;
-  const serving = { state: "ACTIVE", reason: "" } as const;
+  const serving = { state: "ACTIVE", cause: undefined } as const;
   return {
     ...{ now, rollout: aPlannedRollout(), freeze: undefined, resyncMs: RESYNC_MS, units: new Map() },
     instances: new Map([A, B, C].map((id) => [id, serving] as const)),

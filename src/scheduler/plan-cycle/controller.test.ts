@@ -160,7 +160,7 @@ describe("planning again and again", () => {
 
   it("carries out by itself what has not left an instance that is emptied, and proposes nothing of it once more", async () => {
     await store.fleet.changeInstance(
-      { id: fleet.full.id, revision: 1, state: "DRAINING", reason: "test", attempt: 0, decision: undefined },
+      { id: fleet.full.id, revision: 1, state: "DRAINING", reason: "test", cause: undefined, attempt: 0, decision: undefined },
       never,
     );
     await start();

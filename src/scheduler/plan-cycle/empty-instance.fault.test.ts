@@ -81,7 +81,7 @@ describe("emptying an instance", () => {
     expect(await store.moves.list({}, 100, never)).toEqual([]);
     expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(18);
     await store.fleet.changeInstance(
-      { id, revision, state, reason, attempt, version: release, desiredVersion: release, decision: undefined },
+      { id, revision, state, reason, cause: undefined, attempt, version: release, desiredVersion: release, decision: undefined },
       never,
     );
     for (let count = 0; count < 2; count += 1) await requests().handOver(await row(), release, "rollout 1", never);

@@ -70,7 +70,10 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
     for (const { unit, to } of deployed) heldBySource.push(await moving.isHeldBySource(unit, to, signal));
     if (!mayHalt(instance, { units, heldBySource })) return;
     const decision = haltDecision(instance, clock.now(), actor, units);
-    await fleet.changeInstance({ id, revision, state, reason: haltReason(instance), attempt, halt: "wanted", decision }, signal);
+    await fleet.changeInstance(
+      { id, revision, state, reason: haltReason(instance), cause: undefined, attempt, halt: "wanted", decision },
+      signal,
+    );
     log.warn({ instance: instance.name, units }, "Stopping an instance whose last units nothing else can fence");
   };
 
@@ -133,7 +136,7 @@ async function sendAway(
   if (last !== undefined) throw lastOne(last, instance);
   const text = drainReason(actor, reason, failsOver);
   const decision = drainDecision(instance, { at, actor, reason: text });
-  const change = { id, revision, state: "DRAINING", reason: text, attempt, failsOver, decision } as const;
+  const change = { id, revision, state: "DRAINING", reason: text, cause: undefined, attempt, failsOver, decision } as const;
   return fleet.changeInstance(isFree ? change : { ...change, onlyIfNotLast: true }, signal).catch(async (error: unknown) => {
     if (!(error instanceof RefusedError) || error.code !== "store.instance-last") throw error;
     throw lastOne(whyLast(instance, await fleet.listInstances(signal)) ?? error.message, instance);

@@ -51,6 +51,6 @@ export function standingInstance(index: number, engineCluster: string): Instance
     id: `00000000-0000-7000-8000-${String(index).padStart(12, "0")}` as InstanceId,
     ...{ name, engineCluster, namespace: `argosy-${name}`, pool: POOL.name, class: classOf(POOL) },
     ...{ version: VERSION, desiredVersion: VERSION, state: "ACTIVE", stateSince: millis(0), reason: "", attempt: 0 },
-    ...{ capacity: POOL.capacity, weight: 1, appliedHash: "", halt: "none", failsOver: false, revision: 1 },
+    ...{ capacity: POOL.capacity, weight: 1, appliedHash: "", cause: undefined, halt: "none", failsOver: false, revision: 1 },
   };
 }

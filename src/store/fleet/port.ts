@@ -1,7 +1,7 @@
 import type { Decision } from "../../domain/decision.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { InstanceId } from "../../domain/ids.ts";
-import type { Halt, Instance, InstanceState } from "../../domain/instance.ts";
+import type { Halt, Instance, InstanceCause, InstanceState } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
 
 export interface StoredFleet {
@@ -19,6 +19,8 @@ export interface InstanceChange {
   readonly revision: number;
   readonly state: InstanceState;
   readonly reason: string;
+  /** Of the reason: who leaves the one as it is gives the other as it was. */
+  readonly cause: InstanceCause | undefined;
   readonly attempt: number;
   readonly version?: string;
   readonly desiredVersion?: string;

@@ -4,6 +4,7 @@ import type { InstanceId, MoveId, PlanId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { Move, MoveBaseline, MoveKind, MovePhase } from "../../domain/move.ts";
+import type { MoveMessage } from "../../domain/move-messages.ts";
 import type { MoveReason } from "../../domain/plan.ts";
 import type { Application, PlacementUnit, Workspace } from "../../domain/workspace.ts";
 
@@ -47,6 +48,8 @@ export interface MoveAdvance {
   readonly from: MovePhase;
   readonly to: MovePhase;
   readonly message: string;
+  /** Absent: the message says nothing that is decided by. */
+  readonly messageCode?: MoveMessage["messageCode"];
   /** Kept where it is given. */
   readonly baseline?: readonly MoveBaseline[];
 }
@@ -93,7 +96,7 @@ export interface MoveStore {
   begin(id: MoveId, signal: AbortSignal): Promise<MoveBeginning>;
   /** False: it is in another phase by now. One that gives the unit back notifies `unit` and each of its applications too. */
   advance(id: MoveId, advance: MoveAdvance, signal: AbortSignal): Promise<boolean>;
-  /** Says what it waits for in this phase. */
+  /** Says what it waits for in this phase; the message's code is WAITS. */
   note(id: MoveId, phase: MovePhase, message: string, signal: AbortSignal): Promise<void>;
   /**
    * The point of no return, from COMMIT to GRANT: the target owns the unit under the move's epoch, its objects are wanted there and not
@@ -104,7 +107,11 @@ export interface MoveStore {
    * Gives a move up before COMMIT: the source owns the unit under a newer epoch than the move's, and everything of it is wanted there
    * again. One that waits has ended with that; another one empties its target in ABORT. False: it is too late, or it has ended.
    */
-  abort(id: MoveId, why: { readonly message: string; readonly decision: Decision }, signal: AbortSignal): Promise<boolean>;
+  abort(
+    id: MoveId,
+    why: Pick<MoveAdvance, "message" | "messageCode"> & { readonly decision: Decision },
+    signal: AbortSignal,
+  ): Promise<boolean>;
   read(id: MoveId, signal: AbortSignal): Promise<Move | undefined>;
   /** Newest first. */
   list(filter: MoveFilter, limit: number, signal: AbortSignal): Promise<readonly Move[]>;

@@ -77,6 +77,7 @@ export function anInstance(over: Partial<Instance> = {}): Instance {
     capacity: WIDE,
     weight: 1,
     appliedHash: "",
+    cause: undefined,
     halt: "none",
     failsOver: false,
     revision: 1,

@@ -71,6 +71,17 @@ describe("reading a GitOpsDeployment", () => {
     },
   );
 
+  it.each(["prod\u001b[2J", "prod\nJan  1 00:00:00 all is well", "prod\u0000", "prod\u009b2J", "prod\u2028"])(
+    "refuses an environment whose name has control characters, and repeats it to nobody: %j",
+    (environment) => {
+      const parsed = parse(aSpec({ destination: { environment, namespace: "prod" } }));
+      expect(parsed).toEqual({
+        ok: false,
+        problems: [{ path: "spec.destination.environment", message: "spec.destination.environment must not contain control characters" }],
+      });
+    },
+  );
+
   it("takes an environment's name as it is, whether or not there is one", () => {
     const destination = { environment: "eu", namespace: "prod" };
     expect(parse(aSpec({ destination }))).toMatchObject({ ok: true, spec: { destination } });

@@ -75,6 +75,9 @@ function destinationOf({ environment = "", namespace = "" }: Destination): Appli
 }
 
 function destinationProblems({ environment = "", namespace = "" }: Destination): readonly Problem[] {
+  // No environment can be called so. The name would be repeated in messages, journals and logs, and a terminal would obey it.
+  if (hasControlCharacters(environment))
+    return [{ path: "spec.destination.environment", message: "spec.destination.environment must not contain control characters" }];
   if (environment === "" || namespace !== "") return [];
   return [
     {

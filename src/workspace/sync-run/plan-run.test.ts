@@ -66,6 +66,12 @@ describe("a run that no instance knows of", () => {
     expect(why({ isPlaced: false, hasApplication: true })).toContain("no room");
   });
 
+  test("counts that hour from when it was recorded, not from when its resource was created while nobody was there to see it", () => {
+    const run = { ...aSyncRun({ phase: "Pending" }), createdAt: millis(NOW - 9 * HOUR) };
+    expect(whyGiveUp(run, { isPlaced: false, hasApplication: false }, millis(NOW + HOUR))).toBeUndefined();
+    expect(whyGiveUp(run, { isPlaced: false, hasApplication: false }, millis(NOW + HOUR + 1))).toContain("did not exist");
+  });
+
   test("has lost its deployment if it had begun", () => {
     expect(why({ isPlaced: false, hasApplication: false }, "Running", 0)).toContain("was deleted");
   });

@@ -43,7 +43,7 @@ function createdAt(resource: ObservedResource): Millis {
   return parseRfc3339(resource.createdAt) ?? millis(0);
 }
 
-/** How long a run may wait for its deployment, or for room for it, in ms. A run that an instance knows of waits by the instance's rules. */
+/** How long a recorded run may wait for its deployment, or for room for it, in ms. A run that an instance knows of waits by the instance's rules. */
 const WAIT_LIMIT_MS = 60 * 60_000;
 
 /** Why a run that no instance knows of has to end without having begun; `undefined` while it has not. */
@@ -54,7 +54,7 @@ export function whyGiveUp(
 ): string | undefined {
   if (isFinished(run.progress.phase) || found.isPlaced) return undefined;
   if (run.progress.phase === "Running" && !found.hasApplication) return "The deployment was deleted while the sync ran";
-  if (now - run.createdAt <= WAIT_LIMIT_MS) return undefined;
+  if (now - run.recordedAt <= WAIT_LIMIT_MS) return undefined;
   return found.hasApplication
     ? "There was no room for the deployment for an hour: create another run when there is"
     : "The deployment did not exist for an hour: create another run when it does";

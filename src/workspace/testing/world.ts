@@ -74,6 +74,7 @@ const INSTANCE: Instance = {
   capacity: POOL.capacity,
   weight: 1,
   appliedHash: "",
+  cause: undefined,
   halt: "none",
   failsOver: false,
   revision: 1,

@@ -24,13 +24,14 @@ export function unitsAt(tables: Tables, instanceId: InstanceId): number {
 type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };
 
 /** Puts a move into a phase. */
-export function enter({ tables, notify, now }: Transaction, move: Move, { to, message, baseline }: Entering): void {
+export function enter({ tables, notify, now }: Transaction, move: Move, { to, message, messageCode, baseline }: Entering): void {
   const at = now();
   tables.moves.set(move.id, {
     ...move,
     phase: to,
     phaseSince: at,
     message,
+    messageCode,
     baseline: baseline ?? move.baseline,
     marks: [...move.marks, { phase: to, at }],
     endedAt: PHASES[to].isLive ? undefined : at,

@@ -24,7 +24,7 @@ export function createMoveStore(transact: Transact): MoveStore {
     note: (id, phase, message, signal) =>
       transact(signal, ({ tables }) => {
         const move = tables.moves.get(id);
-        if (move?.phase === phase) tables.moves.set(id, { ...move, message });
+        if (move?.phase === phase) tables.moves.set(id, { ...move, message, messageCode: "WAITS" });
       }),
     commit: (id, decision, signal) =>
       transact(signal, (transaction) => {
@@ -37,7 +37,7 @@ export function createMoveStore(transact: Transact): MoveStore {
         enter(transaction, move, { to: "GRANT", message: "" });
         return true;
       }),
-    abort: (id, { message, decision }, signal) =>
+    abort: (id, { decision, ...said }, signal) =>
       transact(signal, (transaction) => {
         const { tables } = transaction;
         const move = tables.moves.get(id);
@@ -48,7 +48,7 @@ export function createMoveStore(transact: Transact): MoveStore {
           deploy(transaction, move.unitId, { owner: move.from, epoch: tables.lastEpoch, phase: "IDLE" });
           tables.decisions.push(decision);
         }
-        enter(transaction, move, { to: isWaiting ? "ABORTED" : "ABORT", message });
+        enter(transaction, move, { to: isWaiting ? "ABORTED" : "ABORT", ...said });
         return true;
       }),
     read: (id, signal) => transact(signal, ({ tables }) => tables.moves.get(id)),
@@ -126,6 +126,7 @@ function request(transaction: Transaction, requestedMove: RequestedMove): MoveRe
     createdAt: at,
     endedAt: undefined,
     message: "",
+    messageCode: undefined,
     baseline: [],
     marks: [{ phase: "WAITING", at }],
   });

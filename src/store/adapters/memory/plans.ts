@@ -1,7 +1,6 @@
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
 import type { InstanceId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
-import { GIVEN_UP_BY } from "../../../domain/move-messages.ts";
 import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
 import { freezeOfRollout } from "../../../domain/rollout.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
@@ -80,9 +79,9 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
 }
 
 function failuresOf(tables: Tables, className: string, since: number): readonly FailedMove[] {
-  const failed = [...tables.moves.values()].filter(({ unitId, phase, toEpoch, message }) => {
+  const failed = [...tables.moves.values()].filter(({ unitId, phase, toEpoch, messageCode }) => {
     const isOwn = tables.units.get(unitId)?.unit.class === className;
-    return isOwn && phase === "ABORTED" && toEpoch > 0 && !message.startsWith(GIVEN_UP_BY);
+    return isOwn && phase === "ABORTED" && toEpoch > 0 && messageCode !== "GIVEN_UP";
   });
   return failed
     .flatMap(({ unitId: unit, to, endedAt: at }) => (at !== undefined && at >= since ? [{ unit, to, at }] : []))

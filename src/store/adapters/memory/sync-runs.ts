@@ -56,13 +56,13 @@ function change({ tables, notify }: Transaction, row: SyncRunRow, over: Partial<
 }
 
 function record(transaction: Transaction, { deploymentUid, apiCluster, ...request }: RunIntent): void {
-  const { tables, notify } = transaction;
+  const { tables, notify, now } = transaction;
   const named = tables.applications.where("uid", deploymentUid ?? "")[0]?.application;
   const applicationId = named?.deletedAt === undefined ? named?.id : undefined;
   const row = tables.syncRuns.get(request.uid);
   if (row === undefined) {
     tables.lastPlace += 1;
-    const run: SyncRun = { ...request, applicationId, isCancelled: false, requestedAt: undefined, progress: NOT_BEGUN };
+    const run: SyncRun = { ...request, recordedAt: now(), applicationId, isCancelled: false, requestedAt: undefined, progress: NOT_BEGUN };
     tables.syncRuns.put(run.uid, { run, apiCluster, place: tables.lastPlace, viewRevision: 1, publishedRevision: 0, publishedHash: "" });
     notify("sync-run", run.uid);
   } else {

@@ -207,7 +207,7 @@ function shardsOn(database: Database, clock: Clock): ShardStore {
 
 function syncRunsOn(database: Database, clock: Clock): SyncRunStore {
   return {
-    record: (intents, signal) => recordRuns(database, intents, signal),
+    record: (intents, signal) => recordRuns(database, clock, intents, signal),
     cancel: (uids, signal) => cancelRuns(database, clock, uids, signal),
     giveUp: (entries, signal) => giveUpRuns(database, clock, entries, signal),
     forget: (uids, signal) => forgetRuns(database, uids, signal),

@@ -3,7 +3,7 @@ import { DECISION_KINDS } from "../../../domain/decision.ts";
 import { ENVIRONMENT_STATES } from "../../../domain/environment.ts";
 import { VERDICT_STATES } from "../../../domain/health.ts";
 import { HALTS, INSTANCE_STATES } from "../../../domain/instance.ts";
-import { MOVE_KINDS, MOVE_PHASES } from "../../../domain/move.ts";
+import { MOVE_KINDS, MOVE_MESSAGE_CODES, MOVE_PHASES } from "../../../domain/move.ts";
 import { OPERATION_KINDS, OPERATION_STATES } from "../../../domain/operation.ts";
 import { MOVE_REASONS, PLAN_GOALS, STEP_OUTCOMES } from "../../../domain/plan.ts";
 import { ROLLOUT_STATES } from "../../../domain/rollout.ts";
@@ -47,6 +47,7 @@ const LISTS: readonly (readonly [constraint: string, values: readonly string[]])
   ["plan_step_outcome", STEP_OUTCOMES],
   ["move_phase", MOVE_PHASES],
   ["move_kind", MOVE_KINDS],
+  ["move_message_code", MOVE_MESSAGE_CODES],
   ["rollout_state", ROLLOUT_STATES],
 ];
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
+import { cordonedBy, isCordonedByHand } from "../../../domain/cordon.ts";
 import { GoneError, StaleError } from "../../../domain/errors.ts";
-import type { InstanceId } from "../../../domain/ids.ts";
+import type { InstanceId, RolloutId } from "../../../domain/ids.ts";
 import type { Instance } from "../../../domain/instance.ts";
 import { AT, aDecision, aFleet, anInstance, aPool } from "../builders.ts";
 import { soon, type World } from "../world.ts";
@@ -109,6 +110,7 @@ export function describeFleet(world: () => World): void {
         revision: 1,
         state: "WARMING",
         reason: "ready",
+        cause: { code: "PODS", trouble: 'argocd-repo-server: image é"x" cannot be pulled' },
         attempt: 0,
         version: "3.6.0",
         appliedHash: "abc",
@@ -124,6 +126,7 @@ export function describeFleet(world: () => World): void {
         ...instance,
         state: "WARMING",
         reason: "ready",
+        cause: change.cause,
         attempt: 0,
         version: "3.6.0",
         appliedHash: "abc",
@@ -138,11 +141,29 @@ export function describeFleet(world: () => World): void {
       expect(await store.decisions.list({ subject: instance.id }, 1, soon())).toEqual([decision]);
     });
 
+    it("keep what is decided by their reason, from their first day and with each change, and lose it with a reason that has none", async () => {
+      const { store, addInstance } = world();
+      const { id } = await addInstance({ state: "CORDONED", ...cordonedBy("otto", "odd disk") });
+      const isByHand = async (): Promise<boolean> => isCordonedByHand((await store.fleet.readInstance(id, soon()))!);
+      expect(await isByHand()).toBe(true);
+      const change = { id, state: "CORDONED", attempt: 0, decision: undefined } as const;
+      const cause = { code: "ROLLOUT", rollout: "r-1" as RolloutId } as const;
+      expect(
+        await store.fleet.changeInstance({ ...change, revision: 1, ...cordonedBy("rollout r-1", "emptied", cause) }, soon()),
+      ).toMatchObject({ cause });
+      expect(await isByHand()).toBe(true);
+      await store.fleet.changeInstance({ ...change, revision: 2, reason: "cordoned by its pool: x", cause: undefined }, soon());
+      expect(await isByHand()).toBe(false);
+    });
+
     it("go on taking units where they are the last of their class that do, whoever else goes at the same moment", async () => {
       const { store, addInstance } = world();
       const leave = (id: InstanceId) =>
         store.fleet
-          .changeInstance({ id, revision: 1, state: "DRAINING", reason: "", attempt: 0, onlyIfNotLast: true, decision: undefined }, soon())
+          .changeInstance(
+            { id, revision: 1, state: "DRAINING", reason: "", cause: undefined, attempt: 0, onlyIfNotLast: true, decision: undefined },
+            soon(),
+          )
           .then(
             () => "left",
             (error: { readonly code?: string }) => error.code,
@@ -166,7 +187,7 @@ export function describeFleet(world: () => World): void {
       await place((await unit((await record()).applicationId)).id, held.id);
       const revision = await store.fleet.applyFleet(aFleet({ pools: [aPool("a")] }), "ada", soon());
       const leave = ({ id }: Instance) =>
-        ({ id, revision: 1, state: "DRAINING", reason: "", attempt: 0, decision: aDecision({ subject: id }) }) as const;
+        ({ id, revision: 1, state: "DRAINING", reason: "", cause: undefined, attempt: 0, decision: aDecision({ subject: id }) }) as const;
       const fewer = { spec: aFleet({ pools: [aPool("b")] }), actor: "bob", revision };
       const stands = async () => ({
         pool: (await store.fleet.readFleet(soon()))?.spec.pools[0]?.name,
@@ -186,7 +207,7 @@ export function describeFleet(world: () => World): void {
     it("are let go without a fleet where their pool asks for none of them", async () => {
       const { store, addInstance } = world();
       const { id } = await addInstance();
-      const change = { id, revision: 1, state: "DRAINING", reason: "", attempt: 0, decision: undefined } as const;
+      const change = { id, revision: 1, state: "DRAINING", reason: "", cause: undefined, attempt: 0, decision: undefined } as const;
       expect(await store.fleet.retireInstance(change, undefined, soon())).toMatchObject({ state: "DRAINING" });
       expect(await store.fleet.readFleet(soon())).toBeUndefined();
     });
@@ -196,7 +217,7 @@ export function describeFleet(world: () => World): void {
       const instance = await addInstance({ appliedHash: "before" });
       const { id } = instance;
       const after = await store.fleet.changeInstance(
-        { id, revision: 1, state: "ACTIVE", reason: "still", attempt: 1, decision: undefined },
+        { id, revision: 1, state: "ACTIVE", reason: "still", cause: undefined, attempt: 1, decision: undefined },
         soon(),
       );
       expect(after).toEqual({ ...instance, reason: "still", attempt: 1, revision: 2 });
@@ -206,7 +227,15 @@ export function describeFleet(world: () => World): void {
     it("refuse a change that was decided on an older row", async () => {
       const { store, addInstance } = world();
       const { id } = await addInstance();
-      const change = { id, revision: 1, state: "CORDONED", reason: "", attempt: 0, decision: aDecision({ subject: id }) } as const;
+      const change = {
+        id,
+        revision: 1,
+        state: "CORDONED",
+        reason: "",
+        cause: undefined,
+        attempt: 0,
+        decision: aDecision({ subject: id }),
+      } as const;
       const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => store.fleet.changeInstance(change, soon())));
       expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
       for (const outcome of outcomes) if (outcome.status === "rejected") expect(outcome.reason).toBeInstanceOf(StaleError);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import type { InstanceId, MoveId, PlanId, UnitId } from "../../../domain/ids.ts";
 import type { MovePhase } from "../../../domain/move.ts";
-import { TAKEN_ON } from "../../../domain/move-messages.ts";
+import { givenUpBy, type MoveMessage, TAKEN_ON, worse } from "../../../domain/move-messages.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
 import type { RequestedMove } from "../../move/port.ts";
 import { aClaim, aConnection, aDecision, anIntent, anObject, aSpec, aStatus, CLASS, WIDE } from "../builders.ts";
@@ -90,7 +90,7 @@ export function describeMoves(world: () => World): void {
           actor: "otto",
           createdAt: at,
         },
-        ...{ endedAt: undefined, message: "", baseline: [], marks: [{ phase: "WAITING", at }] },
+        ...{ endedAt: undefined, message: "", messageCode: undefined, baseline: [], marks: [{ phase: "WAITING", at }] },
       });
       expect(await unit(deployed.applicationId)).toEqual(before);
       expect(await store.decisions.list({ subject: deployed.unitId }, 1, soon())).toEqual([requestedMove.decision]);
@@ -264,7 +264,15 @@ export function describeMoves(world: () => World): void {
       const target = await addInstance();
       const requestedMove = requestOf(deployed, target.id);
       await store.moves.request(requestedMove, soon());
-      const change = { id: target.id, revision: target.revision, state: "DRAINING", reason: "", attempt: 0, decision: undefined } as const;
+      const change = {
+        id: target.id,
+        revision: target.revision,
+        state: "DRAINING",
+        reason: "",
+        cause: undefined,
+        attempt: 0,
+        decision: undefined,
+      } as const;
       await store.fleet.changeInstance(change, soon());
       expect(await store.moves.begin(requestedMove.id, soon())).toBe("dropped");
       expect(await read(requestedMove.id)).toMatchObject({ phase: "ABORTED", message: expect.stringContaining("took nothing") });
@@ -277,7 +285,14 @@ export function describeMoves(world: () => World): void {
       const held = async () => [...(await store.fleet.countUnits(soon()))].map(([instance]) => instance).sort();
       const send = async (instanceId: InstanceId) => {
         const row = await store.fleet.readInstance(instanceId, soon());
-        const change = { id: instanceId, revision: row?.revision ?? 0, state: "DRAINING", reason: "", attempt: 0 } as const;
+        const change = {
+          id: instanceId,
+          revision: row?.revision ?? 0,
+          state: "DRAINING",
+          reason: "",
+          cause: undefined,
+          attempt: 0,
+        } as const;
         return store.fleet.changeInstance({ ...change, onlyIfEmpty: true, decision: undefined }, soon());
       };
       expect(await held()).toEqual([deployed.instanceId, to].sort());
@@ -319,6 +334,20 @@ export function describeMoves(world: () => World): void {
       expect(await read(id)).toMatchObject({ phase: "FENCE", message: "because", baseline });
       await store.moves.note(id, "FENCE", "for the sync of web to end", soon());
       expect(await read(id)).toMatchObject({ message: "for the sync of web to end", baseline });
+    });
+
+    it("keep the code of what is said: of a wait, of what was worse, of who gave it up, and none where nothing is said", async () => {
+      const { store } = world();
+      const { id } = await begun();
+      const code = async () => (await read(id))?.messageCode;
+      await store.moves.note(id, "PREPARE", "for copies", soon());
+      expect(await code()).toBe("WAITS");
+      await store.moves.advance(id, { from: "PREPARE", to: "FENCE", message: "" }, soon());
+      expect(await code()).toBeUndefined();
+      await store.moves.abort(id, { ...givenUpBy("otto"), decision: aDecision() }, soon());
+      expect(await read(id)).toMatchObject({ phase: "ABORT", messageCode: "GIVEN_UP" });
+      await store.moves.advance(id, { from: "ABORT", to: "ABORTED", ...worse("for web") }, soon());
+      expect(await code()).toBe("WORSE");
     });
 
     it("are found live until they have ended, newest first, by unit too", async () => {
@@ -401,16 +430,16 @@ export function describeMoves(world: () => World): void {
     it("count as failures of their class if they had begun and no person gave them up", async () => {
       const { store, deploy, addInstance } = world();
       const failures = async () => (await store.plans.readFacts(CLASS, millis(0), soon())).failures;
-      const end = async (id: MoveId, message: string) => {
-        await store.moves.abort(id, { message, decision: aDecision() }, soon());
-        await store.moves.advance(id, { from: "ABORT", to: "ABORTED", message }, soon());
+      const end = async (id: MoveId, said: Pick<MoveMessage, "message"> & Partial<MoveMessage>) => {
+        await store.moves.abort(id, { ...said, decision: aDecision() }, soon());
+        await store.moves.advance(id, { from: "ABORT", to: "ABORTED", ...said }, soon());
       };
       const first = await begun("one");
-      await end(first.id, "the target was not ready");
+      await end(first.id, { message: "the target was not ready" });
       const failed = await failures();
       const at = (await read(first.id))?.endedAt;
       expect(failed).toEqual([{ unit: first.deployed.unitId, to: first.to, at }]);
-      await end((await begun("two")).id, "given up by otto");
+      await end((await begun("two")).id, givenUpBy("otto"));
       const deployed = await deploy({ namespace: "three" });
       const requestedMove = requestOf(deployed, (await addInstance()).id);
       await store.moves.request(requestedMove, soon());

@@ -137,6 +137,7 @@ export function describePlacements(world: () => World): void {
           revision: 1,
           state: "DRAINING",
           reason: "surplus",
+          cause: undefined,
           attempt: 0,
           onlyIfEmpty: true,
           decision: undefined,
@@ -157,7 +158,15 @@ export function describePlacements(world: () => World): void {
     it("are awaited by whoever sends the instance away", async () => {
       const { store, deploy, addInstance } = world();
       const { instanceId } = await deploy();
-      const leave = { revision: 1, state: "DRAINING", reason: "", attempt: 0, onlyIfEmpty: true, decision: undefined } as const;
+      const leave = {
+        revision: 1,
+        state: "DRAINING",
+        reason: "",
+        cause: undefined,
+        attempt: 0,
+        onlyIfEmpty: true,
+        decision: undefined,
+      } as const;
       await expect(store.fleet.changeInstance({ ...leave, id: instanceId }, soon())).rejects.toMatchObject({ code: "store.instance-held" });
       expect(await store.fleet.readInstance(instanceId, soon())).toMatchObject({ state: "ACTIVE", revision: 1 });
       const { id } = await addInstance();

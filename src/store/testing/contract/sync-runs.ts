@@ -59,6 +59,20 @@ export function describeSyncRuns(world: () => World): void {
       await runs().record([], soon());
     });
 
+    it("say since when they are recorded, however old their resources are and however often they are recorded", async () => {
+      const request = aRun({ deploymentUid: "later", createdAt: millis(AT - 86_400_000) });
+      await runs().record([request], soon());
+      const since = (await view(request.uid))?.run.recordedAt;
+      expect(since).toBeGreaterThanOrEqual(AT);
+      await world().record({ uid: "later" });
+      await runs().record([request], soon());
+      expect((await view(request.uid))?.run).toMatchObject({
+        createdAt: request.createdAt,
+        recordedAt: since,
+        applicationId: expect.any(String),
+      });
+    });
+
     it("wait without an application until the deployment they name is recorded", async () => {
       const { record, unit, application } = world();
       const request = aRun({ deploymentUid: "later" });

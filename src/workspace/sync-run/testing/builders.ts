@@ -13,7 +13,7 @@ export function aRunResource(over: Partial<ObservedResource> = {}, spec: Readonl
 }
 
 export function aSyncRun(progress: Partial<RunProgress> = {}, over: Partial<SyncRun> = {}): SyncRun {
-  const asked = { revision: "", prune: false, createdAt: NOW, isCancelled: false, requestedAt: undefined };
+  const asked = { revision: "", prune: false, createdAt: NOW, recordedAt: NOW, isCancelled: false, requestedAt: undefined };
   const applicationId = "application-1" as ApplicationId;
   return { uid: "run-1", namespace: "jane", name: "release-42", applicationId, ...asked, progress: { ...NOT_BEGUN, ...progress }, ...over };
 }

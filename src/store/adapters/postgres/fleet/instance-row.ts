@@ -1,10 +1,10 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { InstanceId } from "../../../../domain/ids.ts";
-import type { Halt, Instance, InstanceState } from "../../../../domain/instance.ts";
+import type { Halt, Instance, InstanceCause, InstanceState } from "../../../../domain/instance.ts";
 import { loadOf } from "../rows.ts";
 
 /** Columns of an instance `i`, as {@link instanceOf} reads them. */
-export const INSTANCE = `i.id, i.name, i.engine_cluster, i.namespace, i.pool, i.class, i.version, i.desired_version, i.state, i.state_since, i.reason,
+export const INSTANCE = `i.id, i.name, i.engine_cluster, i.namespace, i.pool, i.class, i.version, i.desired_version, i.state, i.state_since, i.reason, i.cause,
        i.attempt, i.capacity, i.weight, i.applied_hash, i.halt, i.fails_over, i.revision`;
 
 export interface InstanceRow {
@@ -19,6 +19,7 @@ export interface InstanceRow {
   readonly state: InstanceState;
   readonly state_since: Millis;
   readonly reason: string;
+  readonly cause: InstanceCause | null;
   readonly attempt: number;
   readonly capacity: readonly number[];
   readonly weight: number;
@@ -44,6 +45,7 @@ export function instanceOf(row: InstanceRow): Instance {
     halt: row.halt,
     failsOver: row.fails_over,
     reason,
+    cause: row.cause ?? undefined,
     attempt,
     capacity: loadOf(row.capacity),
     weight,

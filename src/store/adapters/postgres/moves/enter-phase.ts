@@ -12,7 +12,7 @@ const ENTER: Statement = {
   text: `
 with entered as (
   update move
-     set phase = $2, phase_since = $3, message = $4, baseline = coalesce($5::json, baseline), ended_at = case when $6 then $3::timestamptz end,
+     set phase = $2, phase_since = $3, message = $4, message_code = $8, baseline = coalesce($5::json, baseline), ended_at = case when $6 then $3::timestamptz end,
          marks = (marks::jsonb || jsonb_build_object('phase', $2::text, 'at', $7::bigint))::json
    where id = $1
   returning id
@@ -33,9 +33,9 @@ select count(pg_notify('argosy', h.hint)) as sent
 type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };
 
 /** Puts a move, which the caller holds the lock of, into a phase. */
-export function enter(run: Run, id: MoveId, { to, message, baseline }: Entering, now: Millis): Promise<readonly unknown[]> {
+export function enter(run: Run, id: MoveId, { to, message, messageCode, baseline }: Entering, now: Millis): Promise<readonly unknown[]> {
   const kept = baseline === undefined ? null : JSON.stringify(baseline);
-  return run(ENTER, [id, to, instant(now), text(message), kept, !PHASES[to].isLive, now]);
+  return run(ENTER, [id, to, instant(now), text(message), kept, !PHASES[to].isLive, now, messageCode ?? null]);
 }
 
 /** The same of one that may have held its unit, and gives it back with that. */

@@ -1,11 +1,11 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { InstanceId, MoveId, PlanId, UnitId } from "../../../../domain/ids.ts";
-import type { Move } from "../../../../domain/move.ts";
+import type { Move, MoveMessageCode } from "../../../../domain/move.ts";
 import type { Run, Statement } from "../database.ts";
 
 /** Columns of a move `m`, as {@link moveOf} reads them. */
 export const COLUMNS = `m.id, m.unit, m.from_instance, m.to_instance, m.from_epoch, m.to_epoch, m.phase, m.phase_since, m.kind, m.reason, m.plan,
-       m.reverses, m.actor, m.created_at, m.ended_at, m.message, m.baseline, m.marks, m.fail_over`;
+       m.reverses, m.actor, m.created_at, m.ended_at, m.message, m.message_code, m.baseline, m.marks, m.fail_over`;
 
 export interface MoveRow extends Pick<Move, "phase" | "kind" | "reason" | "actor" | "message" | "baseline" | "marks"> {
   readonly id: MoveId;
@@ -20,6 +20,7 @@ export interface MoveRow extends Pick<Move, "phase" | "kind" | "reason" | "actor
   readonly created_at: Millis;
   readonly ended_at: Millis | null;
   readonly fail_over: boolean;
+  readonly message_code: MoveMessageCode | null;
 }
 
 export const READ: Statement = { name: "read_move", text: `select ${COLUMNS} from move m where m.id = $1` };
@@ -66,6 +67,7 @@ export function moveOf(row: MoveRow): Move {
     reason,
     actor,
     message,
+    messageCode: row.message_code ?? undefined,
     baseline,
     marks,
     plan: row.plan ?? undefined,

@@ -34,7 +34,10 @@ interface BegunRow {
 
 const TAKE_EPOCH: Statement = { name: "take_epoch_for_move", text: "update move set to_epoch = nextval('epoch_seq') where id = $1" };
 
-const NOTE: Statement = { name: "note_move", text: "update move set message = $3 where id = $1 and phase = $2 and message <> $3" };
+const NOTE: Statement = {
+  name: "note_move",
+  text: "update move set message = $3, message_code = 'WAITS' where id = $1 and phase = $2 and message <> $3",
+};
 
 const CLUSTERS: Statement = {
   name: "list_clusters_of_units",
@@ -73,14 +76,14 @@ export function createMoveStore(database: Database, clock: Clock, ids: DecisionI
         },
         signal,
       ),
-    abort: (id, { message, decision }, signal) =>
+    abort: (id, { decision, ...said }, signal) =>
       database.transaction(
         "abort_move",
         async (run) => {
           const move = await lockMove(run, id);
           if (move === undefined || !PHASES[move.phase].isRevocable) return false;
           if (move.phase !== "WAITING") await abortMove(run, ids, { move, decision });
-          await enter(run, id, { to: move.phase === "WAITING" ? "ABORTED" : "ABORT", message }, clock.now());
+          await enter(run, id, { to: move.phase === "WAITING" ? "ABORTED" : "ABORT", ...said }, clock.now());
           return true;
         },
         signal,

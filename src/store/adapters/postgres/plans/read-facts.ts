@@ -1,6 +1,5 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
-import { GIVEN_UP_BY } from "../../../../domain/move-messages.ts";
 import type { MoveReason } from "../../../../domain/plan.ts";
 import { freezeOfRollout } from "../../../../domain/rollout.ts";
 import type { DoneMove, FailedMove, PlanFacts, UnitFacts } from "../../../plan/port.ts";
@@ -77,7 +76,7 @@ const FAILURES: Statement = {
   name: "list_failed_moves",
   text: `
 select m.unit, m.to_instance as to, m.ended_at as at from move m join placement_unit u on u.id = m.unit
- where u.class = $1 and m.ended_at >= $2 and m.phase = 'ABORTED' and m.to_epoch is not null and not starts_with(m.message, $3)
+ where u.class = $1 and m.ended_at >= $2 and m.phase = 'ABORTED' and m.to_epoch is not null and m.message_code is distinct from 'GIVEN_UP'
  order by m.ended_at desc, m.id desc`,
 };
 
@@ -113,7 +112,7 @@ export function readFacts(database: Database, className: string, movesSince: Mil
       const freezes = [...(await run<FreezeRow>(FREEZES, [])).map(freezeOf), ...freezeOfRollout(live, instances)];
       const state = stateOf(await run(READ_CLASS_LOAD, [className]));
       const moves = (await run<MoveRow>(MOVES, [className, instant(movesSince)])).map(moveOf);
-      const failures = await run<FailedMove>(FAILURES, [className, instant(movesSince), GIVEN_UP_BY]);
+      const failures = await run<FailedMove>(FAILURES, [className, instant(movesSince)]);
       const verdicts = await run<PlanFacts["verdicts"][number]>(VERDICTS, [className]);
       const floor = declared?.floor ?? undefined;
       return { class: className, floor, instances, units, instanceLoads, freezes, state, moves, failures, verdicts };

@@ -14,8 +14,8 @@ with input as materialized (
       as i (uid, api_cluster, namespace, name, deployment_uid, revision, prune, created_at)
     left join lateral (select id from application where uid = i.deployment_uid and deleted_at is null offset 0) as a on true
 ), written as (
-  insert into sync_run as r (uid, api_cluster, namespace, name, application, revision, prune, created_at)
-  select uid, api_cluster, namespace, name, application, revision, prune, created_at from input order by uid
+  insert into sync_run as r (uid, api_cluster, namespace, name, application, revision, prune, created_at, recorded_at)
+  select uid, api_cluster, namespace, name, application, revision, prune, created_at, $9 from input order by uid
   on conflict (uid) do update
      set application = excluded.application, view_revision = r.view_revision + 1
    where r.phase = 'Pending' and not r.is_cancelled and excluded.application is not null and r.application is distinct from excluded.application
@@ -73,7 +73,7 @@ delete from sync_run d
  where d.uid = l.uid`,
 };
 
-export async function recordRuns(database: Database, intents: readonly RunIntent[], signal: AbortSignal): Promise<void> {
+export async function recordRuns(database: Database, clock: Clock, intents: readonly RunIntent[], signal: AbortSignal): Promise<void> {
   if (intents.length === 0) return;
   const batch = sortedBy(intents, ({ uid }) => uid);
   const values = [
@@ -85,6 +85,7 @@ export async function recordRuns(database: Database, intents: readonly RunIntent
     texts(batch.map(({ revision }) => revision)),
     `{${batch.map(({ prune }) => prune).join(",")}}`,
     instants(batch.map(({ createdAt }) => createdAt)),
+    instant(clock.now()),
   ];
   await database.run(RECORD, values, signal);
 }

@@ -4,7 +4,7 @@ import type { HookResult, RunPhase, SyncRun } from "../../../../domain/sync-run.
 
 /** Columns of a run `r`, as {@link runOf} reads them. */
 export const RUN = `r.uid as r_uid, r.namespace as r_namespace, r.name as r_name, r.application as r_application, r.revision as r_revision,
-       r.prune as r_prune, r.created_at as r_created_at, r.is_cancelled as r_is_cancelled, r.requested_at as r_requested_at, r.phase as r_phase,
+       r.prune as r_prune, r.created_at as r_created_at, r.recorded_at as r_recorded_at, r.is_cancelled as r_is_cancelled, r.requested_at as r_requested_at, r.phase as r_phase,
        r.message as r_message, r.synced_revision as r_synced_revision, r.started_at as r_started_at, r.finished_at as r_finished_at,
        r.hooks as r_hooks`;
 
@@ -19,6 +19,7 @@ export interface RunRow {
   readonly r_revision: string;
   readonly r_prune: boolean;
   readonly r_created_at: Millis;
+  readonly r_recorded_at: Millis;
   readonly r_is_cancelled: boolean;
   readonly r_requested_at: Millis | null;
   readonly r_phase: RunPhase;
@@ -38,6 +39,7 @@ export function runOf(row: RunRow): SyncRun {
     revision: row.r_revision,
     prune: row.r_prune,
     createdAt: row.r_created_at,
+    recordedAt: row.r_recorded_at,
     isCancelled: row.r_is_cancelled,
     requestedAt: row.r_requested_at ?? undefined,
     progress: {

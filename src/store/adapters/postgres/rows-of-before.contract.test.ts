@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { millis } from "../../../domain/clock.ts";
+import type { RolloutId } from "../../../domain/ids.ts";
+import type { Instance, InstanceState } from "../../../domain/instance.ts";
+import type { MoveMessageCode } from "../../../domain/move.ts";
+import { systemClock } from "../../../runtime/clock.ts";
+import { silentLog } from "../../../telemetry/log.ts";
+import { noMetrics } from "../../../telemetry/metrics.ts";
+import type { Store } from "../../port.ts";
+import { startTestServer, type TestServer } from "../../testing/test-server.ts";
+import { soon } from "../../testing/world.ts";
+import { migrate } from "./migrate.ts";
+import { readMigrations } from "./migration-files.ts";
+import { createPostgresStore } from "./postgres-store.ts";
+
+// Rows that were written before files of migrations/ gave them more: they have to be decided as they were.
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.stop());
+
+const MIGRATIONS = await readMigrations();
+
+/** The store on a database that has these rows since before this file, and every file now. */
+async function upgraded(file: string, rows: string): Promise<Store> {
+  const { url } = await server.createEmpty();
+  const options = { url, log: silentLog, signal: soon() };
+  await migrate({ ...options, migrations: MIGRATIONS.filter(({ name }) => name < file) });
+  await server.query(rows, url);
+  await migrate(options);
+  return createPostgresStore({ url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 2 });
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+const MESSAGES: readonly (readonly [message: string, code: MoveMessageCode | undefined])[] = [
+  ["", undefined],
+  ["for the copy of web to be compared", "WAITS"],
+  ["for a write that is refused: quota", "WAITS"],
+  ["VERIFY failed, waiting for web to be as well as before", "WORSE"],
+  ["VERIFY failed, waiting for web to be as well as before; what stands on its former instance goes once that can be reached", "WORSE"],
+  ["given up by otto", "GIVEN_UP"],
+  ["the target was not ready in five minutes: waiting for web", undefined],
+  ["the instance it was to go to took nothing any more when its turn came", undefined],
+];
+
+it("gives the messages of moves their codes, so that what a person gave up is no failure", async () => {
+  const moves = MESSAGES.map(
+    ([message], index) =>
+      `('m-${index}', 'u', 'from', 'to-${index}', 1, ${index + 2}, 'ABORTED', now(), 'drain', 'FORCED', 'otto', now(), now(), ${quoted(message)})`,
+  );
+  const store = await upgraded(
+    "0002",
+    `insert into workspace (id, plane, api_cluster, namespace, namespace_uid, trust_class, state)
+     values ('w', 'kubernetes', 'api', 'team', 'uid', 'standard', 'active');
+     insert into placement_unit (id, workspace, bucket, class, created_at) values ('u', 'w', 0, 'c', now());
+     insert into move (id, unit, from_instance, to_instance, from_epoch, to_epoch, phase, phase_since, kind, reason, actor, created_at, ended_at, message)
+     values ${moves.join(", ")}`,
+  );
+  const found = new Map(
+    (await store.moves.list({}, 100, soon())).map(({ id, message, messageCode }) => [id as string, [message, messageCode]]),
+  );
+  expect(MESSAGES.map((_, index) => found.get(`m-${index}`))).toEqual(MESSAGES);
+  const failed = (await store.plans.readFacts("c", millis(0), soon())).failures.map(({ to }) => Number(to.slice("to-".length)));
+  expect(failed.toSorted((a, b) => a - b)).toEqual(MESSAGES.flatMap(([, code], index) => (code === "GIVEN_UP" ? [] : [index])));
+  await store.close();
+});
+
+const WAITING = "it takes no new units and is retired when it holds none";
+
+const REASONS: readonly (readonly [state: InstanceState, reason: string, cause: Instance["cause"] | undefined])[] = [
+  ["ACTIVE", "all its pods are ready", undefined],
+  ["ACTIVE", "uncordoned by otto: done", undefined],
+  ["CORDONED", "cordoned by otto: odd disk", { code: "PERSON" }],
+  ["CORDONED", "cordoned by otto: rollout r-1: not yet", { code: "PERSON" }],
+  ["CORDONED", "cordoned by rollout 01-r: emptied before it is given 3.5.7", { code: "ROLLOUT", rollout: "01-r" as RolloutId }],
+  ["CORDONED", "cordoned by health: quarantine of team-a, which took most of standard-1", { code: "QUARANTINE" }],
+  ["CORDONED", `its pool asks for fewer instances: ${WAITING}`, { code: "POOL" }],
+  ["CORDONED", `its pool asks for instances of another class: ${WAITING}`, { code: "POOL" }],
+  ["CORDONED", `its pool was removed from fleet.yaml: ${WAITING}`, { code: "POOL" }],
+  ["DRAINING", `its pool asks for fewer instances: ${WAITING}`, undefined],
+  [
+    "FAILED",
+    "namespace argosy-i-10 is there already and was not made by Argosy: delete it, or rename the pool",
+    { code: "NAMESPACE_TAKEN" },
+  ],
+  ["FAILED", "given up after 5 attempts: namespace argosy-i-11 is there already", undefined],
+  ["WARMING", "waiting for its pods", undefined],
+  [
+    "WARMING",
+    "waiting for its pods: argocd-server: no node has room for it: 0/1",
+    { code: "PODS", trouble: "argocd-server: no node has room for it: 0/1" },
+  ],
+];
+
+it("gives instances the cause of what they say of themselves, so that who cordoned one calls that off", async () => {
+  const instances = REASONS.map(
+    ([state, reason], index) =>
+      `('i-${index}', 'i-${index}', 'eu-1', 'argosy-i-${index}', 'p', 'c', '3.5.7', '3.5.7', '${state}', now(), ${quoted(reason)}, 0, '{1,1,1,1,1}', 1, '', 1)`,
+  );
+  const store = await upgraded(
+    "0003",
+    `insert into instance (id, name, engine_cluster, namespace, pool, class, version, desired_version, state, state_since, reason, attempt, capacity, weight, applied_hash, revision)
+     values ${instances.join(", ")}`,
+  );
+  const found = new Map(
+    (await store.fleet.listInstances(soon())).map(({ id, state, reason, cause }) => [id as string, [state, reason, cause]]),
+  );
+  expect(REASONS.map((_, index) => found.get(`i-${index}`))).toEqual(REASONS);
+  await store.close();
+});
+
+it("lets the hour of sync runs go on counting from their creation", async () => {
+  const store = await upgraded(
+    "0004",
+    `insert into sync_run (uid, api_cluster, namespace, name, revision, prune, created_at) values ('run', 'api', 'team', 'once', '', false, '2026-01-01T12:00:00Z')`,
+  );
+  const [view] = await store.syncRuns.readViews(["run"], soon());
+  expect(view?.run.recordedAt).toBe(Date.UTC(2026, 0, 1, 12));
+  await store.close();
+});
