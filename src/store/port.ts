@@ -65,16 +65,16 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Hints of committed changes. A lost hint costs the time until the next sweep, never truth. */
+/** Notifications of committed changes. A lost one costs the time until the next sweep, never truth. */
 export interface ChangeFeed {
   /**
-   * Calls `listener` with each batch of hints, and with `"missed"` whenever hints may have been lost (first connection
+   * Calls `listener` with each batch of notifications, and with `"missed"` whenever some may have been lost (first connection
    * included): the listener then sweeps. The returned function ends the subscription.
    */
   subscribe(listener: (changes: readonly Change[] | "missed") => void): () => void;
-  /** Sends a hint to itself; whether it arrived before the signal aborted. */
+  /** Sends a notification to itself; whether it arrived before the signal aborted. */
   hears(signal: AbortSignal): Promise<boolean>;
-  /** True while the connection that hints arrive on is up. */
+  /** True while the connection that notifications arrive on is up. */
   isConnected(): boolean;
 }
 

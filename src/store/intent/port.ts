@@ -50,7 +50,7 @@ export interface DeletionIntent {
   readonly operationId: OperationId;
 }
 
-/** A row as the users' door needs it to tell a user how things stand. */
+/** A row as the workspace controllers need it to show a user how things stand. */
 export interface UserView {
   readonly application: Application;
   readonly workspace: Workspace;
@@ -102,7 +102,7 @@ export interface OverdueCascade {
   readonly environment: string | undefined;
 }
 
-/** Written by the users' door only: what users want, with the outbox rows and hints that follow from it. */
+/** Written by the workspace controllers only: what users want, with the outbox rows and notifications that follow from it. */
 export interface IntentStore {
   /**
    * Records intents in one transaction. A change of spec raises the application's `desiredRevision` (and the unit's, when

@@ -37,7 +37,7 @@ export interface FirstPlacement {
 /** That no instance takes a unit. */
 export interface PlacementRefusal {
   readonly decision: Decision;
-  /** What it comes down to, without the numbers, which are others with each look. */
+  /** What it comes down to, without the numbers, which differ with each observation. */
   readonly reason: string;
 }
 

@@ -76,7 +76,7 @@ async function redirect(run: Run, placements: readonly unknown[], now: Millis): 
 }
 
 function requestOf(row: Row | undefined, id: MoveId): MoveRequest {
-  // The same wish may have been recorded before, and the answer lost.
+  // The same request may have been recorded before, and the answer lost.
   if (row?.made === 1 || row?.live === id) return { kind: "requested" };
   if (row?.live !== undefined && row.live !== null) return { kind: "moving", id: row.live };
   return { kind: row?.candidates === 1 ? "full" : "stale" };
