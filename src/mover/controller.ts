@@ -100,7 +100,7 @@ export function createMover(deps: MoverDeps): Mover {
   }
 
   /**
-   * Begins the moves whose turn it is. Any process may begin any move: several that look at once begin each move once, and together a few too
+   * Begins the moves whose turn it is. Any process may begin any move: several that try at once begin each move once, and together a few too
    * many at worst. Returns the moves of this process that were live before.
    */
   async function begin(signal: AbortSignal): Promise<readonly Move[]> {
