@@ -5,9 +5,9 @@ export interface ResourceAt {
   readonly name: string;
 }
 
-/** What may have to be looked at again. Status we wrote ourselves is no change. */
+/** What may have to be reconciled again. Status we wrote ourselves is no change. */
 export type ResourceChange =
-  /** `uids`: of the resources that had or have this name, as the watch told; all but the present one's are gone. */
+  /** `uids`: of the resources that had or have this name, as the watch reported; all but the present one's are gone. */
   | { readonly kind: "deployment"; readonly at: ResourceAt; readonly uids: readonly string[] }
   | { readonly kind: "namespace"; readonly name: string };
 
@@ -46,7 +46,7 @@ export interface UserKindResources {
   list(namespace?: string): readonly ObservedResource[];
   /**
    * Calls `listener` after what is kept here has changed, with the uids of the resources that had or have this name, as the
-   * watch told; all but the present one's are gone. The returned function ends that.
+   * watch reported; all but the present one's are gone. The returned function ends that.
    */
   subscribe(listener: (at: ResourceAt, uids: readonly string[]) => void): () => void;
   /** Uid of the resource as the API server has it now. */

@@ -45,7 +45,7 @@ const CONCURRENCY = { intents: 4 * INTENT_BATCH, statuses: 8 } as const;
 /** How many of them may be of one namespace while others are served. Intents share a transaction; statuses stand in front of each other. */
 const BESIDE_OTHERS = { intents: 4, statuses: 2 } as const;
 const SWEEP_EVERY_MS = 60_000;
-/** Users wait for what nobody has told them. */
+/** Users wait for a status that has not been written. */
 const UNPUBLISHED_EVERY_MS = 15_000;
 
 /**

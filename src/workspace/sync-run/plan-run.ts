@@ -30,7 +30,7 @@ export interface RunPlan {
  */
 export function planRun({ resource, namespace, knownUids, policy }: RunFacts): RunPlan {
   const plan = { gone: knownUids.filter((uid) => uid !== resource?.uid), isCancelled: false, record: undefined, isOurs: false };
-  // Where there is a resource there is a namespace: the news of it comes by another way and is still on it.
+  // Where there is a resource there is a namespace: another watch reports it, and has not yet.
   if (resource === undefined || namespace === undefined || !isWorkspace(namespace, policy)) return plan;
   if (resource.isDeleting || namespace.isDeleting) return { ...plan, isCancelled: true, isOurs: true };
   const parsed = parseRun(resource);
@@ -60,7 +60,7 @@ export function whyGiveUp(
     : "The deployment did not exist for an hour: create another run when it does";
 }
 
-/** When a finished run is to be deleted, as its user wishes. */
+/** When a finished run is to be deleted, as its user asked. */
 export function dueAt(run: SyncRun, resource: Pick<ObservedResource, "spec">): Millis | undefined {
   const parsed = parseRun(resource);
   const { finishedAt } = run.progress;
