@@ -35,7 +35,7 @@ export const HEALTH_CAUSES = [
   "not-ready",
   /** A component uses about as much memory as it may, or was ended for using more. */
   "memory",
-  /** Nobody has looked for a while. */
+  /** Nobody has observed it for a while. */
   "no-samples",
   /** Its controller says nothing, and nothing else tells how it is. */
   "no-metrics",

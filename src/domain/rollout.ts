@@ -25,7 +25,7 @@ export function isLiveRollout({ state }: Pick<Rollout, "state">): boolean {
   return !ENDS.includes(state);
 }
 
-/** What an instance's applications looked like before its upgrade; whole numbers of applications. */
+/** The state of an instance's applications before its upgrade; whole numbers of applications. */
 export interface ObservationCounts {
   readonly applications: number;
   /** Argo CD cannot compare them: Unknown, or a ComparisonError. */

@@ -31,7 +31,7 @@ import {
  * status. What goes well costs nothing: it was completed together with its acknowledgement.
  */
 export interface Progress {
-  /** It is where it should be, or no business of ours any more. */
+  /** It is where it should be, or not ours any more. */
   done(id: ApplicationId): void;
   failed(application: Reported, error: unknown, signal: AbortSignal): Promise<void>;
   /** Nothing can be done before something else has happened. Returns when to check again, to report it should it not pass. */

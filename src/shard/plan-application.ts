@@ -21,11 +21,13 @@ export type ApplicationAction = ObjectAction<ObservedApplication>;
 /**
  * Decides the next step that brings an Application to what its row says.
  *
- * A wanted one is created, or patched under tests of uid, resourceVersion and epoch; where it begins to follow Git by itself, once a sync
- * that is being stopped has ended. A sync of its own that cannot bring about what is wanted is ended, and forgotten once it has. One that is being deleted although it is wanted was deleted by hand: it loses the cascade finalizer, so
- * that the workloads stay, and is made anew once gone. An
- * unwanted one gets the cascade finalizer (unless its workloads are to stay), is brought to rest as long as the timeout allows, and
- * only then is deleted, under preconditions.
+ * A wanted one is created, or patched under tests of uid, resourceVersion and epoch. One that is to follow Git by itself does so
+ * once a sync that is being stopped has ended. A sync of its own that cannot bring about what is wanted is ended, and forgotten once it has
+ * ended. One that is being deleted although it is wanted was deleted by hand: it loses the cascade finalizer, so that the workloads stay,
+ * and is made anew once gone.
+ *
+ * An unwanted one gets the cascade finalizer (unless its workloads are to stay). It is deleted, under preconditions, once it is at rest or
+ * the timeout for that is over.
  */
 export function planApplication(
   desired: DesiredObject,

@@ -71,5 +71,5 @@ export function calm(observed: ObservedApplication, restlessness: Restlessness):
   ];
 }
 
-/** What is unseen is compared as soon as the cluster is heard again, without being asked for. */
+/** What is unseen is compared as soon as the cluster's watch is back, without a request. */
 const OBSERVATIONS: ReadonlySet<Restlessness> = new Set(["automated", "unsettled"]);

@@ -21,7 +21,7 @@ export interface UserResources {
   /** Time since the API server last said something about the slower of the two kinds, in ms. */
   stalenessMs(): number;
   deployment(at: ResourceAt): ObservedDeployment | undefined;
-  /** In no order. */
+  /** Not sorted. */
   deployments(namespace?: string): readonly ObservedDeployment[];
   namespace(name: string): ObservedNamespace | undefined;
   /** Calls `listener` after what is kept here has changed; the returned function ends that. */
@@ -58,7 +58,7 @@ export interface UserKindResources {
   patchStatus(resource: ResourceAt & { readonly uid: string }, status: object, signal: AbortSignal): Promise<void>;
 }
 
-/** The same with its watch's life. */
+/** The same, with the start and end of its watch. */
 export interface WatchedResources extends UserKindResources {
   start(signal: AbortSignal): void;
   synced(signal: AbortSignal): Promise<void>;

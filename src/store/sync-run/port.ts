@@ -43,7 +43,7 @@ export interface KnownRun {
   readonly name: string;
   readonly phase: RunPhase;
   readonly finishedAt: Millis | undefined;
-  /** Its user has heard the latest. */
+  /** Its user has been shown the latest. */
   readonly isPublished: boolean;
 }
 

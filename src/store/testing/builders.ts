@@ -20,7 +20,7 @@ const next = <Id extends string>(what: string): Id => {
 
 export const CLASS = "eu/shared/public";
 export const AT: Millis = millis(1_767_225_600_000);
-/** Room for anything. */
+/** Enough capacity for anything. */
 export const WIDE: LoadVector = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
 
 export function aSpec(over: Partial<ApplicationSpec["source"]> = {}): ApplicationSpec {

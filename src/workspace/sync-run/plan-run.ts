@@ -43,7 +43,10 @@ function createdAt(resource: ObservedResource): Millis {
   return parseRfc3339(resource.createdAt) ?? millis(0);
 }
 
-/** How long a recorded run may wait for its deployment, or for room for it, in ms. A run that an instance knows of waits by the instance's rules. */
+/**
+ * How long a recorded run may wait for its deployment, or for an instance with capacity for it, in ms. A run that an instance knows of waits by
+ * the instance's rules.
+ */
 const WAIT_LIMIT_MS = 60 * 60_000;
 
 /** Why a run that no instance knows of has to end without having begun; `undefined` while it has not. */
