@@ -33,7 +33,7 @@ export interface UnitParts {
   readonly project: UnitPart;
 }
 
-/** How far a unit's prerequisites have got: how each part ended, and what they still wait for or miss. */
+/** How far a unit's prerequisites have got: how each part ended, what they still wait for, and what is missing. */
 export interface Applied extends BlockedBy {
   /** How each part ended, in the order in which the parts were given. */
   readonly ends: readonly Settlement<ObservedObject>[];

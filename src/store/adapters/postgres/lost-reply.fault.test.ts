@@ -114,7 +114,7 @@ describe("work that was committed, and whose answer got lost", () => {
     expect(notifications).toEqual([`status:${deployed.applicationId}`]);
   });
 
-  it("is found when a run is recorded, reported, cancelled, acknowledged and forgotten again", async () => {
+  it("is found when a run is recorded, reported, cancelled, published and forgotten again", async () => {
     const { intent, applicationId, instanceId, epoch } = await world.deploy();
     const run = aRun({ deploymentUid: intent.uid });
     const { uid } = run;

@@ -96,7 +96,7 @@ export function describeEnvironments(world: () => World): void {
       expect((await world().store.environments.listKnown("main", soon())).map(({ generation }) => generation)).toEqual([1]);
     });
 
-    it("have their users' statuses written anew after each change", async () => {
+    it("have the statuses of their users written again after each change", async () => {
       const { id, deployed } = await inUse();
       const { intents } = world().store;
       await intents.recordPublished([{ applicationId: deployed.applicationId, hash: "told" }], soon());
