@@ -9,7 +9,7 @@ export interface HeldObject {
   readonly finalizers: readonly string[];
 }
 
-/** Most held objects that are named: who looks after the first ones finds the rest. */
+/** How many held objects are named at most: whoever clears these finds the rest. */
 export const HELD_LIMIT = 5;
 
 /** A deletion that has gone on for too long, and what holds it as far as that can be seen. */

@@ -4,7 +4,7 @@ import type { LoadVector } from "./load.ts";
 
 /** What an instance's capacity is learnt from. */
 export interface CalibrationFacts {
-  /** Looks at it while it was loaded, oldest first. */
+  /** Observations of it while it was loaded, oldest first. */
   readonly samples: readonly HealthSample[];
   /** What it held at the end of that. */
   readonly load: LoadVector;
@@ -19,7 +19,7 @@ export type CalibrationBound = (typeof CALIBRATION_BOUNDS)[number];
 /** How one bound was read: `share = base + perApplication × applications`, up to `limit`. */
 export interface BoundReading {
   readonly bound: CalibrationBound;
-  /** Looks that tell. */
+  /** Observations that count as evidence. */
   readonly observations: number;
   /** Applications there were at the fewest and at the most. */
   readonly applications: readonly [fewest: number, most: number];

@@ -1,5 +1,5 @@
 /**
- * A hint that something changed. It only saves waiting: every path that starts from a hint also starts from a sweep.
+ * A notification that something changed. It only saves waiting: whatever a notification starts, a sweep starts too.
  * The `id` of an application, unit or instance is its row's id; of a status and of a queue of syncs the application's; of a
  * pool its name; of a sync run its uid; of a move and of a rollout its row's id; of a verdict the instance's.
  */

@@ -9,7 +9,7 @@ type Telling = (decision: Decision, instanceName: InstanceNaming) => string;
 
 /**
  * A decision as one sentence: what was decided, by whom and why. Every list of decisions shows this one, and it has words for every entry
- * that can be in a journal: what an entry lacks, such as one of an older version, is left out.
+ * that can be in a journal. What an entry does not have, for instance one of an older version, is left out.
  */
 export function decisionText(decision: Decision, instanceName: InstanceNaming): string {
   const telling = TELLINGS[`${decision.kind} ${decision.verdict}`];

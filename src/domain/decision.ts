@@ -1,6 +1,10 @@
 import type { Millis } from "./clock.ts";
 
-/** What decisions are about: a unit's place, an instance's life, the declared fleet, a person's standing order, a plan of moves, a repaired register, a deletion that was given up, something wrong about who owns what, an instance's health, a release that is given to instances step by step. */
+/**
+ * What decisions are about: a unit's place, an instance's life, the declared fleet, a person's standing order, a plan of moves, a repaired owner
+ * binding, a deletion that was given up, something wrong about who owns what, an instance's health, a release that is given to instances step
+ * by step.
+ */
 export const DECISION_KINDS = [
   "placement",
   "instance",

@@ -35,7 +35,7 @@ const aFleet = (pools: readonly PoolSpec[], changes: Partial<FleetSpec> = {}): F
 });
 
 describe("what a fleet document would change", () => {
-  it("is told of every section that a document has", () => {
+  it("covers every section that a document has", () => {
     const deployments = { refusedGroups: ["example.com"] } as unknown as NonNullable<FleetSpec["deployments"]>;
     expect(diffFleet(aFleet([]), aFleet([], { deployments }))).toMatchObject([{ path: "deployments", change: "added" }]);
     const trusting = { ...aFleet([]).egress, sshKnownHosts: "git.example ssh-ed25519 AAAA" };

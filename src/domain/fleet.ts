@@ -39,7 +39,7 @@ export interface ChannelSpec {
 
 export interface VersionsSpec {
   readonly default: string;
-  /** The oldest release that is safe, or one of each minor that is looked after, as `3.5.1 / 3.4.7`. */
+  /** The oldest release that is safe, or one for each supported minor, as `3.5.1 / 3.4.7`. */
   readonly floor: string;
   readonly catalogue: readonly CatalogueEntry[];
   /** Absent: there is one for all. */

@@ -46,7 +46,7 @@ function writeObject(map: Readonly<Record<string, unknown>>): string | undefined
   return `{${text}}`;
 }
 
-/** What is written is mostly in order, for it was made by the same few functions: looking costs less than sorting. */
+/** What is written is mostly sorted already, for the same few functions made it: checking costs less than sorting. */
 function sortedNames(map: Readonly<Record<string, unknown>>): readonly string[] {
   const names = Object.keys(map);
   for (let index = 1; index < names.length; index += 1) if ((names[index - 1] as string) > (names[index] as string)) return names.sort();

@@ -26,16 +26,16 @@ export const HEALTH_CAUSES = [
   "controller-stopped",
   "repo-server",
   "redis",
-  /** What it is asked to look at waits, and it does nothing else either. */
+  /** Refreshes that it was asked for wait, and it does nothing else either. */
   "queue-stuck",
-  /** It looks at what it is asked to look at, and at nothing by itself. */
+  /** It refreshes what it is asked to refresh, and nothing by itself. */
   "periodic-looks",
   /** A component begins again and again. */
   "restarts",
   "not-ready",
   /** A component uses about as much memory as it may, or was ended for using more. */
   "memory",
-  /** Nobody has looked for a while. */
+  /** Nobody has observed it for a while. */
   "no-samples",
   /** Its controller says nothing, and nothing else tells how it is. */
   "no-metrics",
@@ -85,10 +85,10 @@ export const SIGNALS = {
   unreadyS: "s a component has not been ready, of the one that waits longest",
 } as const;
 export type SignalName = keyof typeof SIGNALS;
-/** Absent: not known at that look. */
+/** Absent: not known at that observation. */
 export type Signals = Readonly<Partial<Record<SignalName, number>>>;
 
-/** One look at an instance. */
+/** One observation of an instance. */
 export interface HealthSample {
   readonly at: Millis;
   readonly signals: Signals;
@@ -97,7 +97,7 @@ export interface HealthSample {
 /** A signal that a verdict rests on. */
 export interface Evidence {
   readonly signal: SignalName;
-  /** At the newest look that knew it; absent: none did. */
+  /** At the newest observation that knew it; absent: none did. */
   readonly value: number | undefined;
 }
 
@@ -121,13 +121,13 @@ export interface InstanceVerdict extends Verdict {
   readonly baseline: Baseline | undefined;
 }
 
-/** What a comparison usually takes on an instance, and from how many looks that was learnt. */
+/** How long a comparison usually takes on an instance, and from how many observations that was learnt. */
 export interface Baseline {
   readonly reconcileS: number;
   readonly observations: number;
 }
 
-/** Longer than looks are apart, also where one took as long as it may: a verdict that nobody has renewed since says nothing of now. In ms. */
+/** Longer than the time between observations, even slow ones: a verdict not renewed since says nothing about now. In ms. */
 export const VERDICT_LASTS_MS = 300_000;
 
 /** Verdicts that keep new units away. */

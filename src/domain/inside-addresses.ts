@@ -14,5 +14,5 @@ export const INSIDE_V4: readonly string[] = [
 export const GLOBAL_V6 = "2000::/3";
 export const INSIDE_GLOBAL_V6: readonly string[] = ["2001::/23", "2001:db8::/32", "3fff::/20"];
 
-/** Global IPv6 that carries an IPv4 address: as good as that, for whoever can look inside. */
+/** Global IPv6 that carries an IPv4 address: whoever unpacks it reaches that address. */
 export const CARRIES_V4: readonly string[] = ["2002::/16"];

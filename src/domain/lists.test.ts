@@ -9,7 +9,7 @@ describe("values that are written down", () => {
     ["objects of a shard", SHARD_KINDS],
     ["phases of a unit", UNIT_PHASES],
     ["deletions", DELETIONS],
-  ])("for %s are different words, so that a hint can be taken apart at its first colon", (_what, words) => {
+  ])("for %s are different words, so that a notification can be split at its first colon", (_what, words) => {
     expect(new Set(words).size).toBe(words.length);
     for (const word of words) expect(word).toMatch(/^[A-Za-z]+(-[a-z]+)*$/);
   });

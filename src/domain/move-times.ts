@@ -9,7 +9,7 @@ export function beganAt({ marks }: Pick<Move, "marks">, phase: MovePhase): Milli
 }
 
 /**
- * For how long nobody was the owner, in ms: from REVOKE until the new owner had looked, or the old one had the unit back, or until now;
+ * For how long nobody was the owner, in ms: from REVOKE until the new owner had compared, or the old one had the unit back, or until now;
  * `undefined` before that.
  */
 export function gapMs(move: Timed, now: Millis): number | undefined {

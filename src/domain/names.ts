@@ -16,5 +16,5 @@ export const DEPLOYER_ROLE = "argosy-deployer";
 export const READER_ROLE = "argosy-reader";
 /** A user's finalizer: the GitOpsDeployment stays until what it deployed is gone. */
 export const USER_FINALIZER = "resources-finalizer.managed-gitops.redhat.com";
-/** On Applications by which the health of an instance is told: nobody's, and no business of whoever looks after users' ones. */
+/** On the Applications that measure an instance's health. They belong to no user, and controllers of users' Applications skip them. */
 export const LABEL_CANARY = "argosy.dev/canary";

@@ -1,6 +1,6 @@
 import type { InstanceId } from "./ids.ts";
 
-/** What a unit demands of its instance beside room. An absent field demands nothing. */
+/** What a unit demands of its instance beside capacity. An absent field demands nothing. */
 export interface UnitNeeds {
   /** A person's word: one of these instances. An empty list can be met by none; it is reported, not repaired. */
   readonly pinnedTo?: readonly InstanceId[];
@@ -18,7 +18,7 @@ export interface UnitNeeds {
   readonly apart?: string;
 }
 
-/** What units can demand of an instance beside room. */
+/** What units can demand of an instance beside capacity. */
 export interface InstanceTraits {
   readonly class: string;
   readonly region: string;

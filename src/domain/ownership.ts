@@ -19,7 +19,7 @@ export interface Owned {
 /**
  * What can be wrong about who owns what. TWO_OWNERS: two instances work for the same application. NO_OWNER: its owner's instance has no
  * Application of it that works, or a move has left it without an owner for long. ORPHAN: an Application stands where nobody wants it.
- * FROZEN: an instance does not answer, or says that all is well and does not look any more.
+ * FROZEN: an instance does not answer, or says that all is well and no longer refreshes anything.
  */
 export const OWNERSHIP_RULES = ["TWO_OWNERS", "NO_OWNER", "ORPHAN", "FROZEN"] as const;
 export type OwnershipRule = (typeof OWNERSHIP_RULES)[number];

@@ -14,7 +14,7 @@ describe("an entry of the journal", () => {
     expect(stored({ reason: "", text: "said" })).toEqual({ reason: "said" });
   });
 
-  it("lacks what says nothing, and keeps every other fact as it is", () => {
+  it("leaves out what says nothing, and keeps every other fact as it is", () => {
     expect(stored({ plan: null, from: null, to: "i-b", reverses: null, record: null, actor: 5 })).toEqual({
       to: "i-b",
       reverses: null,

@@ -31,7 +31,7 @@ export interface CarriedStep {
   readonly name: string;
   /** Absent: the unit had no owner. */
   readonly from: InstanceId | undefined;
-  /** Absent: no instance had room. */
+  /** Absent: no instance had capacity. */
   readonly to: InstanceId | undefined;
   readonly reason: MoveReason;
   readonly outcome: StepOutcome;

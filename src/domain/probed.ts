@@ -14,11 +14,11 @@ export type CanarySource = "no-repository" | CanaryRepository;
 /** One Application, as far as it tells how its instance is. */
 export interface ProbedApplication {
   readonly name: string;
-  /** It was asked for, and not looked at yet. */
+  /** A refresh was asked for and has not happened yet. */
   readonly awaitsObservation: boolean;
   readonly isPaused: boolean;
   readonly reconciledAt: Millis | undefined;
-  /** The last look at it ended with an error. */
+  /** Its last refresh ended with an error. */
   readonly hasError: boolean;
 }
 

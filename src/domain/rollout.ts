@@ -25,14 +25,14 @@ export function isLiveRollout({ state }: Pick<Rollout, "state">): boolean {
   return !ENDS.includes(state);
 }
 
-/** What an instance's applications looked like before its upgrade; whole numbers of applications. */
+/** The state of an instance's applications before its upgrade; whole numbers of applications. */
 export interface ObservationCounts {
   readonly applications: number;
   /** Argo CD cannot compare them: Unknown, or a ComparisonError. */
   readonly faulty: number;
   /** OutOfSync at the very revision that was deployed there last. */
   readonly strayed: number;
-  /** Looked at within the time in which each is looked at. */
+  /** Refreshed within the period in which each is refreshed. */
   readonly fresh: number;
 }
 
@@ -42,7 +42,7 @@ export interface SyncCounts {
   readonly failed: number;
 }
 
-/** Syncs that were counted over many looks, each once. */
+/** Syncs counted over many observations, each once. */
 export interface SyncTally extends SyncCounts {
   /** When the newest of them began; absent: there was none. */
   readonly until?: Millis;
@@ -52,7 +52,7 @@ export interface SyncTally extends SyncCounts {
   readonly countedBy?: Millis;
 }
 
-/** What one look saw of an instance. */
+/** What one observation saw of an instance. */
 export interface InstanceObservation extends ObservationCounts {
   readonly at: Millis;
   /** The release that each of its pods runs and is ready in; `undefined`: not all do. */
@@ -60,22 +60,22 @@ export interface InstanceObservation extends ObservationCounts {
   /** Pods that end again and again, and pods that needed more memory than they may have; for people, sorted. */
   readonly crashes: readonly string[];
   readonly outOfMemory: readonly string[];
-  /** When its controller looked at any application last; `undefined`: never. */
+  /** When its controller last refreshed any application; `undefined`: never. */
   readonly newestReconciledAt: Millis | undefined;
-  /** Syncs since the look's `since`, of applications that had been deployed before, with those of the looks before. */
+  /** Syncs since the observation's `since`, of applications deployed before, with those of earlier observations. */
   readonly syncs: SyncTally;
   /** Applications that were synced since then by Argo CD itself although neither their revision nor their source had changed. */
   readonly resynced: number;
   /** Those of them of which something was deleted thereby. */
   readonly pruned: number;
-  /** How long canaries wait for their looks, in ms; absent: its health does not tell, or not yet. */
+  /** How long canaries wait for their refreshes, in ms; absent: its health does not tell, or not yet. */
   readonly canaryLatencyMs?: number;
 }
 
 /** What instances of a release are made of. */
 export type Release = Pick<CatalogueEntry, "version" | "image" | "redisImage">;
 
-/** What a look at an instance is to find out. */
+/** What an observation of an instance is to find out. */
 export interface ObservationRequest {
   /** Those pods may run. */
   readonly releases: readonly Release[];
@@ -85,7 +85,7 @@ export interface ObservationRequest {
   readonly since: Millis | undefined;
   /** Syncs that were counted before, to which it adds; `undefined`: none count yet. */
   readonly syncs: SyncTally | undefined;
-  /** How long after a look Argo CD looks at an application again at most, in ms. */
+  /** How long after a refresh Argo CD refreshes an application again at the latest, in ms. */
   readonly resyncMs: number;
 }
 
@@ -100,7 +100,7 @@ export interface WaveInstance {
   readonly units: number;
   /** Since when what it holds is handed over to instances that have the release. */
   readonly emptyingSince?: Millis;
-  /** When it was told to run the new release, and how it was then, or before it was emptied. */
+  /** When it was given the new release, and how it was then, or before it was emptied. */
   readonly askedAt?: Millis;
   readonly baseline?: ObservationCounts;
   /** When all of its pods were first seen ready in the new release. */

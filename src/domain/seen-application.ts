@@ -4,14 +4,14 @@ import type { Millis } from "./clock.ts";
 export interface SeenApplication {
   readonly name: string;
   readonly uid: string;
-  /** Argo CD does not look at it. */
+  /** Argo CD does not refresh it. */
   readonly isPaused: boolean;
   /** A move has put it there and not activated it yet. */
   readonly isArriving: boolean;
   readonly isDeleting: boolean;
-  /** Argo CD was asked to look and has not. */
+  /** Argo CD was asked to refresh and has not. */
   readonly awaitsRefresh: boolean;
-  /** When Argo CD looked last; absent: never. */
+  /** When Argo CD refreshed last; absent: never. */
   readonly reconciledAt: Millis | undefined;
   /** It says that it is in step with Git and well. */
   readonly isGreen: boolean;

@@ -17,7 +17,7 @@ export interface ObservedResource {
   readonly generation: number;
   readonly createdAt: string;
   readonly spec: unknown;
-  /** The user's wish that changes are not acted on. */
+  /** The user asks that changes are not acted on. */
   readonly isPaused: boolean;
   /** The user's poke; empty without one. */
   readonly refreshedAt: string;

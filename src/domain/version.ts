@@ -24,11 +24,11 @@ export function minorOf(version: string): string {
   return version.split(".").slice(0, 2).join(".");
 }
 
-/** Between the floors of several minors. */
+/** Separates the oldest safe releases of several minors. */
 export const FLOOR_SEPARATOR = " / ";
 
 /**
- * Whether a release is older than what is safe. `floor` is one release, or one for each minor that is looked after, like
+ * Whether a release is older than what is safe. `floor` is one release, or one for each supported minor, like
  * `3.5.1 / 3.4.7`: then a release is measured by that of its own minor, and one of a minor without by the newest.
  */
 export function isBelowFloor(version: string, floor: string): boolean {

@@ -13,7 +13,7 @@ export interface Workspace {
   readonly state: "active" | "deleting";
 }
 
-/** Phases of a unit. While it is MOVING, nobody but its move writes what stands for it on instances, or its registers. */
+/** Phases of a unit. While it is MOVING, only its move writes the unit's objects on instances, or its owner bindings. */
 export const UNIT_PHASES = ["UNPLACED", "IDLE", "MOVING"] as const;
 export type UnitPhase = (typeof UNIT_PHASES)[number];
 
@@ -30,7 +30,7 @@ export interface PlacementUnit {
   readonly phase: UnitPhase;
   /** Planning load; a unit without history starts from its number of applications. */
   readonly load: LoadVector;
-  /** Rises with every change of what the unit's project, accounts and registers should be. */
+  /** Rises with every change of what the unit's project, accounts and owner bindings should be. */
   readonly desiredRevision: number;
   readonly rowVersion: number;
 }

@@ -77,11 +77,11 @@ function startMover(budgets = ONE_AT_A_TIME) {
   };
 }
 
-it("lets news of a move that goes on wake that move, and neither another one nor the search for those that wait", async () => {
+it("lets a report on a running move wake that move, and neither another one nor the search for those that wait", async () => {
   const { clock, store, begun, observations, searches, tell, start, stop } = startMover();
   const [reported, other] = [await begun("one"), await begun("two")];
   start();
-  // What waits for long is looked at once a second.
+  // What waits for long is observed once a second.
   await clock.advance(20_000);
   expect(new Set(observations)).toEqual(new Set([reported, other]));
   observations.length = 0;

@@ -51,7 +51,7 @@ export interface Mover {
 
 /** A notification that got lost costs this much. */
 const SWEEP_MS = 5_000;
-/** How soon a move is worked on that a notification is about, in ms. A move that is carried out here notifies of each of its own phases. */
+/** How soon after a notification its move is worked on, in ms. A move that is carried out here notifies of each of its own phases. */
 const NOTIFIED_MS = 20;
 const OWN_MS = 1_000;
 /** Keys of the queue that begins moves. A sweep also goes on with all moves of this process that are under way. */
@@ -63,14 +63,14 @@ const NO_CLUSTERS: ReadonlyMap<UnitId, readonly string[]> = new Map();
 
 /**
  * Two queues feed each other. In `starts` moves that wait are begun; what was begun goes to `moves`. There each move of this process is carried
- * out under its own key; one that ends makes room for one that waits.
+ * out under its own key; when one ends, one that waits can begin.
  */
 export function createMover(deps: MoverDeps): Mover {
   const { store, partition, clock, rng, log, budgets = DEFAULT_BUDGETS } = deps;
   const meter = createMoveMeter(deps);
   const unseen = createUnseenChanges();
   const worker = createMoveWorker({ ...deps, unseen, meter, fenceMs: fenceTimeMs(deps.isSingleServer) });
-  /** All live moves, as they were when somebody last looked for some to begin. */
+  /** All live moves, as they were at the last search for moves to begin. */
   let live: ReadonlySet<string> = new Set();
   /** Of this process's moves those that it is carrying out, and those that it saw end since the last sweep. */
   const carried = new Set<string>();
@@ -100,7 +100,7 @@ export function createMover(deps: MoverDeps): Mover {
   }
 
   /**
-   * Begins the moves whose turn it is. Any process may begin any move: several that look at once begin each move once, and together a few too
+   * Begins the moves whose turn it is. Any process may begin any move: several that try at once begin each move once, and together a few too
    * many at worst. Returns the moves of this process that were live before.
    */
   async function begin(signal: AbortSignal): Promise<readonly Move[]> {
@@ -116,7 +116,7 @@ export function createMover(deps: MoverDeps): Mover {
     return mine;
   }
 
-  /** Which clusters units deploy to can only keep moves from beginning: it is not read where none would begin anyway. */
+  /** The clusters that units deploy to matter only for whether moves may begin, so they are not read where none would begin anyway. */
   async function next(all: readonly Move[], signal: AbortSignal): Promise<readonly Move[]> {
     if (nextStarts(all, { budgets, clusters: NO_CLUSTERS }).length === 0) return [];
     const clusters = await store.moves.listClusters(all.map(({ unitId }) => unitId).sort(), signal);

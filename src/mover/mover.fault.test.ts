@@ -83,7 +83,7 @@ describe("a hand-over", () => {
   });
 
   it.each(["REVOKE", "GRANT"] as const)(
-    "ends though another register with a forged epoch takes the place of the real one in %s, and tells of it (I4)",
+    "ends though another owner binding with a forged epoch replaces the real one in %s, and reports it (I4)",
     async (phase) => {
       const { id, from, to } = await over.begin();
       const at = { namespace: "team-a", name: "argosy-deployer" };

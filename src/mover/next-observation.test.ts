@@ -17,7 +17,7 @@ it("decides a phase from what was seen in the one before only where that is all 
   expect(next("PREPARE", "FENCE")).toMatchObject({ move: { phase: "FENCE", phaseSince: 7 }, world: { now: 7 } });
 });
 
-it("looks seldom where changes are told, and where it takes long", () => {
+it("observes seldom where changes are reported, and where it takes long", () => {
   expect(observeAgainMs("QUIESCE", 0)).toBeLessThan(observeAgainMs("QUIESCE", 60_000));
   expect(observeAgainMs("QUIESCE", 0, true)).toBe(observeAgainMs("QUIESCE", 60_000));
 });

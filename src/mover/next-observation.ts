@@ -53,7 +53,7 @@ export function carriedOver<T extends Observation>(
   return { ...observation, move, world: { ...observation.world, now } };
 }
 
-/** How soon a move that a watch wakes is observed again all the same, in ms: a change that no watch told of costs this much. */
+/** How soon a move that a watch wakes is observed again all the same, in ms: a change that the watch missed costs this much. */
 const WATCHED_MS = 1_000;
 
 /**

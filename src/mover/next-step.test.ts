@@ -259,13 +259,13 @@ describe("quieting the source", () => {
     return { model, move: inPhase(move, "QUIESCE", model.now) };
   };
 
-  it("fences without pausing: automation and finalizers go, the epoch comes, and Argo CD is asked to look", () => {
+  it("fences without pausing: automation and finalizers go, the epoch comes, and Argo CD is asked to refresh", () => {
     const { model } = fenced();
     const observation = observationOf(model.objects.source.get("web") as never);
     expect(observation).toMatchObject({ isPaused: false, isAutomated: false, finalizers: [], epoch: MOVE_EPOCH, awaitsRefresh: true });
   });
 
-  it("does not pause before Argo CD has looked, nor while a sync is under way, and ends one that only waits for its next attempt", () => {
+  it("does not pause before Argo CD has refreshed, nor while a sync is under way, and ends one that only waits for its next attempt", () => {
     const { model, move } = fenced();
     expect(nextStep(move, model.observe(move))).toMatchObject({ kind: "wait" });
     model.act("source", "web", "look");
@@ -298,7 +298,7 @@ describe("quieting the source", () => {
   });
 });
 
-it("pauses what stands on a source that was stopped without waiting for it to look, and lets nothing of it loose", () => {
+it("pauses what stands on a source that was stopped without waiting for a refresh, and lets nothing of it loose", () => {
   const model = createModel([WEB]);
   const fencing = aMove({ phase: "FENCE" });
   for (const write of stepWrites(nextStep(fencing, model.observe(fencing)))) model.carry(write);
@@ -324,7 +324,7 @@ describe("revoking and granting", () => {
     expect(holderOf(model)).toBe("target");
   });
 
-  it("makes a register that is not there, so that nobody late can make it for the old owner", () => {
+  it("makes an owner binding that is not there, so that nobody late can make it for the old owner", () => {
     const model = createModel([WEB]);
     model.ownerBinding = undefined;
     const move = aMove({ phase: "REVOKE" });
@@ -333,7 +333,7 @@ describe("revoking and granting", () => {
   });
 
   it.each(["REVOKE", "GRANT"] as const)(
-    "does not wait in %s for a register that somebody deletes and holds with a finalizer (I4)",
+    "does not wait in %s for an owner binding that somebody deletes and holds with a finalizer (I4)",
     (phase) => {
       const model = createModel([WEB]);
       const ownerBinding = model.ownerBinding as { metadata: Record<string, unknown> };
@@ -345,7 +345,7 @@ describe("revoking and granting", () => {
     },
   );
 
-  it("makes no register in a namespace that is gone: it asks on whether the old owner is refused, and goes on from GRANT without one (I4)", () => {
+  it("makes no owner binding in a namespace that is gone: it asks on whether the old owner is refused, and goes on from GRANT without one (I4)", () => {
     const model = createModel([WEB]);
     model.ownerBinding = undefined;
     const [revoking, granting] = [aMove({ phase: "REVOKE" }), aMove({ phase: "GRANT" })];
@@ -360,7 +360,7 @@ describe("revoking and granting", () => {
     });
   });
 
-  it("takes a register of another role away instead of changing it, which nobody may who has not its rights", () => {
+  it("removes an owner binding of another role instead of changing it, which only those who have its rights may do", () => {
     const model = createModel([WEB]);
     (model.ownerBinding as unknown as { roleRef: object }).roleRef = { kind: "ClusterRole", name: "view" };
     const move = aMove({ phase: "REVOKE" });
@@ -369,7 +369,7 @@ describe("revoking and granting", () => {
     expect([holderOf(model), observationOf(model.ownerBinding as never).epoch]).toEqual(["nobody", MOVE_EPOCH]);
   });
 
-  it("gives up where the register cannot be emptied for five minutes (I4)", () => {
+  it("gives up where the owner binding cannot be emptied for five minutes (I4)", () => {
     const model = createModel([WEB]);
     const move = aMove({ phase: "REVOKE" });
     const stepAt = (ms: number) => nextStep(move, model.observe(move, { now: millis(move.phaseSince + ms) }));
@@ -391,7 +391,7 @@ describe("revoking and granting", () => {
   });
 });
 
-describe("environments with registers of the unit's", () => {
+describe("environments with owner bindings of the unit", () => {
   const DONE: Visited = { environment: "prod", outcome: { kind: "done" } };
   const AWAY: Visited = { environment: "stage", outcome: { kind: "away", why: "no answer" } };
   const FENCED: Visited = { environment: "prod", outcome: { kind: "fenced" } };
@@ -451,7 +451,7 @@ describe("environments with registers of the unit's", () => {
     expect(at("silent", 1_000)).toMatchObject({ kind: "probe", why: "for the old owner to be refused in environment prod" });
   });
 
-  it("does not wait for ever for the new owner to look at what it deploys to a cluster that went", () => {
+  it("does not wait for ever for the new owner to compare what it deploys to a cluster that is gone", () => {
     const elsewhere = anApplication({ argoName: "web", spec: { ...WEB.spec, destination: { environment: "prod", namespace: "web" } } });
     for (const [application, kind] of [
       [WEB, "wait"],

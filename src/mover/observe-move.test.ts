@@ -53,7 +53,7 @@ it.each([
   expect(await observeOwnNamespace(where, managed, new AbortController().signal)).toEqual(stays);
 });
 
-/** What is believed of the register as it stands with these subjects, under the move's epoch, by a worker that read the row in REVOKE. */
+/** What is believed of the binding as it stands with these subjects, under the move's epoch, by a worker that read the row in REVOKE. */
 function believe(subjects: readonly string[], now: MovePhase, epoch = MOVE_EPOCH) {
   const move = aMove({ phase: "REVOKE" });
   const { ownerBinding, granted } = createModel([]).observe(move);
@@ -67,7 +67,7 @@ it("takes no right that was granted since the row was read", async () => {
   await expect(believe(["u-target"], "DONE")).rejects.toMatchObject({ code: "mover.fenced" });
 });
 
-it("takes one that was given by hand while the move is where it was, and looks no further where nobody has one", async () => {
+it("takes one that was given by hand while the move is where it was, and searches no further where nobody has one", async () => {
   expect(await believe(["u-somebody"], "REVOKE")).toMatchObject({ subjects: ["u-somebody"] });
   expect(await believe([], "COMMIT")).toMatchObject({ subjects: [] });
   expect(await believe(["u-source"], "COMMIT", MOVE_EPOCH - 1)).toMatchObject({ subjects: ["u-source"] });

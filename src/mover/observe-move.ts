@@ -136,7 +136,7 @@ interface Reached {
   readonly instance: Instance;
   readonly observations: Observations;
 }
-/** The source. `sights` is absent where the move works without it. */
+/** The source. `observations` is absent where the move works without it. */
 interface MaybeReached {
   readonly instance: Instance;
   readonly observations: Observations | undefined;

@@ -17,7 +17,7 @@ interface Writes {
 
 /** The Applications of one engine cluster, read past every cache. */
 export interface Observations extends Writes {
-  /** Every one that is labelled with the unit. Sorted by name. */
+  /** All that are labelled with the unit, sorted by name. */
   list(where: { readonly namespace: string; readonly unitId: UnitId }, signal: AbortSignal): Promise<readonly ApplicationObservation[]>;
 }
 
@@ -83,6 +83,6 @@ export interface Standing {
   newestEpoch(signal: AbortSignal): Promise<number>;
   /** Every owner binding, of whatever unit. */
   listOwnerBindings(signal: AbortSignal): Promise<readonly ObservedOwnerBinding[]>;
-  /** Takes the right to write from whomever it names, if the binding is still as it was read. */
+  /** Takes the right to write from the subjects it names, if the binding is still as it was read. */
   revoke(ownerBinding: ObservedOwnerBinding, signal: AbortSignal): Promise<void>;
 }

@@ -138,7 +138,7 @@ export function createMoveRequests(deps: MoveRequestsDeps): MoveRequests {
 }
 
 /**
- * Records a request for a move, unless the unit is being moved, has been moved meanwhile, or the target has no room for it. A request
+ * Records a request for a move, unless the unit is being moved, has been moved meanwhile, or the target has no capacity for it. A request
  * for a fail-over ends the move that brought the unit to where it is, if that move waits only for the instance which is lost.
  */
 export async function requestMove(

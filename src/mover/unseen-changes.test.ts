@@ -28,7 +28,7 @@ function asleep(...seen: readonly string[]) {
   return { woken, unseen, report };
 }
 
-it("wakes a move that waits once for what its last look did not show", () => {
+it("wakes a move that waits once for what its last observation did not show", () => {
   const { woken, report } = asleep("5");
   for (const old of [changed("5"), changed("4"), changed("6", "other")]) report(old);
   expect(woken).toEqual([]);
@@ -45,7 +45,7 @@ it("wakes it for what comes and for the end of what it saw, not for the end of w
   expect([some, none, never].map(({ woken }) => woken.length)).toEqual([1, 1, 0]);
 });
 
-it("lets nobody sleep over what was heard during the look and is not in it, once", () => {
+it("lets no move sleep over what was reported during the observation and is not in it, once", () => {
   const { woken, unseen, report } = asleep("5");
   unseen.observed(MOVE, [object("5")]);
   report(changed("6"));

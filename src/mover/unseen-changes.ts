@@ -20,7 +20,7 @@ export interface UnseenChanges {
   fallAsleep(unitId: UnitId): boolean;
   /** Reports about this move are not wanted any more. */
   forget(id: MoveId): void;
-  /** Takes a report. Returns the move that it wakes, if that sleeps and the report is news to it. */
+  /** Takes a report. Returns the move that it wakes: one that sleeps, if the report is new to it. */
   report(change: ObjectChange<ObservedObject>): MoveId | undefined;
 }
 

@@ -28,7 +28,7 @@ export interface MoveRefusal {
   readonly text: string;
 }
 
-/** The first reason why a move is not possible; `undefined`: none but those that are tested when it begins (room, other moves, deletions). */
+/** The first reason why a move is not possible; `undefined`: none but those that are tested when it begins (capacity, other moves, deletions). */
 export function whyNotMove({ unit, environments, source, target, isFailOver = false }: ConsideredMove): MoveRefusal | undefined {
   const { name, state } = target;
   if (unit.owner === undefined || source === undefined) return { code: "UNPLACED", text: "it lives nowhere yet: the scheduler places it" };

@@ -55,7 +55,7 @@ function failureOf(end: PromiseSettledResult<void>, written: SidedWrite | undefi
 
 /** The prerequisites of a moved unit on its two instances. */
 export interface Prerequisites {
-  /** `[]` where they were seen on the target a moment ago; `undefined`: somebody has to look. */
+  /** `[]` where they were seen on the target a moment ago; `undefined`: they have to be observed first. */
   recall(id: MoveId): readonly string[] | undefined;
   /**
    * Makes them on the target. `prerequisiteWaits`: what that waits for, for people. `enteredFreely`: an environment that the source of a fail-over may

@@ -135,7 +135,7 @@ async function takeStep<T extends ObservedObject>(
 /** How long after it was sent a creation may land at most, in ms: API servers give a request up after a minute. */
 export const MAY_LAND_MS = 60_000;
 
-/** How soon to look again whether it has, in ms: the watch tells too. */
+/** How soon to check again whether it has, in ms: the watch reports it too. */
 export const UNSURE_AGAIN_MS = 5_000;
 
 /** Creations that nobody answered, by what they are of. Times on a clock that only grows, in ms. */

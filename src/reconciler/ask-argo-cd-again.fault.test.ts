@@ -22,7 +22,7 @@ const { deploy, applicationAt, readApplication, isAcknowledged } = deploying(() 
 const soon = (what: string, holds: () => Promise<boolean>) => passes({ clock, withinMs: SOON_MS }, what, holds);
 
 describe("a controller that overlooks what it was asked", () => {
-  test("is reminded, whoever had asked, until it has looked; nothing else of the Application changes", async () => {
+  test("is reminded, whoever had asked, until it has refreshed; nothing else of the Application changes", async () => {
     const deployed = await deploy();
     await world.startReconciler(undefined, { clock });
     await soon("it is acknowledged", () => isAcknowledged(deployed));
@@ -63,7 +63,7 @@ describe("a controller that overlooks what it was asked", () => {
     await reconciler.idle();
   });
 
-  test("is asked to look once more where its first look could not read the repository, and not again", async () => {
+  test("is asked to refresh once more where its first refresh could not read the repository, and not again", async () => {
     const deployed = await deploy();
     await world.startReconciler(undefined, { clock });
     await soon("it is acknowledged", () => isAcknowledged(deployed));

@@ -8,7 +8,7 @@ import { passes } from "./testing/until.ts";
 import { startWorld, type World } from "./testing/world.ts";
 
 const HOUR_MS = 3_600_000;
-/** Longer than the pause between two thorough looks, shorter than the hour. */
+/** Longer than the pause between two thorough sweeps, shorter than the hour. */
 const SOON_MS = 10 * 60_000;
 
 let world: World;
@@ -27,7 +27,7 @@ describe.each([
   ["forward", HOUR_MS],
   ["back", -HOUR_MS],
 ])("a clock that is set %s by an hour", (_, byMs) => {
-  test("delays no sweep: what no event told is found within minutes, and nothing else is touched", async () => {
+  test("delays no sweep: what no event reported is found within minutes, and nothing else is touched", async () => {
     const deployed = await deploy();
     await world.startReconciler(undefined, { clock });
     await soon("it is acknowledged", () => isAcknowledged(deployed));

@@ -24,7 +24,7 @@ describe("a watch that is behind", () => {
     const second = await world.rows.addApplication("team-a", "second");
     const at = { namespace: deployed.instance.namespace, name: second.argoName };
     world.engineServer.faults.silenceWatches();
-    // Argo CD has looked at it: nothing is waited for but the watch.
+    // Argo CD has refreshed it: nothing is waited for but the watch.
     const status = { reconciledAt: "2026-01-01T00:00:00Z" };
     const made = { ...(await readApplication(deployed)), metadata: { ...at }, status } as KubeObject;
     await world.hands.engine.create(APPLICATIONS, made, world.signal);
@@ -39,7 +39,7 @@ describe("a watch that is behind", () => {
     await eventually("the row is gone", async () => (await world.rows.application(second.id)) === undefined);
   });
 
-  test("costs one more look, not the change", async () => {
+  test("costs one more read, not the change", async () => {
     const deployed = await deploy();
     const reconciler = await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(deployed));
@@ -159,7 +159,7 @@ describe("an application that is deleted while it waits for its unit", () => {
 });
 
 describe("bringing status back", () => {
-  test("records at the start what was said while nobody looked", async () => {
+  test("records at the start what was said while nobody watched", async () => {
     const deployed = await deploy();
     const first = await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(deployed));
@@ -169,7 +169,7 @@ describe("bringing status back", () => {
     await eventually("it is recorded", async () => (await world.rows.status(deployed.application.id))?.status.sync.status === "Synced");
   });
 
-  test("records what Argo CD says, and not that it looked again", async () => {
+  test("records what Argo CD says, and not that it refreshed again", async () => {
     const deployed = await deploy();
     const reconciler = await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(deployed));

@@ -119,7 +119,7 @@ describe("making an instance equal to its rows", () => {
     ).toEqual(["/metadata/uid", "/metadata/resourceVersion", "/metadata/annotations/argosy.dev~1epoch"]);
   });
 
-  test("W1: finds rows whose hints were lost, new ones and changed ones", async () => {
+  test("W1: finds rows whose notifications were lost, new ones and changed ones", async () => {
     const deployed = await deploy();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(deployed));
@@ -249,7 +249,7 @@ describe("repairing what people do by hand", () => {
     );
   });
 
-  test("replaces a register that binds another role, for it cannot be changed", async () => {
+  test("replaces an owner binding that binds another role, for it cannot be changed", async () => {
     await world.hands.api.create(
       ROLE_BINDINGS,
       {
@@ -369,7 +369,7 @@ describe("deleting", () => {
     expect(await world.hands.api.get(CLUSTER_ROLE_BINDINGS, binding, world.signal)).toBeUndefined();
   });
 
-  test("removes an Application whose row is gone, without its workloads, once a second look confirms it (I2)", async () => {
+  test("removes an Application whose row is gone, without its workloads, once a second sweep confirms it (I2)", async () => {
     const deployed = await deploy();
     await world.startReconciler();
     await eventually("it is acknowledged", () => isAcknowledged(deployed));

@@ -44,7 +44,7 @@ export interface ReconcilerDeps {
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
   readonly blockedAfterMs?: number;
-  /** Applications of one unit that an instance is given work with at once, at most; 0: all. */
+  /** How many applications of one unit an instance is given work with at once; 0: all. */
   readonly unfinishedPerUnit: number;
   readonly clock: Clock;
   readonly rng: Rng;
@@ -58,7 +58,7 @@ export interface Reconciler {
   start(signal: AbortSignal): void;
   /** Resolves when nothing is under way any more. */
   stop(): Promise<void>;
-  /** What keeps it from its work, for people; empty when nothing does. A cluster that was seen once and is away does not count. */
+  /** What keeps it from working, for people; empty when nothing does. A cluster that was reached before and is away now does not count. */
   whyNotReady(): readonly string[];
   /** What live moves need of an instance. */
   readonly unitPrerequisites: UnitPrerequisites;
@@ -66,11 +66,11 @@ export interface Reconciler {
   idle(): Promise<void>;
 }
 
-/** Writes under way at once. A server is as fast with these as with more: it is its processors that are busy. */
+/** Writes under way at once. More would not be faster: the server's processors are the limit. */
 const WRITES_AT_ONCE = 12;
 /**
- * How many of them one unit may use while others are served: what is under way stands in front of the others' writes, and a burst has the
- * whole rest of the time for itself. Beside a flood of thousands on two cores one creation took 148 ms where the flood had four, 82 ms where it had one.
+ * How many of them one unit may use while others are served. Writes under way delay those of the others, and a burst can use all of them
+ * when it is alone. Beside a burst of thousands on two cores one creation took 148 ms where the burst had four writes, 82 ms where it had one.
  */
 const BESIDE_OTHERS = 1;
 /** Runs of the status queue only wait for one common statement, so this bounds the size of that statement. */

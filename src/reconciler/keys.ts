@@ -32,7 +32,7 @@ export function parseStatusKey(key: string): { readonly cluster: string; readonl
   return { cluster, at: { namespace, name } };
 }
 
-/** What a change of an Application makes worth looking at. */
+/** Which keys a change of an Application makes worth reconciling. */
 export interface ApplicationRoute {
   readonly applications: readonly { readonly id: ApplicationId; readonly unit: UnitId | undefined }[];
   readonly isReport: boolean;

@@ -25,7 +25,7 @@ export interface ManagedObjects<T extends ObservedObject> {
   patch(at: ObjectAt, patch: readonly PatchOperation[], signal: AbortSignal): Promise<T>;
   /** Resolves also when the object is not there. */
   delete(at: ObjectAt, preconditions: Preconditions, signal: AbortSignal): Promise<void>;
-  /** Calls `listener` with what others change; what was created or patched through here is left out. Returned: the end of it. */
+  /** Calls `listener` with what others change; what was created or patched through here is left out. Returns what ends that. */
   subscribe(listener: (change: ObjectChange<T>) => void): () => void;
 }
 
@@ -41,7 +41,7 @@ export interface EngineShard {
   /** True once every kind was listed completely; before that absence means nothing. */
   isSynced(): boolean;
   synced(signal: AbortSignal): Promise<void>;
-  /** Calls `listener` when the cluster says something again after nobody had got to it. Returned: the end of it. */
+  /** Calls `listener` when the cluster answers again after it could not be reached. Returns what ends that. */
   onReturn(listener: () => void): () => void;
 }
 
@@ -108,7 +108,7 @@ export interface UnitToPrepare {
  * to impersonate.
  */
 export interface UnitPrerequisites {
-  /** Makes them those of the unit's row. Returns what they wait for, for people; empty: they stand. */
+  /** Makes them equal to the unit's row. Returns what they wait for, for people; empty: they stand. */
   raise(unitToPrepare: UnitToPrepare, signal: AbortSignal): Promise<readonly string[]>;
   /**
    * Name of an environment that the instance may enter for the unit with what is no account of ours, by what is recorded of its entries;
@@ -117,7 +117,7 @@ export interface UnitPrerequisites {
   enteredFreely(unitToPrepare: UnitToPrepare, signal: AbortSignal): Promise<string | undefined>;
   /** Removes them, but for what a newer epoch wrote. The right to impersonate goes with the next sweep of the instance. */
   clear(unitToPrepare: UnitToPrepare, signal: AbortSignal): Promise<void>;
-  /** Counts an owner binding that somebody changed while it was handed over and that was put back, and reports it. */
+  /** Counts and reports an owner binding that somebody changed during the move and that was put back. */
   tellRepair(
     whose: { readonly unit: Pick<PlacementUnit, "id">; readonly workspace: Pick<Workspace, "namespace"> },
     tampering: Tampering,

@@ -135,7 +135,7 @@ const readApplication = ({ application }: Deployed) =>
   );
 
 /**
- * Runs a scenario once for each call it makes, with that call broken, until none is left to break. `check` looks at the end
+ * Runs a scenario once for each call it makes, with that call broken, until none is left to break. `check` examines the end
  * of each. Returns the names of the calls that were broken.
  */
 async function breakEach(mode: FaultMode, scenario: () => Promise<{ run: () => Promise<unknown>; check: () => Promise<void> }>) {
@@ -272,7 +272,7 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "read", "create", "patch", "delete", "acknowledge"]));
   });
 
-  test("while a register that binds another role is replaced", async () => {
+  test("while an owner binding that binds another role is replaced", async () => {
     const broken = await breakEach(mode, async () => {
       const deployed = await deploy(false);
       const foreign = {
@@ -287,7 +287,7 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
     expect(broken).toContain("delete");
   });
 
-  test("while a register with a forged epoch and foreign subjects is put back", async () => {
+  test("while an owner binding with a forged epoch and foreign subjects is put back", async () => {
     const broken = await breakEach(mode, async () => {
       const deployed = await deploy(true);
       const annotations = { "argosy.dev/epoch": "999999999" };

@@ -127,7 +127,7 @@ describe("an application that waits says for what:", () => {
   });
 });
 
-describe("what SREs are told", () => {
+describe("what is reported to SREs", () => {
   test("costs no statement where everything goes well", async () => {
     const deployed = await deploy();
     await world.startReconciler();

@@ -31,16 +31,16 @@ import {
  * status. What goes well costs nothing: it was completed together with its acknowledgement.
  */
 export interface Progress {
-  /** It is where it should be, or no business of ours any more. */
+  /** It is where it should be, or not ours any more. */
   done(id: ApplicationId): void;
   failed(application: Reported, error: unknown, signal: AbortSignal): Promise<void>;
-  /** Nothing can be done about it before something else has happened. Returns when to look again to report it, should it not pass. */
+  /** Nothing can be done before something else has happened. Returns when to check again, to report it should it not pass. */
   waits(application: Reported, what: string, signal: AbortSignal): Promise<WorkResult>;
   /** Its end was asked for and has not come. */
   ends(row: DesiredApplication, observed: ObservedApplication, signal: AbortSignal): Promise<void>;
   /** Works on a unit's prerequisites, and remembers what keeps them from standing. */
   followUnit(id: UnitId, work: () => Promise<UnitResult>): Promise<WorkResult>;
-  /** What an application waits for until its unit's prerequisites stand, or what it lacks of them. */
+  /** What an application waits for until its unit's prerequisites stand, or which of them are missing. */
   unitWait(row: DesiredApplication): string;
 }
 
@@ -145,7 +145,7 @@ function createBlockages(deps: BlockageDeps): Blockages {
 
   const findHeld = async ({ application, unit, workspace }: DesiredApplication, observed: ObservedApplication, signal: AbortSignal) => {
     const resources = observed.report?.status.resources ?? [];
-    // Elsewhere than in the own namespace this account may not look.
+    // Outside the own namespace this account may not read.
     if (application.spec.destination.environment !== undefined || unit.owner === undefined) return [];
     const where = { namespace: workspace.namespace, account: accountName(unit.id, unit.owner), resources };
     return deps.held.find(where, signal).catch((error: unknown) => {

@@ -47,7 +47,7 @@ describe("why an application is not where it should be", () => {
     expect(troubleOf(error)).toMatchObject({ state, message });
   });
 
-  it("is told in one line of at most a thousand characters", () => {
+  it("is reported in one line of at most a thousand characters", () => {
     const { message } = troubleOf(new RefusedError("Sending", { code: "test", cause: new Error("x\n".repeat(3000)) }));
     expect(message).toHaveLength(1000);
     expect(message).not.toContain("\n");
@@ -79,7 +79,7 @@ describe("a deletion that has not ended", () => {
       });
   });
 
-  it("says where to look for what is held on the cluster of an environment, which nobody of ours may look through", () => {
+  it("says where to look for what is held on the cluster of an environment, which none of our accounts may read", () => {
     const trouble = troubleOfEnd(observed({}), { deletion: "cascade", environment: "prod" }, blockage);
     expect(trouble.message).toBe(
       "Deletion blocked: what it deployed has not gone from the cluster of environment prod; see what is held there",

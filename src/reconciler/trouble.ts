@@ -136,14 +136,14 @@ const REPORT_AFTER_MS = 5_000;
 /** How often the same is reported again, so that people see that it is still being tried. */
 const REPEAT_MS = 60_000;
 
-/** After how many ms people should hear of a trouble that is still there then, 0 for now; `undefined`: they have. */
+/** After how many ms a trouble that is still there is reported to people, 0 for now; `undefined`: it was. */
 export function reportAfterMs({ sinceMs, attempts, reported }: Streak, trouble: Trouble, nowMs: number): number | undefined {
   if (reported === undefined) return trouble.isLasting ? 0 : Math.max(0, sinceMs + REPORT_AFTER_MS - nowMs);
   if (textOf(trouble) !== reported.text) return Math.max(0, reported.atMs + REPORT_AFTER_MS - nowMs);
   return attempts > 0 ? Math.max(0, reported.atMs + REPEAT_MS - nowMs) : undefined;
 }
 
-/** By which two troubles are the same to those who hear of them. */
+/** Two troubles with the same text are one to those who read the reports. */
 export function textOf({ state, message }: Trouble): string {
   return `${state} ${message}`;
 }

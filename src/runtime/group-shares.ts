@@ -13,7 +13,7 @@ export interface GroupShares {
   ended(group: string): boolean;
 }
 
-/** Somebody who comes one at a time is beside others for this long after each run: the next one should find as much room. */
+/** Groups whose runs come one by one count as side by side for this long after each run: the next should find as much capacity. */
 const COMPANY_MS = 1_000;
 
 /**

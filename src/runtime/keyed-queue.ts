@@ -82,7 +82,7 @@ export function createGatheringQueue(options: Omit<KeyedQueueOptions, "work">): 
   let phase: { readonly kind: "new" | "stopped" } | { readonly kind: "started"; readonly runOnce: Runner } = { kind: "new" };
   let running = 0;
 
-  /** Hands the pool as many keys as it has room for, so that whose turn it is stays open until there is room. */
+  /** Hands the pool only as many keys as it can run, so that the order stays open until a run can start. */
   const fill = (): void => {
     while (phase.kind === "started" && running < concurrency) {
       const entry = keys.take();
@@ -156,7 +156,7 @@ function createRunner(
     const startedAt = clock.monotonicMs();
     const attributes = { "argosy.queue": name, "argosy.key": entry.key, "argosy.failures": entry.failures };
     try {
-      // A trace of its own, for runs ask for each other without end. What they have in common is told by their attributes.
+      // A trace of its own, for runs ask for each other without end. Their attributes say what they have in common.
       const result = await traced({ name: `reconcile ${name}`, isRoot: true, attributes }, () => work(entry.key, signal));
       entry.failures = 0;
       return result?.requeueAfterMs;

@@ -10,7 +10,7 @@ export interface QueueMeter {
 /** From a read of cached rows (milliseconds) to a run that waits for a slow cluster until its own deadline. */
 const WORK_BUCKETS_S = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
 
-/** Registers the metrics every queue has, labelled with its name. */
+/** Adds the metrics that every queue has, labelled with its name. */
 export function createQueueMeter(of: {
   readonly metrics: Metrics;
   readonly queue: string;

@@ -14,7 +14,7 @@ export interface ApplicationPlacement {
 /** The API cluster as instances address it: `server` is part of every Application and project and never changes. */
 export interface Destination {
   readonly server: string;
-  /** Base64 of the PEM bundle; empty where the system's certificate authorities do. */
+  /** The certificates as PEM, in Base64; empty where the system's certificate authorities do. */
   readonly caData: string;
 }
 

@@ -6,14 +6,14 @@ type Arriving = Pick<ObservedApplication, "annotations" | "sync">;
 
 const annotation = (name: string): string => `/metadata/annotations/${escapePointer(name)}`;
 
-/** Argo CD is to look once more, or a status that was copied may be believed for minutes. */
+/** Argo CD is to refresh once more, or a status that was copied may be believed for minutes. */
 export const OBSERVE_NOW: PatchOperation = { op: "add", path: annotation(ANNOTATION_REFRESH), value: "normal" };
 
 /** Argo CD is to know nothing of the last sync. */
 export const FORGET_SYNC: PatchOperation = { op: "remove", path: "/status/operationState" };
 
 /**
- * What a copy has to forget of syncs: one begins nothing, and is told of one that succeeded or of none. Anything else is of a former
+ * What a copy has to forget of syncs. A copy begins no sync; it may hold the record of one that succeeded, or none. Anything else is of a former
  * Application of its name that its instance went on with, which nobody would end.
  */
 export function foreignSync({ annotations, sync: { operation, state } }: Arriving): readonly PatchOperation[] {

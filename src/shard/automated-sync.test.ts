@@ -31,7 +31,7 @@ interface Syncing {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** An Application as `told` has it, with a sync that Argo CD began by itself as `begunWith` had it. */
+/** An Application as `reported` has it, with a sync that Argo CD began by itself as `begunWith` had it. */
 function syncing(
   reported: typeof GOOD,
   { begunWith = reported, state = {}, isAsked = true, isAutomated = true, annotations = {} }: Syncing = {},
@@ -99,7 +99,7 @@ describe("an automated sync that is under way", () => {
 describe("an automated sync that was ended for another one", () => {
   const over = { state: { phase: "Failed", ...FAILED }, isAsked: false, annotations: { [STOPPED]: STARTED } };
 
-  test("is forgotten once it has ended, and Argo CD looks again", () => {
+  test("is forgotten once it has ended, and Argo CD refreshes again", () => {
     const { after, mark, annotations } = next(syncing(GOOD, over), GOOD);
     expect(after["status"]).toEqual({});
     expect(mark).toBeUndefined();

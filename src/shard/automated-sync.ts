@@ -11,9 +11,9 @@ type Synced = Pick<ObservedApplication, "annotations" | "automatedSync" | "isAut
 /**
  * Ends an automated sync that cannot bring about what is wanted: one that was begun with another source or other options, and one that
  * waits for its next attempt where that would come too late or not at all. Argo CD tries such a one again for ever, and begins no other
- * meanwhile. One that is under way as it should be is let be. `isChange`: the same step gives Argo CD a new spec, or asks it to look at Git.
+ * meanwhile. One that is under way as it should be is let be. `isChange`: the same step gives Argo CD a new spec, or asks it to read Git.
  *
- * The mark says which sync is to end: Argo CD may write over the wish (`setOperationState` of its application controller), and what ended
+ * The mark says which sync is to end: Argo CD may overwrite the request (`setOperationState` of its application controller), and what ended
  * like this has to be forgotten.
  */
 export function stopOutdated(desired: DesiredObject, observed: Synced, isChange: boolean): readonly PatchOperation[] {
@@ -47,7 +47,7 @@ function isMarked({ annotations, automatedSync }: Pick<Synced, "annotations" | "
   return automatedSync !== undefined && annotations[ANNOTATION_STOPPED] === automatedSync.startedAt;
 }
 
-/** Without an operation nobody goes on with it, and the wish to end it would stand for ever. */
+/** Without an operation nobody goes on with it, and the request to end it would stand for ever. */
 function isRunning({ sync: { operation, state } }: Pick<Synced, "sync">): boolean {
   return operation !== undefined && state?.phase === "Running";
 }

@@ -80,7 +80,7 @@ describe("the role that deployments are made under", () => {
     expect(rules).toMatchObject([{ apiGroups: ["metrics.example"], resources: ["new", "things"] }]);
   });
 
-  test("holds no kind by which an operator with more rights could be told what to do, whoever installs it", () => {
+  test("holds no kind by which an operator with more rights could be instructed, whoever installs it", () => {
     const operators = [
       kind("kustomize.toolkit.fluxcd.io", "kustomizations"),
       kind("operators.coreos.com", "subscriptions"),

@@ -27,7 +27,7 @@ const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "
 
 /**
  * Groups nobody may deploy to through Argosy: rights (RBAC), questions about rights and tokens, and the kinds by which
- * Argosy and Argo CD are told what to do. No declaration lifts this.
+ * users instruct Argosy and Argo CD. No declaration lifts this.
  */
 const FORBIDDEN_GROUPS: ReadonlySet<string> = new Set([
   "argoproj.io",

@@ -39,7 +39,7 @@ const annotationsOf = (raw: Json) => (raw["metadata"] as { readonly annotations:
 const isAutomated = (raw: Json) => JSON.stringify(raw["spec"]).includes('"automated"');
 
 describe("an Application that follows Git again after a move was given up", () => {
-  test.each(["Failed", "Error"])("forgets a sync that ended %s, which Argo CD would not try again, and is looked at", (phase) => {
+  test.each(["Failed", "Error"])("forgets a sync that ended %s, which Argo CD would not try again, and is refreshed", (phase) => {
     const { raw } = next(fenced({ phase, message: "Operation terminated (retried 1 times)." }));
     expect(raw["status"]).toEqual({ health: {} });
     expect(isAutomated(raw)).toBe(true);

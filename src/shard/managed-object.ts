@@ -93,7 +93,7 @@ export interface Manifest {
 /** What most kinds have fixed. */
 export const NOTHING_FIXED = contentHash({});
 
-/** Completes a wish with the hashes it is compared by: comparing happens several times, hashing once. */
+/** Completes a desired object with the hashes it is compared by: comparing happens several times, hashing once. */
 export function desire(request: ObjectRequest): DesiredObject {
   const { fixed } = MANAGED_KINDS[request.kind];
   const fixedHash = fixed.length === 0 ? NOTHING_FIXED : contentHash(pick(request.content, fixed));

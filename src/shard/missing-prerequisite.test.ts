@@ -11,7 +11,7 @@ const repository: MissingPrerequisite = {
 const environment: MissingPrerequisite = { kind: "environment", id: "environment-1" as EnvironmentId, name: "prod" };
 const reading = (repoUrl: string) => anApplication({}, { source: { repoUrl, path: "", targetRevision: "" } });
 
-describe("an application needs what its unit lacks", () => {
+describe("an application needs a prerequisite that is missing for its unit", () => {
   test.each([
     ["when it reads that repository, however it spells it", reading(" https://git.example/TEAM/app"), undefined, repository],
     ["when it goes to that environment", anApplication(), anEnvironment(), environment],

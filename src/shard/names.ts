@@ -26,7 +26,7 @@ export function projectName(unitId: UnitId): string {
   return `ws-${digest(unitId)}`;
 }
 
-/** The register's name in the workspace's namespace; the parts of a split workspace have one each. */
+/** The owner binding's name in the workspace's namespace; the parts of a split workspace have one each. */
 export function ownerBindingName(bucket: number): string {
   return bucket === 0 ? DEPLOYER_ROLE : `${DEPLOYER_ROLE}-${bucket}`;
 }
@@ -51,19 +51,19 @@ export function readerBindingName(instanceId: InstanceId): string {
   return `argosy-${readAccountName(instanceId)}`;
 }
 
-/** The user's last wish to have Git looked at now, as a hash: a new one makes Argo CD refresh. */
+/** The user's last request to read Git now, as a hash: a new one makes Argo CD refresh. */
 export const ANNOTATION_POKE = "argosy.dev/poke";
-/** Argo CD looks at Git again and takes this annotation off. */
+/** Argo CD reads Git again and takes this annotation off. */
 export const ANNOTATION_REFRESH = "argocd.argoproj.io/refresh";
 /** Entry of an operation's `info` that holds the uid of the GitOpsDeploymentSyncRun it was asked for by. */
 export const INFO_RUN = "argosy.dev/sync-run";
-/** Stops Argo CD from looking at an Application; nobody but a move may set it. */
+/** Stops Argo CD from refreshing an Application; nobody but a move may set it. */
 export const ANNOTATION_PAUSE = "argocd.argoproj.io/skip-reconcile";
 /** On an Application that a move has put on its target and not activated yet: how far it is, see `ARRIVALS`. */
 export const ANNOTATION_ARRIVING = "argosy.dev/arriving";
 /** Hash of the status that was copied last to an arriving Application. */
 export const ANNOTATION_COPIED = "argosy.dev/copied-status";
-/** Written anew, at whatever version it was, on an Application that Argo CD was asked to look at and did not. */
+/** Written anew, at whatever version it was, on an Application that Argo CD was asked to refresh and did not. */
 export const ANNOTATION_NUDGED = "argosy.dev/nudged";
 /** When the automated sync began that was ended because it could not bring about what is wanted. */
 export const ANNOTATION_STOPPED = "argosy.dev/stopped-sync";

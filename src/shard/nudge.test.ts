@@ -65,7 +65,7 @@ describe("isUnseenSync", () => {
     expect(isUnseenSync(synced(2, {}, {}, { sync: { status: "Synced" } }))).toBe(true);
   });
 
-  it("is not so while a sync is asked for, nor where Argo CD does not look", () => {
+  it("is not so while a sync is asked for, nor where Argo CD does not refresh", () => {
     expect(isUnseenSync(synced(2, { operation: { sync: {} } }))).toBe(false);
     expect(isUnseenSync(synced(2, {}, { "argocd.argoproj.io/skip-reconcile": "true" }))).toBe(false);
     expect(isUnseenSync(synced(2, {}, { "argosy.dev/arriving": "copied" }))).toBe(false);
@@ -85,7 +85,7 @@ describe("isBlindAtBirth", () => {
     return parseApplication(raw) as ObservedApplication;
   };
 
-  it("is so once, after a first look that could not read the repository", () => {
+  it("is so once, after a first refresh that could not read the repository", () => {
     expect(isBlindAtBirth(blind("2026-01-01T00:00:01Z"))).toBe(true);
     expect(isBlindAtBirth(blind("2026-01-01T00:00:01Z", { "argosy.dev/nudged": "99" }))).toBe(false);
     expect(isBlindAtBirth(blind("2026-01-01T00:00:01Z", REFRESH))).toBe(false);
@@ -95,7 +95,7 @@ describe("isBlindAtBirth", () => {
     expect(isBlindAtBirth(observed({}))).toBe(false);
   });
 
-  it("has it looked at again", () => {
+  it("has it refreshed again", () => {
     const paths = (seen: ObservedApplication) => planNudge(seen).flatMap((each) => (each.op === "add" ? [each.path] : []));
     expect(paths(blind("2026-01-01T00:00:01Z"))).toEqual([
       "/metadata/annotations/argosy.dev~1nudged",

@@ -15,30 +15,30 @@ export type Awaited = Pick<ObservedApplication, "resourceVersion" | "annotations
 
 /** A refresh takes 0.1 s where all is well and 3 s on a machine that is full; beyond this one has been overlooked, or the controller is busy. */
 export const FIRST_NUDGE_MS = 6_000;
-/** A controller that has stopped, or has thousands of others to look at first, is not helped by more. */
+/** A controller that has stopped, or has thousands of others to refresh first, is not helped by more. */
 export const MOST_APART_MS = 5 * 60_000;
-/** Writes of one look. */
+/** How many Applications one check writes to. */
 export const NUDGES_AT_ONCE = 10;
 
 /**
- * Whether the instance's controller is expected to look at an Application that it was asked to look at, or to end one that is being deleted.
+ * Whether the instance's controller is expected to refresh an Application that it was asked to refresh, or to end one that is being deleted.
  *
  * Argo CD can overlook either: it writes what it has just stored back into its own cache, also over a newer version that the watch has
- * put there meanwhile. The wish then stands in the cluster and not in that cache, until something else changes the object or minutes
- * have passed (`writeBackToInformer` in its application controller). The same holds for a look that ended with an error of the repository.
+ * put there meanwhile. The request then stands in the cluster and not in that cache, until something else changes the object or minutes
+ * have passed (`writeBackToInformer` in its application controller). The same holds for a refresh that ended with an error of the repository.
  */
 export function isAwaited({ isRefreshing, isDeleting, finalizers, annotations }: ObservedApplication): boolean {
   const isDue = isDeleting ? finalizers.some(isFinalizerOfArgo) : isRefreshing;
   return isDue && annotations[ANNOTATION_PAUSE] === undefined;
 }
 
-/** A first look ends within this, in ms; Argo CD's times have whole seconds. */
+/** A first refresh ends within this, in ms; Argo CD's times have whole seconds. */
 const FIRST_OBSERVATION_MS = 10_000;
 
 /**
- * Whether Argo CD's first look at an Application came too soon: its own copy of the repository's Secret may lag behind the Application that
- * was created after it. What it then says of a repository that it could not read stands until its periodic look, minutes later. It is asked
- * to look once more, and no third time: who was nudged before has been looked at since.
+ * Whether Argo CD's first refresh of an Application came too soon: its own copy of the repository's Secret may lag behind the Application that
+ * was created after it. What it then says of a repository that it could not read stands until its periodic refresh, minutes later. It is asked
+ * to refresh once more, and no third time: what was nudged before has been refreshed since.
  */
 export function isBlindAtBirth({ report, createdAt, isRefreshing, isDeleting, annotations }: ObservedApplication): boolean {
   if (isRefreshing || isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_NUDGED] !== undefined)
@@ -50,8 +50,8 @@ export function isBlindAtBirth({ report, createdAt, isRefreshing, isDeleting, an
 }
 
 /**
- * Whether Argo CD has yet to look at what a sync of it has brought about. It asks itself for that look when the sync ends, and forgets it when it is
- * restarted then: what the user reads (`OutOfSync`) would stand until its periodic look, minutes later. A look that began in the second in
+ * Whether Argo CD has yet to compare what a sync of it has brought about. It asks itself for that when the sync ends, and forgets it when it is
+ * restarted then: what the user reads (`OutOfSync`) would stand until its periodic refresh, minutes later. A refresh that began in the second in
  * which the sync ended may have been too early.
  */
 export function isUnseenSync({ report, sync, isDeleting, annotations }: ObservedApplication): boolean {
@@ -59,13 +59,13 @@ export function isUnseenSync({ report, sync, isDeleting, annotations }: Observed
   const { status, reconciledAt } = report ?? {};
   if (isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_ARRIVING] !== undefined) return false;
   if (operation !== undefined || state?.finishedAt === undefined || status === undefined || reconciledAt === undefined) return false;
-  // What it refuses to look at it does not compare.
+  // What it refuses to refresh it does not compare.
   if (status.conditions.some(({ type }) => type === "InvalidSpecError")) return false;
   return reconciledAt < state.finishedAt || (reconciledAt === state.finishedAt && status.sync.status === "OutOfSync");
 }
 
 /**
- * Decides who is nudged now of those that are awaited, by name, and forgets the others; `before` is what the last look came to. Whatever
+ * Decides which of the awaited Applications are nudged now, by name, and forgets the others; `before` is the result of the last check. Whatever
  * others change of an Application is as good as a nudge, so that waiting begins anew.
  */
 export function nextNudges(

@@ -36,14 +36,14 @@ export interface RowsOfOrphans {
 export type UnitOwner = Pick<PlacementUnit, "owner" | "epoch" | "phase">;
 
 /**
- * Rows that vanish by the dozen are a sign of a lost or restored database, not of users: beyond this many at once, strays
+ * Rows that vanish by the dozen are a sign of a lost or restored database, not of users: beyond this many at once, orphans
  * are only reported.
  */
 const REMOVAL_LIMIT = 10;
 
 /**
  * Judges what stands on an instance beside what belongs there. Only an Application whose row is gone for good, or whose
- * unit rests elsewhere under no older epoch, may be removed, and only when an earlier look (`seenBefore`, by uid) had found the same: a
+ * unit rests elsewhere under no older epoch, may be removed, and only when an earlier sweep (`seenBefore`, by uid) had found the same: a
  * row may be on its way. A move gave its source's its own epoch before the unit came to rest elsewhere under that: what a source that went
  * after the change of owner was left with, nobody else takes away. Result sorted by name.
  *
@@ -98,7 +98,7 @@ export function findOrphans(
   });
 }
 
-/** The next step that ends a stray. Only this very object: another of its name may be wanted by now. */
+/** The next step that ends an orphan. Only this very object: another of its name may be wanted by now. */
 export function planOrphanEnd(
   { reason, deletion, observed: { uid } }: Orphan,
   request: ApplicationRequest,

@@ -11,7 +11,7 @@ import { type ObservedSync, parseSync } from "./parse-sync.ts";
 import { parseUnfinished } from "./parse-unfinished.ts";
 import { projectStatus } from "./project-status.ts";
 
-/** What is kept of an Argo CD Application: what it was told, and what it says. */
+/** What is kept of an Argo CD Application: what we wrote in it, and what it says. */
 export interface ObservedApplication extends ObservedObject {
   readonly finalizers: readonly string[];
   readonly createdAt: Millis | undefined;
@@ -24,7 +24,7 @@ export interface ObservedApplication extends ObservedObject {
   readonly automatedSync: AutomatedSync | undefined;
   /** It follows Git by itself. */
   readonly isAutomated: boolean;
-  /** Argo CD was asked to look at it again and has not finished that. */
+  /** Argo CD was asked to refresh it and has not finished that. */
   readonly isRefreshing: boolean;
   /** Whether the instance's controller has work with it. */
   readonly isUnfinished: boolean;
@@ -77,7 +77,7 @@ export function differsInContent(before: ObservedObject | undefined, now: Observ
   );
 }
 
-/** Whether Argo CD reports something else, or has looked again. */
+/** Whether Argo CD reports something else, or has refreshed again. */
 export function differsInReport(before: ObservedApplication | undefined, now: ObservedApplication): boolean {
   return (
     now.report?.hash !== before?.report?.hash || now.report?.reconciledAt !== before?.report?.reconciledAt || now.epoch !== before?.epoch

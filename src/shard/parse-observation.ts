@@ -7,12 +7,12 @@ import { type ObservedBinding, parseBinding } from "./parse-rights.ts";
 export const ARRIVALS = ["created", "comparing", "compared"] as const;
 export type Arrival = (typeof ARRIVALS)[number];
 
-/** An Argo CD Application as a move looks at it, which needs more of it than is kept of all of them. */
+/** An Argo CD Application as a move observes it, which needs more of it than is kept of all of them. */
 export interface ApplicationObservation extends ObservedApplication {
   readonly isPaused: boolean;
   /** It syncs by itself. */
   readonly isAutomated: boolean;
-  /** The controller was asked to look and has not. */
+  /** The controller was asked to refresh and has not. */
   readonly awaitsRefresh: boolean;
   /** Absent on one that no move put there, and on an active one. */
   readonly arrival: Arrival | undefined;
@@ -37,7 +37,7 @@ export function parseObservation(raw: unknown): ApplicationObservation | undefin
   };
 }
 
-/** A register, with whom it names. */
+/** An owner binding, with the subjects it names. */
 export interface ObservedOwnerBinding extends ObservedBinding {
   /** Names of the accounts, or whatever else, that it gives the right to write. */
   readonly subjects: readonly string[];

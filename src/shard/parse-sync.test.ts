@@ -66,7 +66,7 @@ test("takes an unknown phase for one under way, and the revision asked for while
   expect(parsed.state).toMatchObject({ phase: "Running", revision: "main", hooks: [] });
 });
 
-test("only what changes about a run of ours is news", () => {
+test("only a change of a run of ours counts as a change", () => {
   const [none, ours, foreign] = [parseSync({}), parseSync({ operation }), parseSync({ operation: {} })];
   expect([
     ...[differsInRun(undefined, none), differsInRun(none, foreign), differsInRun(ours, ours)],

@@ -5,9 +5,9 @@ import type { Report } from "./project-status.ts";
 
 /**
  * Whether the instance's controller has something to do about an Application, or is at it, as far as the Application shows it: a first
- * look, a comparison with another source or destination, a refresh that was asked for, an operation, and the look that follows one.
+ * refresh, a comparison with another source or destination, a refresh that was asked for, an operation, and the refresh that follows one.
  *
- * What waits for its next try (`Running` with an end) is nobody's work until then, and neither is what the controller refused to look at
+ * What waits for its next try (`Running` with an end) is nobody's work until then, and neither is what the controller refused to refresh
  * (`InvalidSpecError`: it records no comparison). One on its way out does not count: deletions have no turns.
  */
 export function parseUnfinished(

@@ -58,7 +58,7 @@ function createPlace(initial?: Stored) {
   };
 }
 
-/** Patience is over unless said otherwise: {@link restlessnessOf} has tests of its own. */
+/** The timeout is over unless said otherwise: {@link restlessnessOf} has tests of its own. */
 const requested = (deletion: Deletion, mayWait = false): ApplicationRequest => ({ deletion, now: millis(0), mayWait });
 
 function drive(place: ReturnType<typeof createPlace>, desired: DesiredObject, deletion: Deletion): ApplicationAction {
@@ -120,7 +120,7 @@ describe("an Application that is wanted", () => {
     expect(place.raw()).toBe(before);
   });
 
-  test("is looked at again by Argo CD once for each poke of its user", () => {
+  test("is refreshed again by Argo CD once for each poke of its user", () => {
     const poked = (refresh: string): DesiredObject =>
       renderApplication(anApplicationPlacement({ epoch: 7 }), anApplication({ desiredRevision: 3 }, { refresh }), TARGET);
     const place = createPlace();
@@ -134,7 +134,7 @@ describe("an Application that is wanted", () => {
     expect(place.raw()).toBe(before);
   });
 
-  test("works where a move had put it and ended before it was activated: it looks once more, and goes on with no sync that is not its own", () => {
+  test("works where a move had put it and ended before it was activated: it refreshes once more, and goes on with no sync that is not its own", () => {
     const raw = stored(request());
     annotate(raw, { [PAUSE]: "true", "argosy.dev/arriving": "compared", "argosy.dev/copied-status": "1" });
     const place = createPlace({ ...raw, operation: { sync: {} }, status: { operationState: { phase: "Running" }, health: {} } });

@@ -21,11 +21,13 @@ export type ApplicationAction = ObjectAction<ObservedApplication>;
 /**
  * Decides the next step that brings an Application to what its row says.
  *
- * A wanted one is created, or patched under tests of uid, resourceVersion and epoch; where it begins to follow Git by itself, once a sync
- * that is being stopped has ended. A sync of its own that cannot bring about what is wanted is ended, and forgotten once it has. One that is being deleted although it is wanted was deleted by hand: it loses the cascade finalizer, so
- * that the workloads stay, and is made anew once gone. An
- * unwanted one gets the cascade finalizer (unless its workloads are to stay), is brought to rest while there is patience for that, and
- * only then is deleted, under preconditions.
+ * A wanted one is created, or patched under tests of uid, resourceVersion and epoch. One that is to follow Git by itself does so
+ * once a sync that is being stopped has ended. A sync of its own that cannot bring about what is wanted is ended, and forgotten once it has
+ * ended. One that is being deleted although it is wanted was deleted by hand: it loses the cascade finalizer, so that the workloads stay,
+ * and is made anew once gone.
+ *
+ * An unwanted one gets the cascade finalizer (unless its workloads are to stay). It is deleted, under preconditions, once it is at rest or
+ * the timeout for that is over.
  */
 export function planApplication(
   desired: DesiredObject,
@@ -105,7 +107,7 @@ function awaitStop(observed: ObservedApplication, uncascade: readonly PatchOpera
   return marks.length > 0 ? change(observed, marks) : { kind: "await-rest", observed };
 }
 
-/** A poke that was not passed on yet becomes Argo CD's own request to look at Git again. */
+/** A poke that was not passed on yet becomes Argo CD's own request to read Git again. */
 function refresh(desired: DesiredObject, observed: ObservedApplication): readonly PatchOperation[] {
   const poke = desired.annotations[ANNOTATION_POKE];
   if (poke === undefined || poke === observed.annotations[ANNOTATION_POKE]) return [];
@@ -148,7 +150,7 @@ function fencedOff(desired: DesiredObject, observed: ObservedApplication | undef
 
 /**
  * A deletion is final, so it counts as one revision more than the row it was decided from: a writer that read the row before
- * it was marked finds itself late, instead of taking the marked Application for a wanted one with a stray finalizer.
+ * it was marked finds itself late, instead of taking the marked Application for a wanted one with a leftover finalizer.
  */
 function markFence(fence: Fence | undefined): Fence | undefined {
   return fence === undefined ? undefined : { epoch: fence.epoch, revision: fence.revision + 1 };

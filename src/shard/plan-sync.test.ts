@@ -156,7 +156,7 @@ describe("what is done about a run", () => {
         expect(planSync(facts({ run, observed: shown(trace), isFresh: false }), NOW)).toEqual({ kind: "look" });
   });
 
-  test("never asks for a run that was asked for, whatever is wished", () => {
+  test("never asks for a run that was asked for, whatever is requested", () => {
     for (const row of Object.values(STEPS.Running)) expect(Object.values(row)).not.toContain("request");
     for (const row of Object.values(STEPS.Pending))
       expect(Object.entries(row).filter(([, step]) => step === "request").length).toBeLessThanOrEqual(1);

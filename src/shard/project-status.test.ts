@@ -45,7 +45,7 @@ describe("what is kept of Argo CD's status", () => {
     expect(projectStatus(STATUS)?.reconciledAt).toBe(Date.UTC(2026, 0, 1, 0, 0, 10));
   });
 
-  test("has the same hash after a mere look, and whatever order resources come in", () => {
+  test("has the same hash after a mere refresh, and whatever order resources come in", () => {
     const again = { ...STATUS, reconciledAt: "2026-01-01T00:03:00Z", resources: [...STATUS.resources].reverse(), history: [] };
     expect(projectStatus(again)?.hash).toBe(projectStatus(STATUS)?.hash);
     expect(projectStatus({ ...STATUS, health: { status: "Degraded" } })?.hash).not.toBe(projectStatus(STATUS)?.hash);

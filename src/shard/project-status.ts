@@ -48,7 +48,7 @@ export function projectStatus(raw: unknown): Report | undefined {
   return reported(status, asTime(source["reconciledAt"]));
 }
 
-/** Whoever looks at an Application before a decision needs no hash of what it says, which is most of the work of understanding one. */
+/** Reading an Application before a decision needs no hash of what it says, which is most of the work of understanding one. */
 function reported(status: EngineStatus, reconciledAt: Millis | undefined): Report {
   let hash: string | undefined;
   return {
@@ -99,7 +99,7 @@ function projectResource(raw: unknown): ResourceStatus {
   };
 }
 
-/** Of too many objects those are kept that something is wrong with, as far as there is room. */
+/** Of too many objects those are kept that something is wrong with, up to the limit. */
 function withinLimits(resources: readonly ResourceStatus[]): readonly ResourceStatus[] {
   const [broken, others] = [
     resources.filter(isUnhealthy).sort(byResource),

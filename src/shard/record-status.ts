@@ -12,8 +12,8 @@ export interface LastRecord {
 }
 
 /**
- * Argo CD looks at every application once in two to three minutes even if nothing happens. Recording each look would be the
- * largest load of an idle fleet and tell nobody anything; the time of the last look is refreshed this seldom.
+ * Argo CD refreshes every application once in two to three minutes even if nothing happens. Recording each refresh would be the
+ * largest load of an idle fleet and be of use to nobody; the time of the last refresh is recorded this seldom.
  */
 const OBSERVE_EVERY_MS = 10 * 60_000;
 
@@ -36,12 +36,12 @@ function versionOf({ resourceVersion }: ObservedApplication): number | undefined
   return /^\d{1,15}$/.test(resourceVersion) ? Number(resourceVersion) : undefined;
 }
 
-/** Looks are recorded together at full minutes, in ms since the epoch: of 25,000 applications one by one, forty statements a second. */
+/** Refreshes are recorded together at full minutes, in ms since the epoch: of 25,000 applications one by one, forty statements a second. */
 const TOGETHER_EVERY_MS = 60_000;
-/** How late after the full minute a look still counts as one of those. */
+/** How late after the full minute a refresh still counts as one of those. */
 const TOGETHER_WITHIN_MS = 5_000;
 
-/** How long a status to record waits for others, in ms: a mere look until the next full minute, news not at all. */
+/** How long a status to record waits for others, in ms: a mere refresh until the next full minute, a change not at all. */
 export function waitForOthersMs({ hash, epoch }: RecordedStatus, last: LastRecord | undefined, now: Millis): number {
   if (last?.hash !== hash || last.epoch !== epoch) return 0;
   const sinceMs = now % TOGETHER_EVERY_MS;

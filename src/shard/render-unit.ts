@@ -44,7 +44,7 @@ function renderAccount(placement: ApplicationPlacement, namespaces: OwnNamespace
 }
 
 /**
- * The register: the only binding that lets anybody of ours write in the workspace's namespace, and its only subject is the
+ * The owner binding: the only binding that lets anybody of ours write in the workspace's namespace, and its only subject is the
  * owner's account. The instance is not named on it: users see this object.
  */
 export function renderOwnerBinding(placement: ApplicationPlacement, namespaces: OwnNamespaces): DesiredObject {

@@ -107,7 +107,7 @@ describe("tenancy", () => {
     expect(renderImpersonation(INSTANCE, [], NAMESPACES).content).toEqual({ rules: [] });
   });
 
-  test("accounts, registers and projects tell neither names nor ids of tenants", () => {
+  test("accounts, owner bindings and projects tell neither names nor ids of tenants", () => {
     const { account, project } = renderUnit(anApplicationPlacement(), {
       destination: DESTINATION,
       namespaces: NAMESPACES,
@@ -117,7 +117,7 @@ describe("tenancy", () => {
     for (const name of [account.at.name, project.at.name]) expect(name).toMatch(/^(u|ws)-[0-9a-f]{20}$/);
   });
 
-  test("each part of a split workspace has a register and an account of its own", () => {
+  test("each part of a split workspace has an owner binding and an account of its own", () => {
     const whole = renderUnit(anApplicationPlacement(), {
       destination: DESTINATION,
       namespaces: NAMESPACES,
@@ -134,7 +134,7 @@ describe("tenancy", () => {
     expect(part.account.at).not.toEqual(whole.account.at);
   });
 
-  test("a server that the system's authorities vouch for needs no bundle in its entry", () => {
+  test("a server that the system's authorities vouch for needs no CA certificates in its entry", () => {
     const entry = renderClusterEntry({ id: INSTANCE, namespace: "argocd-1" }, { server: "https://a", caData: "" }, "t");
     const data = entry.content["data"] as { config: string };
     expect(JSON.parse(Buffer.from(data.config, "base64").toString())).toEqual({ bearerToken: "t", tlsClientConfig: { insecure: false } });

@@ -96,7 +96,7 @@ describe("an Application is restless", () => {
   ])("%s: %s", (restlessness, _, shape) => expect(restlessnessOf(observed(shape), NOW)).toBe(restlessness));
 });
 
-test("calming stops what is under way and what would begin, and has Argo CD look where a look is missing, once", () => {
+test("calming stops what is under way and what would begin, and has Argo CD refresh where a refresh is missing, once", () => {
   const paths = (shape: Shape, restlessness: Restlessness) => calm(observed(shape), restlessness).map(({ path }) => path);
   expect(paths({ isRequested: true, phase: "Running" }, "syncing")).toEqual(["/spec/syncPolicy/automated", "/status/operationState/phase"]);
   expect(paths({ isRequested: true, isManual: true }, "requested")).toEqual([]);
@@ -136,7 +136,7 @@ function createEngine(shape: Shape) {
       orphans.push(...made.filter((madeAt) => seconds - madeAt < 1));
       raw = undefined;
     },
-    /** One second of Argo CD's work: looks where it was asked to or never did, and begins, goes on with or ends a sync. */
+    /** One second of Argo CD's work: refreshes where it was asked to or never did, and begins, goes on with or ends a sync. */
     work(mayEnd: boolean): void {
       seconds += 1;
       if (raw === undefined) return;
@@ -200,7 +200,7 @@ test("a cascade leaves nothing behind that a sync made, wherever it is decided o
   );
 });
 
-test("without patience a cascade begins whatever is under way", () => {
+test("after the timeout a cascade begins whatever is under way", () => {
   const place = observed({ isRequested: true, phase: "Running" });
   const marked = planApplication(DESIRED, { deletion: "cascade", now: NOW, mayWait: false }, place);
   expect(marked).toMatchObject({ kind: "change" });

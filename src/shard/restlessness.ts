@@ -8,7 +8,7 @@ import type { SyncState } from "./parse-sync.ts";
 
 /**
  * Why an Application cannot be deleted yet with what it deployed. `requested`: a sync is asked for and not begun; `syncing`, `ending`:
- * one is under way, or being stopped; `automated`: a sync may begin by itself; `looking`: a look that began when it still might is
+ * one is under way, or being stopped; `automated`: a sync may begin by itself; `looking`: a refresh that began when it still might is
  * perhaps not over; `unsettled`: a sync has just ended, and Argo CD may not have seen yet what it made; `unseen`: it has compared since, and
  * does not see it.
  */
@@ -47,7 +47,7 @@ function restlessnessOfSynced({ report }: ObservedApplication, state: SyncState,
 
 /**
  * Out of step with the very revision that a sync has just brought about: the watch that tells Argo CD of the cluster has broken off. Not so
- * where Argo CD says that another Application looks after an object by now: that one it sees.
+ * where Argo CD says that another Application manages an object by now: that one it sees.
  */
 function restlessnessOfCompared(compared: EngineStatus | undefined, { phase, revision }: SyncState): "unseen" | undefined {
   const isUnseen = phase === "Succeeded" && compared?.sync.status === "OutOfSync" && compared.sync.revision === revision;
@@ -58,8 +58,8 @@ function restlessnessOfCompared(compared: EngineStatus | undefined, { phase, rev
 export const TERMINATE: PatchOperation = { op: "add", path: "/status/operationState/phase", value: "Terminating" };
 
 /**
- * What brings a restless Application to rest: no sync begins by itself any more, one under way is stopped, Argo CD looks once more. It
- * looks at one Application once at a time: when it has taken that wish off, every look that began before is over.
+ * What brings a restless Application to rest: no sync begins by itself any more, one under way is stopped, Argo CD refreshes once more. It
+ * refreshes an Application once at a time: when it has taken that request off, every refresh that began before is over.
  */
 export function calm(observed: ObservedApplication, restlessness: Restlessness): readonly PatchOperation[] {
   return [
@@ -71,5 +71,5 @@ export function calm(observed: ObservedApplication, restlessness: Restlessness):
   ];
 }
 
-/** What is unseen is compared as soon as the cluster is heard again, without being asked for. */
+/** What is unseen is compared as soon as the cluster's watch is back, without a request. */
 const OBSERVATIONS: ReadonlySet<Restlessness> = new Set(["automated", "unsettled"]);

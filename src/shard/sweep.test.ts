@@ -27,7 +27,7 @@ describe("Applications that stand where they do not belong", () => {
   const one = anObserved("application-1");
   const two = anObserved("application-2");
 
-  test("are reported at the first look and may go at the second, when their rows are gone", () => {
+  test("are reported at the first sweep and may go at the second, when their rows are gone", () => {
     const rows = { ...HERE, belonging: ids("application-1"), existing: new Map(), ended: new Map() };
     expect(judgeOrphans([one, two], rows, new Set())).toEqual([
       { observed: two, reason: "no-row", deletion: "orphan", isRemovable: false },
@@ -90,7 +90,7 @@ describe("Applications that stand where they do not belong", () => {
   });
 });
 
-test("a stray that is deleted and paused goes: Argo CD ends nothing that is paused", () => {
+test("an orphan that is deleted and paused goes: Argo CD ends nothing that is paused", () => {
   const copy = anObserved("application-3", (raw) => {
     raw.metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
     raw.metadata["annotations"] = { ...(raw.metadata["annotations"] as object), "argocd.argoproj.io/skip-reconcile": "true" };
@@ -161,7 +161,7 @@ test("what deserves a comparison with its row is missing, leaving, of another ep
   expect(whyRevisit({ epoch: 7 }, anObserved("a", setMeta("deletionTimestamp", "2026-01-01T00:00:00Z")))).toBe("deleting");
 });
 
-describe("changes that are worth a look", () => {
+describe("changes that are worth a reconcile", () => {
   const before = anObserved();
   const reported = anObserved("application-1", setField("status", { sync: { status: "Synced" } }));
 
@@ -201,7 +201,7 @@ describe("what is recorded of a status", () => {
     });
   });
 
-  test("is nothing for a mere look, but once in ten minutes", () => {
+  test("is nothing for a mere refresh, but once in ten minutes", () => {
     expect(statusToRecord(at("2026-01-01T00:09:59Z"), last)).toBeUndefined();
     expect(statusToRecord(at("2026-01-01T00:10:00Z"), last)).toBeDefined();
     expect(statusToRecord(first, { ...last, epoch: 6 })).toBeDefined();
@@ -210,7 +210,7 @@ describe("what is recorded of a status", () => {
     expect(statusToRecord(silent, { hash: silent.report?.hash ?? "", epoch: 7, reconciledAt: undefined })).toBeUndefined();
   });
 
-  test("waits for others at the full minute when it is a mere look, and never when it is news", () => {
+  test("waits for others at the full minute when it is a mere refresh, and never when it is a change", () => {
     const observation = statusToRecord(at("2026-01-01T00:10:00Z"), last);
     const notifications = statusToRecord(anObserved("application-1", setField("status", { sync: { status: "OutOfSync" } })), last);
     if (observation === undefined || notifications === undefined) throw new Error("nothing to record");

@@ -32,7 +32,7 @@ const judge = (observations: readonly TamperingObservation[], settled = observe(
   judgeTampering(observations, { desired, settled, known })?.what;
 const NOBODY = { subjects: [] };
 
-describe("whether somebody tampered with a register", () => {
+describe("whether somebody tampered with an owner binding", () => {
   const another = observe({}, { uid: "uid-2" });
   test.each<[string, ReturnType<typeof judge>, readonly TamperingObservation[], ObservedBinding, ShardObject | undefined]>([
     ["it is as it was", undefined, [{ observed: observe(), step: "settled" }], observe(), KNOWN],

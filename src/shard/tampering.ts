@@ -5,20 +5,20 @@ import type { ObjectAction } from "./diff-object.ts";
 import type { DesiredObject, ObservedObject } from "./managed-object.ts";
 import type { LastWrite, ObservedBinding } from "./parse-rights.ts";
 
-/** What somebody did to a register, and with what they wrote, where the object says it. */
+/** What somebody did to an owner binding, and with what they wrote, where the object says it. */
 export interface Tampering {
   readonly what: "edited" | "replaced" | "deleted";
   readonly by: LastWrite | undefined;
 }
 
-/** One look at a register on the way to what it should be. */
+/** One observation of an owner binding on the way to what it should be. */
 export interface TamperingObservation {
   readonly observed: ObservedBinding | undefined;
   readonly step: ObjectAction<ObservedBinding>["kind"];
 }
 
 /**
- * Judges whether a register was changed by somebody else since it was acknowledged (`known`), from what was seen of it until it
+ * Judges whether an owner binding was changed by somebody else since it was acknowledged (`known`), from what was seen of it until it
  * `settled`. What an earlier version of ours wrote is as it was acknowledged, and no tampering; before the first acknowledgement under
  * this epoch nothing of ours is known to have stood.
  */
@@ -44,8 +44,8 @@ function isForeign({ observed, step }: TamperingObservation, desired: DesiredObj
 }
 
 /**
- * Whether the rows of `other`, the unit that a register with a newer fence claims to be of, bear that fence out: a namespace that was made
- * anew is another workspace, and its unit's register has the name that the former one's had. One that is being moved has given its fence an
+ * Whether the rows of `other`, the unit that a binding with a newer fence claims to be of, bear that fence out: a namespace that was made
+ * anew is another workspace, and its unit's binding has the name that the former one's had. One that is being moved has given its fence an
  * epoch that its row gets at COMMIT only.
  */
 export function isBorneOutBy(
@@ -56,7 +56,7 @@ export function isBorneOutBy(
   return other.unit.phase === "MOVING" || other.unit.epoch >= (seen.epoch ?? 0);
 }
 
-/** Tampering with one register that was not told of yet. */
+/** Tampering with one owner binding that was not reported yet. */
 export interface Repairs {
   readonly count: number;
   /** Epoch milliseconds. */
@@ -64,7 +64,7 @@ export interface Repairs {
   readonly last: Tampering;
 }
 
-/** Repairs told of so far, and one more. */
+/** Repairs reported so far, and one more. */
 export function addRepair(before: Repairs | undefined, last: Tampering, now: number): Repairs {
   return { count: (before?.count ?? 0) + 1, firstAt: before?.firstAt ?? now, last };
 }
@@ -79,18 +79,18 @@ export function repairsText({ count, last: { what, by } }: Repairs): string {
   return `the register was ${times} and put back; ${writer}; the API server's audit log says who`;
 }
 
-/** Repairs of one register that are made at once. */
+/** Repairs of one owner binding that are made at once. */
 const BURST = 10;
 /** So many more are made in this time, in ms. */
 const WINDOW_MS = 10_000;
 
-/** Times of the last repairs of a register, in ms of a clock that only grows, with this one. */
+/** Times of the last repairs of an owner binding, in ms of a clock that only grows, with this one. */
 export function afterRepair(times: readonly number[], nowMs: number): readonly number[] {
   return [...times, nowMs].slice(-BURST);
 }
 
 /**
- * How long the next repair waits, in ms: whoever changes a register in a loop is answered ten times in ten seconds, and does not get a
+ * How long the next repair waits, in ms: whoever changes a binding in a loop is answered ten times in ten seconds, and does not get a
  * write of ours for each of theirs.
  */
 export function repairWaitMs(times: readonly number[], nowMs: number): number {

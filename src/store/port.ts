@@ -65,20 +65,20 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Hints of committed changes. A lost hint costs the time until the next sweep, never truth. */
+/** Notifications of committed changes. A lost one costs the time until the next sweep, never truth. */
 export interface ChangeFeed {
   /**
-   * Calls `listener` with each batch of hints, and with `"missed"` whenever hints may have been lost (first connection
+   * Calls `listener` with each batch of notifications, and with `"missed"` whenever some may have been lost (first connection
    * included): the listener then sweeps. The returned function ends the subscription.
    */
   subscribe(listener: (changes: readonly Change[] | "missed") => void): () => void;
-  /** Sends a hint to itself; whether it arrived before the signal aborted. */
+  /** Sends a notification to itself; whether it arrived before the signal aborted. */
   hears(signal: AbortSignal): Promise<boolean>;
-  /** True while the connection that hints arrive on is up. */
+  /** True while the connection that notifications arrive on is up. */
   isConnected(): boolean;
 }
 
-/** What a person orders about a workspace: a member that is absent stays, `undefined` takes the order back. */
+/** What a person orders about a workspace. An absent member stays as it is; `undefined` takes the order back. */
 export interface DirectiveChange {
   readonly workspaceId: WorkspaceId;
   readonly change: { readonly pin: Pin | undefined } | { readonly hold: Hold | undefined };
@@ -92,11 +92,11 @@ export interface DirectiveStore {
    * without the order is decided again. Throws `GoneError` when there is no such workspace.
    */
   direct(change: DirectiveChange, signal: AbortSignal): Promise<void>;
-  /** Nothing ordered where nothing is recorded. */
+  /** No orders where nothing is recorded. */
   read(workspaceId: WorkspaceId, signal: AbortSignal): Promise<Directive>;
   /** Makes or replaces the freeze of that name. */
   putFreeze(freeze: Freeze, decision: Decision, signal: AbortSignal): Promise<void>;
-  /** Returns whether there was one of that name; only then the decision is journaled. */
+  /** Returns whether there was one of that name; the decision is journaled only then. */
   dropFreeze(name: string, decision: Decision, signal: AbortSignal): Promise<boolean>;
   /** Sorted by name. */
   listFreezes(signal: AbortSignal): Promise<readonly Freeze[]>;
@@ -106,9 +106,9 @@ export interface OwnedApplication extends Owned {
   readonly id: ApplicationId;
 }
 
-/** Who has to work for what. Read by the watchdog, which compares it with what stands. */
+/** Which instance should own which application. Read by the watchdog, which compares it with the Applications on instances. */
 export interface OwnershipStore {
-  /** The next so many applications of placed units after an id, sorted by it. */
+  /** The next `limit` applications of placed units after an id, sorted by id. */
   listOwned(page: { readonly after: string; readonly limit: number }, signal: AbortSignal): Promise<readonly OwnedApplication[]>;
 }
 
@@ -130,7 +130,7 @@ export interface RolloutChange {
 
 /** Rollouts of releases, and releases that failed. Written by the rollouts' role and by SREs' commands. */
 export interface RolloutStore {
-  /** Adds a rollout unless another one is live; returns the live one that stands in its way. */
+  /** Adds a rollout unless another one is live; returns that one. */
   create(rollout: Rollout, decision: Decision, signal: AbortSignal): Promise<Rollout | undefined>;
   /**
    * Conditional on the revision; throws `StaleError` when the row has moved on. Notifies `rollout`. Returns the new row.
@@ -147,12 +147,12 @@ export interface RolloutStore {
   unfreeze(version: string, decision: Decision, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Written by the reconciler: what the instances say of their applications. */
+/** Status of applications as the instances report it. Written by the reconciler. */
 export interface StatusStore {
   /**
    * Upserts a batch and notifies `status` for each changed hash. A status that comes from an instance or epoch that no
-   * longer owns the unit is dropped, as is one that the engine said before the one recorded (`reconciledAt`, and `version` within one second): a writer
-   * that was held up is late, whatever it brings. Returns the ids whose hash changed.
+   * longer owns the unit is dropped. So is one that is older than the one recorded (`reconciledAt`, and `version` within one second), because
+   * a writer may be delayed. Returns the ids whose hash changed.
    */
   recordStatuses(statuses: readonly RecordedStatus[], signal: AbortSignal): Promise<readonly ApplicationId[]>;
 }

@@ -4,7 +4,7 @@ export interface Finding {
   readonly detail: string;
 }
 
-/** One thing this process needs. The check looks at what is known already; it waits for nothing. */
+/** One thing this process needs. The check reads what is known already; it waits for nothing. */
 export interface HealthCheck {
   readonly name: string;
   check(): Finding;

@@ -1,4 +1,4 @@
-/** Metrics without a library in sight: the adapter behind this is the only place that knows prom-client. */
+/** Metrics without naming a library: the adapter behind this is the only place that knows prom-client. */
 export interface Metrics {
   counter(name: string, help: string, labels?: readonly string[]): Counter;
   gauge(name: string, help: string, labels?: readonly string[]): Gauge;

@@ -39,7 +39,7 @@ const GOOD: Readonly<Record<Kind, unknown>> = {
   environment: { apiURL: "https://api.prod.example:6443", credentialsSecret: "prod-eu-creds", allowInsecureSkipTLSVerify: false },
   credential: { repository: "https://git.example/jane/guestbook", secret: "guestbook-repo" },
 };
-/** What its user is told of a good one, as soon as it was looked at: no instance is there to answer. */
+/** What its user reads of a good one, as soon as it was reconciled: no instance is there to answer. */
 const REPORTED: Readonly<Record<Kind, RegExp>> = {
   deployment: /Reconciling=True\/(Reconciling|WaitingForCapacity)/,
   syncRun: /ErrorOccurred=True\/ErrorOccurred/,
@@ -131,7 +131,7 @@ describeOnApiServers(
 
     describe.each(KINDS)("each %s", (kind) => {
       it.each(Array.from({ length: BATCHES }, (_, batch) => batch))(
-        "is refused with the field that is wrong, or its user is told how it stands, and the next good one is looked at: batch %i",
+        "is refused with the field that is wrong, or says how it stands, and the next good one is reconciled: batch %i",
         async (batch) => {
           await bringSecrets(batch);
           const specs = fc.sample(anySpec(kind), { seed: seed + batch, numRuns: BATCH });
@@ -149,7 +149,7 @@ describeOnApiServers(
       );
     });
 
-    it("are told of by Events too: not without end, and without the secrets", async () => {
+    it("are reported by Events too: not without end, and without the secrets", async () => {
       await vi.waitFor(async () => expect(await events()).not.toEqual([]), { timeout: 30_000 });
       const found = await events();
       const seconds = (performance.now() - begunAt) / 1000;

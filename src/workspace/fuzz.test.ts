@@ -161,7 +161,7 @@ describe(`of 20,000 resources of all kinds, generated from ${seed}, with secrets
     expectBoth();
   });
 
-  it("each repository credential is refused with a reason, or looked at where it may be, with a secret that is one", () => {
+  it("each repository credential is refused with a reason, or probed where it may be, with a secret that is one", () => {
     const { count, expectBoth } = ways();
     const anyCredential = fc.oneof(
       { weight: 2, arbitrary: anySpec("credential") },

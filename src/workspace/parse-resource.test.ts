@@ -41,7 +41,7 @@ describe("reading a resource as the API server sends it", () => {
   });
 });
 
-describe("a change of what a user wishes", () => {
+describe("a change of what a user requests", () => {
   const before = aResource({ conditions: [{ type: "Ready", status: "True" }] });
 
   it.each([
@@ -56,7 +56,7 @@ describe("a change of what a user wishes", () => {
     expect(differsInRequest(before, { ...before, ...change })).toBe(true);
   });
 
-  it("is a first sight, and no status of ours", () => {
+  it("is a resource seen for the first time, and no status of ours", () => {
     expect(differsInRequest(undefined, before)).toBe(true);
     expect(differsInRequest(before, { ...before, conditions: [{ type: "Ready", status: "False" }], observedGeneration: 1 })).toBe(false);
   });

@@ -5,9 +5,9 @@ export interface ResourceAt {
   readonly name: string;
 }
 
-/** What may have to be looked at again. Status we wrote ourselves is no change. */
+/** What may have to be reconciled again. Status we wrote ourselves is no change. */
 export type ResourceChange =
-  /** `uids`: of the resources that had or have this name, as the watch told; all but the present one's are gone. */
+  /** `uids`: of the resources that had or have this name, as the watch reported; all but the present one's are gone. */
   | { readonly kind: "deployment"; readonly at: ResourceAt; readonly uids: readonly string[] }
   | { readonly kind: "namespace"; readonly name: string };
 
@@ -21,7 +21,7 @@ export interface UserResources {
   /** Time since the API server last said something about the slower of the two kinds, in ms. */
   stalenessMs(): number;
   deployment(at: ResourceAt): ObservedDeployment | undefined;
-  /** In no order. */
+  /** Not sorted. */
   deployments(namespace?: string): readonly ObservedDeployment[];
   namespace(name: string): ObservedNamespace | undefined;
   /** Calls `listener` after what is kept here has changed; the returned function ends that. */
@@ -46,7 +46,7 @@ export interface UserKindResources {
   list(namespace?: string): readonly ObservedResource[];
   /**
    * Calls `listener` after what is kept here has changed, with the uids of the resources that had or have this name, as the
-   * watch told; all but the present one's are gone. The returned function ends that.
+   * watch reported; all but the present one's are gone. The returned function ends that.
    */
   subscribe(listener: (at: ResourceAt, uids: readonly string[]) => void): () => void;
   /** Uid of the resource as the API server has it now. */
@@ -58,7 +58,7 @@ export interface UserKindResources {
   patchStatus(resource: ResourceAt & { readonly uid: string }, status: object, signal: AbortSignal): Promise<void>;
 }
 
-/** The same with its watch's life. */
+/** The same, with the start and end of its watch. */
 export interface WatchedResources extends UserKindResources {
   start(signal: AbortSignal): void;
   synced(signal: AbortSignal): Promise<void>;

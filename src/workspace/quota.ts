@@ -12,7 +12,7 @@ type Age = Pick<ObservedDeployment, "uid" | "createdAt">;
 
 /**
  * Whether a resource is within its workspace's quota. One that was let in stays in, so that neither a new one nor a lower
- * quota puts it out; what is left goes to the oldest (by creation, then uid). Looks at no more siblings than it has to: of those
+ * quota puts it out; what is left goes to the oldest (by creation, then uid). Reads no more siblings than it has to: of those
  * in the order of {@link byAge}, as many as the limit for all but those that are within it.
  */
 export function isWithinQuota(resource: Age, { siblings, limit, isAdmitted }: Quota): boolean {

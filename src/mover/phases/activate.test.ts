@@ -15,7 +15,7 @@ function prepared() {
   return { model, pair };
 }
 
-it("unpauses with a request to look, and is done only once Argo CD has looked since", () => {
+it("unpauses with a request to refresh, and is done only once Argo CD has refreshed since", () => {
   const { model, pair } = prepared();
   const verdict = activate(pair(), MOVE_EPOCH, NOW);
   expect(JSON.stringify(verdict)).toContain('"path":"/metadata/annotations/argocd.argoproj.io~1refresh","value":"normal"');
@@ -59,7 +59,7 @@ it("does not hold against a move what was so before it", () => {
   expect(verify(pair(), baselineOf([pair()]))).toEqual({ kind: "done" });
 });
 
-it("puts what nobody could look at on the target idle, knowing nothing, and lets it loose as any other (a fail-over)", () => {
+it("puts what nobody could observe on the target idle, knowing nothing, and activates it as any other (a fail-over)", () => {
   const model = createModel([WEB]);
   const move = aMove({ isFailOver: true });
   const pair = () => model.observe(move).pairs[0]!;

@@ -8,7 +8,7 @@ import { aMove, createModel, inPhase, NOW, observationOf } from "../testing/mode
 const TWELVE = Array.from({ length: 12 }, (_, count) => `app-${count}`);
 const names = TWELVE.map((name) => anApplication({ id: `id-${name}` as ApplicationId, argoName: name, name }));
 
-/** A large unit that is moved, and what of it waits for its target to look. */
+/** A large unit that is moved, and what of it waits for its target to refresh. */
 function large(phase: "PREPARE" | "ACTIVATE") {
   const model = createModel(names);
   const carry = (move: ReturnType<typeof aMove>, afterMs = 0) => {
@@ -22,7 +22,7 @@ function large(phase: "PREPARE" | "ACTIVATE") {
   return { model, asked, step: (afterMs?: number) => carry(move, afterMs) };
 }
 
-it.each(["PREPARE", "ACTIVATE"] as const)("asks for looks at a few of a large unit's applications at a time (%s)", (phase) => {
+it.each(["PREPARE", "ACTIVATE"] as const)("asks for refreshes of a few of a large unit's applications at a time (%s)", (phase) => {
   const { model, asked, step } = large(phase);
   expect(model.objects.target.size).toBe(12);
   let most = 0;
@@ -35,7 +35,7 @@ it.each(["PREPARE", "ACTIVATE"] as const)("asks for looks at a few of a large un
   expect(asked()).toEqual([]);
 });
 
-it.each(["PREPARE", "ACTIVATE"] as const)("lets those that are never looked at hold the others up only for a moment (%s)", (phase) => {
+it.each(["PREPARE", "ACTIVATE"] as const)("lets those that are never refreshed hold the others up only for a moment (%s)", (phase) => {
   const { asked, step } = large(phase);
   step();
   expect(step()).toBe("wait");

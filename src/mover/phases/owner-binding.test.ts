@@ -11,7 +11,7 @@ it.each<[string, (model: Model) => unknown, string | undefined]>([
   ["that is away", (model) => Object.assign(model, { ownerBinding: undefined }), "deleted"],
   ["that ends", (model) => Object.assign(meta(model), { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["x/y"] }), "deleted"],
   ["without an epoch", (model) => Object.assign(meta(model), { annotations: {} }), "edited"],
-])("finds in a register %s: %s", (_what, tamper, found) => {
+])("finds in an owner binding %s: %s", (_what, tamper, found) => {
   const model = createModel([]);
   tamper(model);
   const move = aMove({ phase: "REVOKE" });

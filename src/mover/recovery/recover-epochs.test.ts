@@ -40,7 +40,7 @@ describe("the owner of a unit of a restored database", () => {
     expect(judgeOwner(UNIT, keyed(found), instances())).toEqual({ owner, rule, ownerBinding: found });
   });
 
-  it("is the row's where there is no register, and of several parts each has its own", () => {
+  it("is the row's where there is no owner binding, and of several parts each has its own", () => {
     expect(judgeOwner(UNIT, keyed(ownerBinding([accountOf("b")], { namespace: "other" })), instances())).toMatchObject({ rule: "KEPT" });
     const both = keyed(ownerBinding([accountOf("a")]), ownerBinding([accountOf("b")], { bucket: 3 }));
     expect(judgeOwner(UNIT, both, instances())).toMatchObject({ owner: "a" });

@@ -77,7 +77,7 @@ interface Found {
 
 /** Reads both sides and judges every unit that has an owner. */
 async function judgeAll({ store, standing }: RecoveryDeps, signal: AbortSignal): Promise<Found> {
-  // The cluster is read before the database. An epoch that is given in between makes the database look newer, never older.
+  // The cluster is read before the database. An epoch that is given in between makes the database seem newer, never older.
   const newestSeen = await standing.newestEpoch(signal);
   const ownerBindings = new Map(
     (await standing.listOwnerBindings(signal)).map((ownerBinding) => [ownerBindingKey(ownerBinding.at), ownerBinding]),

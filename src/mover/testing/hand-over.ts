@@ -40,16 +40,16 @@ export interface HandOver {
   worker(wrap?: <T extends object>(port: T) => T): MoveWorker;
   /** From now on each phase began this much longer ago, in ms. */
   late(ms: number): void;
-  /** Works, and lets both Argo CDs look, until the move has ended; what a run throws is met again by the next. */
+  /** Works, and lets both Argo CDs refresh, until the move has ended; what a run throws is met again by the next. */
   workUntilEnd(id: MoveId, worker: () => { carryOn(id: MoveId, signal: AbortSignal): Promise<unknown> }): Promise<void>;
   observations(instance: Instance): Promise<readonly ApplicationObservation[]>;
-  /** Names of whom the register lets write. */
+  /** Names of those whom the owner binding lets write. */
   holders(): Promise<readonly string[]>;
   /** Names of the accounts that stand for the unit, on whatever instance. */
   accounts(): Promise<readonly string[]>;
   /** Takes an Application away by hand, with nothing of what it deployed. */
   remove(instance: Instance, name: string): Promise<void>;
-  /** Lets each Argo CD look at what is not paused. */
+  /** Lets each Argo CD refresh what is not paused. */
   observe(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ let count = 0;
 export interface Elsewhere {
   readonly id: EnvironmentId;
   readonly clusters: TargetClusters;
-  /** What the users' door does with a look at it: the owner gets an account. */
+  /** What the workspace controllers do when they visit the environment: the owner gets an account. */
   install(): Promise<void>;
   /** The name an instance's account has there. */
   account(instance: Instance): string;
@@ -142,7 +142,7 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
     const raw = await hands.api.get<KubeObject>(ROLE_BINDINGS, { namespace: "team-a", name: "argosy-deployer" }, signal);
     return raw === undefined ? [] : (parseOwnerBinding(raw)?.subjects ?? []);
   };
-  /** The authoriser's part, which the fake server has not: whom the register names may write. */
+  /** The authoriser's part, which the fake server does not have: those whom the owner binding names may write. */
   const managed: ManagedCluster = {
     ...real,
     async ask(user) {

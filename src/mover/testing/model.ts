@@ -66,7 +66,7 @@ export function observationOf(raw: Stored): ApplicationObservation {
   return parseObservation(raw) as ApplicationObservation;
 }
 
-/** The two instances and the register of one unit, as far as a move and Argo CD's controllers touch them. */
+/** The two instances and the owner binding of one unit, as far as a move and Argo CD's controllers touch them. */
 export interface Model {
   readonly objects: Record<"source" | "target", Map<string, Stored>>;
   ownerBinding: Stored | undefined;
@@ -164,7 +164,7 @@ function sourceOf(
   return { source: isFailOver ? undefined : observation, isSourceUnknown: isFailOver, before: observation?.report?.status };
 }
 
-/** Who the register lets write. */
+/** Who the owner binding lets write. */
 export function holderOf({ ownerBinding }: Pick<Model, "ownerBinding">): "source" | "target" | "nobody" | "others" {
   const subjects = ownerBinding === undefined ? [] : (parseOwnerBinding(ownerBinding)?.subjects ?? []);
   if (subjects.length === 0) return "nobody";

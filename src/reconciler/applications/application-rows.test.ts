@@ -108,7 +108,7 @@ describe("rows at hand", () => {
     expect(rows.release("ours" as UnitId, 7, [])).toEqual([]);
   });
 
-  it("wait on while they need what the unit lacks, and no longer than until their row is read", () => {
+  it("wait on while they need prerequisites that are missing for the unit, and no longer than until their row is read", () => {
     const rows = createApplicationRows<ReturnType<typeof row>>(clock);
     rows.wait(row());
     expect(rows.release("ours" as UnitId, 1, [missingPrerequisite])).toEqual([]);

@@ -26,7 +26,7 @@ export interface ApplicationRows<T extends FullRow> {
   /** The application waits for its unit's prerequisites. */
   wait(row: T): void;
   /**
-   * The prerequisites stand at this revision, but for what lacks. Returns the applications that may go on. Their rows are kept for them, unless
+   * The prerequisites stand at this revision, but for what is missing. Returns the applications that may go on. Their rows are kept for them, unless
    * these are old.
    */
   release(unitId: UnitId, revision: number, missingPrerequisites: readonly MissingPrerequisite[]): readonly ApplicationId[];

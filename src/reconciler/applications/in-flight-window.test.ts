@@ -172,7 +172,7 @@ describe("whatever happens to a line", () => {
     );
   });
 
-  test("everybody in it has a turn by patience alone, though the instance never answers", () => {
+  test("everybody in it has a turn by timeouts alone, though the instance never answers", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 0, max: 60 }), (share, count) => {
         const window = createInFlightWindow(share);
@@ -260,7 +260,7 @@ describe("in-flight windows", () => {
     expect([...windowsOf({ before: labels("i", "u"), now: { labels: {} } })]).toEqual(["i|u"]);
   });
 
-  test("are told by instance, of those that are ours", () => {
+  test("are reported by instance, of those that are ours", () => {
     const windows = new Map(
       [windowOf(id("i"), "u" as UnitId), windowOf(id("i"), "v" as UnitId), windowOf(id("j"), "u" as UnitId)].map((key) => [
         key,

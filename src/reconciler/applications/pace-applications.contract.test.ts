@@ -77,7 +77,7 @@ describe("a workspace's burst", () => {
     await countIs(noisy, noisy.length);
   });
 
-  test("of changes, of wishes to look at Git again and of syncs is too", async () => {
+  test("of changes, of requests to read Git again and of syncs is too", async () => {
     const [first, second, third, fourth, fifth] = (await record("noisy", 5)) as [
       Application,
       Application,

@@ -97,7 +97,7 @@ describe("runs of syncs", () => {
     expect(argo.begun).toEqual([first]);
   });
 
-  test("of which every hint was lost are found by the sweep", async () => {
+  test("of which every notification was lost are found by the sweep", async () => {
     await stand();
     world.rows.mute(true);
     const run = await world.rows.addRun(deployed.application);

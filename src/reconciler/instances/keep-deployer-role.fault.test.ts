@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe("the role that deployments are made under", () => {
-  test.each([403, 500])("is looked at again after the API server answered %i, as one does that has just been started", async (status) => {
+  test.each([403, 500])("is read again after the API server answered %i, as one does that has just been started", async (status) => {
     const clock = createVirtualClock();
     const observations = () =>
       world.apiServer.requests().filter(({ method, url }) => method === "GET" && url.endsWith("/clusterroles/argosy-deployer")).length;

@@ -245,7 +245,7 @@ describe("a thorough sweep", () => {
       } as KubeObject,
       world.signal,
     );
-    // No time passes for the reconciler: nothing but the return of the cluster can make it look.
+    // No time passes for the reconciler: nothing but the return of the cluster can make it sweep.
     await eventually("it is swept thoroughly", () => sweeps() > before);
     expect(clock.monotonicMs()).toBe(startMs);
     await passes({ clock, withinMs: 60_000 }, "nothing is left", async () => (await left()).length === 0);

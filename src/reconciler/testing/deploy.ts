@@ -18,7 +18,7 @@ export interface Deployed {
   readonly application: Application;
 }
 
-/** What tests do with a seated application, in the world of the moment. */
+/** What tests do with a placed application, in the world of the moment. */
 export function deploying(world: () => World) {
   const applicationAt = ({ instance, application }: Deployed) => ({ namespace: instance.namespace, name: application.argoName });
   return {

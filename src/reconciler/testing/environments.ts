@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 
 export const PROD = "https://prod.example:6443";
 
-/** An environment `prod` of the workspace in namespace `team-a`, as the users' door records it. */
+/** An environment `prod` of the workspace in namespace `team-a`, as the workspace controllers record it. */
 export interface TestEnvironment {
   readonly id: EnvironmentId;
   readonly server: string;

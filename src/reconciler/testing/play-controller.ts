@@ -8,7 +8,7 @@ interface Held extends KubeObject {
   readonly spec: { readonly source: object; readonly destination: object };
 }
 
-/** The part of an instance's controller that compares: it does so when it is told to. */
+/** The part of an instance's controller that compares: it does so when a test says so. */
 export interface PlayedController {
   /** Names of the Applications there are, sorted. */
   names(): Promise<readonly string[]>;

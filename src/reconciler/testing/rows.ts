@@ -23,7 +23,7 @@ export type ReconcilerStore = Pick<Store, "shards" | "statuses" | "syncRuns" | "
 type CredentialOver = { readonly url?: string; readonly secret?: RepositorySecret; readonly createdAt?: string };
 
 export interface TestRows {
-  /** What the reconciler is given: its statements are counted, its hints can be muted. */
+  /** What the reconciler is given: its statements are counted, its notifications can be muted. */
   readonly store: ReconcilerStore;
   /** The same rows, uncounted and never away. */
   readonly memory: Store;
@@ -37,7 +37,7 @@ export interface TestRows {
   changeSpec(application: Application, over: Partial<ApplicationSpec>): Promise<void>;
   deleteApplication(application: Application, deletion: Exclude<Deletion, "none">): Promise<void>;
   endWorkspace(application: Application): Promise<void>;
-  /** What the users' door records of an environment. */
+  /** What the workspace controllers record of an environment. */
   readonly users: Pick<Store, "environments" | "credentials">;
   /** Gives the application's workspace a credential, or changes the one of that name. Returns its uid. */
   addCredential(application: Application, name: string, over?: CredentialOver): Promise<string>;
@@ -55,9 +55,9 @@ export interface TestRows {
   operations(id: ApplicationId): Promise<readonly Operation[]>;
   /** Statements of the reconciler so far, by name. */
   statements(): Readonly<Record<string, number>>;
-  /** While muted no hint arrives. */
+  /** While muted no notification arrives. */
   mute(isMuted: boolean): void;
-  /** Tells the reconciler that hints may have been lost. */
+  /** Says to the reconciler that notifications may have been lost. */
   missNotifications(): void;
   /** While it is away every statement of the reconciler fails. */
   setAway(isAway: boolean): void;

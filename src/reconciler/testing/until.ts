@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 
-/** Waits for a level, with a deadline that only a broken test meets; what is awaited may look at a server. */
+/** Waits for a level, with a deadline that only a broken test meets; the condition may read from a server. */
 export async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 50_000;
   while (!(await holds())) {

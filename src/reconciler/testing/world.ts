@@ -124,7 +124,7 @@ function playTokenController(client: KubeClient, signal: AbortSignal): void {
 const REFRESH = "argocd.argoproj.io/refresh";
 const CASCADE = "resources-finalizer.argocd.argoproj.io";
 
-/** Looks at what is to be deleted where it is asked to, and ends Applications whose deletion was asked for, as Argo CD does once their workloads are gone. */
+/** Refreshes Applications to be deleted where asked to, and removes those whose deletion was asked for, as Argo CD does once workloads are gone. */
 function playArgo(client: KubeClient, signal: AbortSignal): { freeze(isFrozen: boolean): void } {
   let isFrozen = false;
   const waiting = new Map<string, KubeObject>();

@@ -47,7 +47,7 @@ async function standing(...args: Parameters<World["startReconciler"]>) {
   return { deployed, reconciler };
 }
 
-describe("a register that somebody changes is put back, and SREs are told", () => {
+describe("an owner binding that somebody changes is put back, and reported to SREs", () => {
   test.each([
     ["EDITED", () => edit({ ...NOBODY, metadata: { managedFields: [aWrite("kubectl-edit", "2026-01-01T00:00:00Z")] } }), /kubectl-edit/],
     ["DELETED", () => world.hands.api.delete(ROLE_BINDINGS, AT, {}, world.signal), /does not say by whom/],
@@ -109,7 +109,7 @@ describe("a register that somebody changes is put back, and SREs are told", () =
     });
   });
 
-  test("nothing is told of what the reconciler itself makes or changes", async () => {
+  test("nothing is reported of what the reconciler itself makes or changes", async () => {
     const { deployed, reconciler } = await standing();
     await world.rows.addCredential(deployed.application, "a");
     await eventually("the new revision stands", async () => {

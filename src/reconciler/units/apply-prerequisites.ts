@@ -33,7 +33,7 @@ export interface UnitParts {
   readonly project: UnitPart;
 }
 
-/** How far a unit's prerequisites have got: how each part ended, and what they still wait for or lack. */
+/** How far a unit's prerequisites have got: how each part ended, what they still wait for, and what is missing. */
 export interface Applied extends BlockedBy {
   /** How each part ended, in the order in which the parts were given. */
   readonly ends: readonly Settlement<ObservedObject>[];
@@ -47,7 +47,7 @@ export interface Applied extends BlockedBy {
 export interface Prerequisites {
   /**
    * Name of a cluster (the host's engine cluster or the API cluster) whose objects are not listed yet; `undefined`:
-   * both are. Until then nothing may be written: an object that is not listed yet looks as if it did not exist.
+   * both are. Until then nothing may be written: an object that is not listed yet seems not to exist.
    */
   unlisted(host: Host): string | undefined;
   /**
@@ -61,7 +61,7 @@ export interface Prerequisites {
   accountOf(row: DesiredUnit, instance: Instance): UnitPart;
   /**
    * Makes these parts, and all other prerequisites, equal to the unit's row, all at the same time. What cannot be done
-   * yet is returned as `waits` and `lacks`. Throws the first failure, once all of the work has ended.
+   * yet is returned as `waits` and `missingPrerequisites`. Throws the first failure, once all of the work has ended.
    */
   apply(placed: PlacedUnit, parts: readonly UnitPart[], signal: AbortSignal): Promise<Applied>;
 }

@@ -76,7 +76,7 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
     // The applications go on as soon as they can, before any of this is recorded.
     for (const application of deps.applicationRows.release(unit.id, unit.desiredRevision, applied.missingPrerequisites))
       requests.requestApplication(application, unit.id);
-    // What is recorded as done is not compared again soon. So nothing may lack first, and what has to go must be gone.
+    // What is recorded as done is not compared again soon. So nothing may be missing first, and what has to go must be gone.
     const left = await deps.clusterEntries.removeUnused(placed, signal);
     if (left.length + applied.missingPrerequisites.length > 0) return { waits: left, missingPrerequisites: applied.missingPrerequisites };
     await acknowledge(placed, parts, applied, signal);

@@ -130,7 +130,7 @@ async function launchOnAPort(
 }
 
 /**
- * Whether another attempt may do better: somebody took the free port between our look and the server's, or the children of a
+ * Whether another attempt may do better: somebody took the free port between our check and the server's start, or the children of a
  * killed server have not noticed yet. Raises InputError for a fixed port that is taken.
  */
 function mayPass(cause: unknown, fixedPort: number | undefined): boolean {

@@ -12,7 +12,7 @@ export interface ProcessIdentity {
   readonly command: readonly string[];
 }
 
-/** Looks at a process; `undefined` when there is none, or only its remains that nobody has collected (a zombie). */
+/** Reads a process's identity; `undefined` when there is none, or only its remains that nobody has collected (a zombie). */
 export async function identify(pid: number): Promise<ProcessIdentity | undefined> {
   if (!exists(pid)) return undefined;
   return process.platform === "linux" ? identifyByProc(pid) : identifyByPs(pid);

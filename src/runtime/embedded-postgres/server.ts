@@ -229,7 +229,7 @@ function signalIfThere(pid: number, killSignal: "SIGINT" | "SIGQUIT"): void {
 }
 
 /**
- * Whether the process ended in time. It is told by its start, not by its command line: that one is empty already while the
+ * Whether the process ended in time. It is recognised by its start, not by its command line: that one is empty already while the
  * kernel still takes the process apart.
  */
 async function waitGone(of: ProcessIdentity, withinMs: number): Promise<boolean> {

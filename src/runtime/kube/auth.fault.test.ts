@@ -93,7 +93,7 @@ describe("credential plugins", () => {
     expect(await runs()).toBe(2);
   });
 
-  it("get their environment and are told the version of the protocol", async () => {
+  it("get their environment and are given the version of the protocol", async () => {
     const script =
       'const info = JSON.parse(process.env.KUBERNETES_EXEC_INFO); console.log(JSON.stringify({ status: { token: info.apiVersion + " " + info.kind + " " + process.env.PLUGIN_SAYS } }));';
     const credentials = loadKubeconfig({ file: await kubeconfigWithPlugin(script) });

@@ -119,7 +119,7 @@ describe("requests that may be sent twice", () => {
     expect(server.requests()).toHaveLength(2);
   });
 
-  it("leaves a server that asks for more patience than ten seconds to the caller", async () => {
+  it("leaves a server that asks for a wait of more than ten seconds to the caller", async () => {
     server.faults.fail({ status: 429, retryAfterSeconds: 60, times: 9 });
     const error = await client.listPage(configMaps, {}, never).catch((each: unknown) => each);
     expect(error).toBeInstanceOf(UnavailableError);
@@ -300,7 +300,7 @@ describe("limits", () => {
     await slow.close();
   });
 
-  it("throws answers away unread when told to and keeps the connection", async () => {
+  it("discards answers unread when asked to and keeps the connection", async () => {
     for (let i = 0; i < 10; i++)
       expect(await client.apply(configMaps, configMap("a"), { fieldManager: "m", decode: false }, never)).toBeUndefined();
     expect(server.connections()).toBe(1);

@@ -45,7 +45,7 @@ export function createReachability({ cluster, clock }: { readonly cluster: strin
   const away = (): UnavailableError => new UnavailableError("Reaching the API server", { code: "kube.away", context: { cluster } });
   const waitedMs = ({ sinceMs }: UnderWay): number => clock.monotonicMs() - Math.max(sinceMs, answeredAtMs);
 
-  /** One look at a time, however many requests there are. */
+  /** One check at a time, however many requests there are. */
   const watch = (): void => {
     if (cancelCheck !== undefined || underWay.size < SEVERAL) return;
     const longest = Math.max(...[...underWay].map(waitedMs));

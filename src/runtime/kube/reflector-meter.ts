@@ -7,7 +7,7 @@ export interface ReflectorMeter {
   event(kind: string): void;
   relist(): void;
   failure(kind: ReflectorFailure): void;
-  /** The server has just told us something, so what we have is not older than this; `objects` is how many we have. */
+  /** The server has just answered, so what we have is not older than this; `objects` is how many we have. */
   contact(objects: number): void;
 }
 

@@ -313,7 +313,7 @@ describe("the return of a server", () => {
   it.each([
     ["its connections broke and nobody got to it for a while", () => server.faults.resetWatches()],
     ["it was silent for two minutes", () => server.faults.silenceWatches()],
-  ])("is told once, when it says something again after %s", async (_, breakIt) => {
+  ])("is reported once, when it sends something again after %s", async (_, breakIt) => {
     const giveBack = server.faults.breakAll();
     breakIt();
     await advanceUntil(clock, () => complaints.length > 3);
@@ -336,7 +336,7 @@ describe("the return of a server", () => {
         server.faults.endWatches();
       },
     ],
-  ])("is not told where it had only %s", async (_, breakIt) => {
+  ])("is not reported where it had only %s", async (_, breakIt) => {
     breakIt();
     await advanceUntil(clock, () => watches().length > 1 && server.openWatches() === 1);
     await answers("b");

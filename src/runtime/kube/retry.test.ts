@@ -24,7 +24,7 @@ describe("nextRetryMs", () => {
     expect(nextRetryMs(new UnavailableError("Testing", { code: "kube.away" }), 0, 0)).toBeUndefined();
   });
 
-  it("adds its own back-off to what the server asked for, up to its patience", () => {
+  it("adds its own back-off to what the server asked for, up to its limit", () => {
     expect(nextRetryMs(unavailable(429, timeoutMs), 0, 0)).toBe(timeoutMs + 50);
     expect(nextRetryMs(unavailable(429, timeoutMs + 1), 0, 0)).toBeUndefined();
   });

@@ -5,7 +5,7 @@ import { backoffMs } from "../backoff.ts";
 /** Attempts in all for one idempotent request; what lasts longer than these is the caller's queue's business. */
 export const maxAttempts = 4;
 
-/** A server that asks for more patience than this, in ms, is left to the caller, whose queue can do other work meanwhile. */
+/** The longest wait that a server may ask for, in ms. A longer one is left to the caller, whose queue can do other work meanwhile. */
 export const timeoutMs = 10_000;
 
 const requestBackoff: BackoffRange = { minMs: 100, maxMs: 2_000 };

@@ -67,7 +67,7 @@ async function attempt(client: KubeClient, asking: Asking, signal: AbortSignal):
     return { status: 201, message: "" };
   } catch (error) {
     signal.throwIfAborted();
-    // Only whoever may write there is told that there is no such namespace.
+    // The server says that there is no such namespace only to those who may write there.
     if (error instanceof GoneError) return { status: 404, message: "" };
     if (!(error instanceof RefusedError)) return { status: undefined, message: "" };
     const message = error.cause instanceof Error ? error.cause.message : "";

@@ -46,7 +46,7 @@ export async function readWatchStream(options: WatchStreamOptions, signal: Abort
   }
 }
 
-/** One timer however many lines come: it looks when the last one was and comes back when the rest of the time is up. */
+/** One timer however many lines come: it checks when the last one came and fires again when the rest of the time is up. */
 function startWatchdog({ clock, idleMs }: WatchStreamOptions, onSilence: () => void) {
   let fedAt = clock.monotonicMs();
   let cancel = clock.after(idleMs, observe);

@@ -40,7 +40,7 @@ describe("a partitioned queue", () => {
     expect(runs).toHaveLength(4);
   });
 
-  it("waits with keys for as long as it is told to", async () => {
+  it("waits with keys for as long as it is asked to", async () => {
     const { queue, clock, runs } = aQueue(new Set(["a"]));
     queue.start();
     queue.add(["a/1"], { afterMs: 500 });

@@ -1,7 +1,7 @@
 import { type Clock, type Millis, millis } from "../../domain/clock.ts";
 import { createHeap } from "../heap.ts";
 
-/** A clock that stands still until it is told to go on: for tests and for the simulation. */
+/** A clock that stands still until a test advances it: for tests and for the simulation. */
 export interface VirtualClock extends Clock {
   /**
    * Lets `ms` pass: runs what is due in order of time (equal times in the order asked for), after each lets every promise that

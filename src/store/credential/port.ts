@@ -17,7 +17,7 @@ export interface CredentialStore {
   read(key: CredentialKey, signal: AbortSignal): Promise<string | undefined>;
   remove(key: CredentialKey, signal: AbortSignal): Promise<void>;
   /**
-   * Looks at the next `limit` credentials after `after`, by id, whose data key is not wrapped by the current key, and wraps it anew. One
+   * Goes through the next `limit` credentials after `after`, by id, whose data key is not wrapped by the current key, and wraps it anew. One
    * that was replaced or wrapped anew meanwhile is left alone, so any number may do so at once, and stop at any moment.
    */
   rewrap(step: { readonly after: CredentialId | ""; readonly limit: number }, signal: AbortSignal): Promise<Rewrapping>;

@@ -28,7 +28,7 @@ export interface KnownEnvironment extends Pick<Environment, "id" | "uid" | "name
 }
 
 /**
- * Written by the users' door only: where users deploy to. Whatever changes what the applications that name an environment
+ * Written by the workspace controllers only: where users deploy to. Whatever changes what the applications that name an environment
  * should be raises their `desiredRevision` and their units', and notifies `unit` and `application`.
  */
 export interface EnvironmentStore {

@@ -5,10 +5,10 @@ import type { FleetSpec } from "../../domain/fleet.ts";
 import { diffFleet, fleetChangesText } from "../../domain/fleet-diff.ts";
 import { canonicalJson } from "../../domain/hash.ts";
 
-/** Subject of everything decided about the fleet as a whole, and id of its hints. */
+/** Subject of everything decided about the fleet as a whole, and id of its notifications. */
 export const FLEET = "fleet";
 
-/** What is decided about a fleet: a document was declared, or pools that it leaves out were told to go. */
+/** What is decided about a fleet: a document was declared, or pools that it leaves out are to go. */
 type FleetVerdict = "DECLARED" | "PRUNED";
 
 /** The journal's entry of a change of the fleet: who made it, and what it changed. */

@@ -45,7 +45,7 @@ export interface Troubles {
 /** Written by the health role: what was seen of instances, and what was made of it. */
 export interface HealthStore {
   /**
-   * Records one look. A verdict that is older than the recorded one changes nothing, and neither does one on an instance that is gone. One
+   * Records one observation. A verdict older than the recorded one changes nothing, and neither does one on an instance that is gone. One
    * whose state is another than before notifies `verdict`.
    */
   record(observation: HealthRecord, signal: AbortSignal): Promise<void>;

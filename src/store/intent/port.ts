@@ -50,12 +50,12 @@ export interface DeletionIntent {
   readonly operationId: OperationId;
 }
 
-/** A row as the users' door needs it to tell a user how things stand. */
+/** A row as the workspace controllers need it to show a user how things stand. */
 export interface UserView {
   readonly application: Application;
   readonly workspace: Workspace;
   readonly unit: Pick<PlacementUnit, "owner" | "epoch" | "phase">;
-  /** True once the scheduler has found no room for the unit. */
+  /** True once the scheduler has found no instance with capacity for the unit. */
   readonly isUnplaceable: boolean;
   /** What its destination names; of several of that name the one that is connected. */
   readonly environment: Environment | undefined;
@@ -102,7 +102,7 @@ export interface OverdueCascade {
   readonly environment: string | undefined;
 }
 
-/** Written by the users' door only: what users want, with the outbox rows and hints that follow from it. */
+/** Written by the workspace controllers only: what users want, with the outbox rows and notifications that follow from it. */
 export interface IntentStore {
   /**
    * Records intents in one transaction. A change of spec raises the application's `desiredRevision` (and the unit's, when
@@ -115,8 +115,8 @@ export interface IntentStore {
   keepName(name: KeptName, signal: AbortSignal): Promise<KeptNameOutcome>;
   /**
    * Marks applications as deleted (idempotent) and notifies `application`; unknown uids are ignored. A deletion under way may
-   * still become `orphan`, never `cascade`. Where the workspace has ended they go with their namespace. Of a unit that was never placed nothing can stand anywhere: its rows go at once,
-   * which notifies `status`.
+   * still become `orphan`, never `cascade`. Where the workspace has ended they go with their namespace. A unit that was never
+   * placed has no objects anywhere: its rows go at once, which notifies `status`.
    */
   recordDeletions(deletions: readonly DeletionIntent[], signal: AbortSignal): Promise<void>;
   /** Cascades of workspaces that are being deleted that were asked for before, at most `limit` of them, by uid. */

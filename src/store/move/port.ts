@@ -88,7 +88,7 @@ export interface MovedUnit {
  */
 export interface MoveStore {
   /**
-   * Records that a unit is to be moved, under the lock of the target's row: room is kept for it from now on. Journals the decision. What is
+   * Records that a unit is to be moved, under the lock of the target's row: capacity is reserved for it from now on. Journals the decision. What is
    * a fail-over ends, in the same transaction, a move that brought the unit under this epoch to where it is: after COMMIT nobody else needs it.
    */
   request(request: RequestedMove, signal: AbortSignal): Promise<MoveRequest>;

@@ -22,7 +22,7 @@ export interface Page {
   readonly after: string;
 }
 
-/** What SREs look at: read only, paged by key. */
+/** What SREs read: read only, paged by key. */
 export interface OperationStore {
   listOperations(
     filter: { readonly state?: OperationState; readonly workspaceId?: WorkspaceId },

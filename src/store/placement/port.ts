@@ -37,7 +37,7 @@ export interface FirstPlacement {
 /** That no instance takes a unit. */
 export interface PlacementRefusal {
   readonly decision: Decision;
-  /** What it comes down to, without the numbers, which are others with each look. */
+  /** What it comes down to, without the numbers, which differ with each observation. */
   readonly reason: string;
 }
 
@@ -70,6 +70,6 @@ export interface PlacementStore {
    * owner, a new epoch, phase IDLE and a decision row, and notifies `unit` and each of its applications.
    */
   commitFirstPlacement(placement: FirstPlacement, signal: AbortSignal): Promise<PlacementOutcome>;
-  /** Journals that no instance has room, once for each reason in a row; notifies the unit's applications the first time. */
+  /** Journals that no instance has capacity, once for each reason in a row; notifies the unit's applications the first time. */
   recordUnplaceable(unitId: UnitId, refusal: PlacementRefusal, signal: AbortSignal): Promise<void>;
 }

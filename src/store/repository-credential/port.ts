@@ -21,7 +21,7 @@ export interface RepositoryCredentialIntent
 export interface RepositoryCredentialView {
   readonly credential: RepositoryCredential;
   /**
-   * How far its workspace's units have got: one has no instance yet; each has one, and one of these still lacks the latest of
+   * How far its workspace's units have got: one has no instance yet; each has one, and one of these has not the latest of
    * its objects; the instances hold everything.
    */
   readonly delivery: "unplaced" | "under-way" | "delivered";
@@ -36,7 +36,7 @@ export interface KnownRepositoryCredential {
   readonly secretVersion: string;
 }
 
-/** Written by the users' door: which repositories a workspace can read, and with what. */
+/** Written by the workspace controllers: which repositories a workspace can read, and with what. */
 export interface RepositoryCredentialStore {
   /**
    * Records a credential and its secret in one transaction. A change of what instances hold (URL, secret, or which of two is

@@ -20,7 +20,7 @@ export interface RetentionStore {
   /** Removes at most `limit` notes of applications that a cascade ended before; returns how many. Less than `limit`: there are no more. */
   forgetEnded(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
   /**
-   * Looks at the next `limit` entries of the journal that were made before, oldest first, and removes those that nothing rests
+   * Goes through the next `limit` entries of the journal that were made before, oldest first, and removes those that nothing rests
    * on: of each unit, instance and declaration that is still there, the newest of its kind stays however old it is. Returns how many
    * went, and where to go on; `undefined` at the end.
    */

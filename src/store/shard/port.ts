@@ -11,7 +11,7 @@ export interface DesiredApplication {
   readonly application: Application;
   readonly workspace: Workspace;
   readonly unit: PlacementUnit;
-  /** Revision of the unit's objects (project, account, register) that the owner has acknowledged; 0 for none. */
+  /** Revision of the unit's objects (project, account, owner binding) that the owner has acknowledged; 0 for none. */
   readonly unitAppliedRevision: number;
   /** What its destination names; of several of that name the one that is connected. */
   readonly environment: Environment | undefined;

@@ -12,7 +12,7 @@ export interface SplitApplicationRow {
   /** Names; empty: the workspace's own. */
   readonly environment: string;
   readonly namespace: string;
-  /** How many objects it deploys, as last told; absent before. */
+  /** How many objects it deploys, as last reported; absent before. */
   readonly resources: number | undefined;
   /** Whether it was seen to deploy objects that belong to no namespace. */
   readonly hasClusterScoped: boolean;
@@ -44,7 +44,7 @@ export interface SplitChange {
   readonly deal: Readonly<Record<string, number>>;
   /** Ids for parts that are not there yet. */
   readonly newUnits: readonly { readonly id: UnitId; readonly part: number }[];
-  /** What the journal is told; absent: nothing but where new buckets go, or since when there was room, has changed. */
+  /** What the journal records; absent: only where new buckets go, or since when there was capacity, has changed. */
   readonly decision: Decision | undefined;
 }
 

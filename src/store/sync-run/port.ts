@@ -16,7 +16,7 @@ export interface RunIntent {
   readonly createdAt: Millis;
 }
 
-/** A run as the users' door needs it to tell its user how things stand. */
+/** A run as the workspace controllers need it to show its user how things stand. */
 export interface RunView {
   readonly run: SyncRun;
   /** Absent while the run has no application, and again once that is gone. */
@@ -43,7 +43,7 @@ export interface KnownRun {
   readonly name: string;
   readonly phase: RunPhase;
   readonly finishedAt: Millis | undefined;
-  /** Its user has heard the latest. */
+  /** Its user has been shown the latest. */
   readonly isPublished: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface RunReport {
 }
 
 /**
- * Runs of syncs. The users' door makes, cancels and forgets them; the reconciler says how far they have come. What has ended
+ * Runs of syncs. The workspace controllers make, cancel and forget them; the reconciler says how far they have come. What has ended
  * stays as it ended. Each change notifies `sync-run`; what an instance has to act on notifies `sync-queue` too.
  */
 export interface SyncRunStore {

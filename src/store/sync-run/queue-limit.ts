@@ -1,2 +1,2 @@
-/** Unfinished runs of one application that are looked at together; those behind move up as these end. */
+/** How many unfinished runs of one application are handled together; those behind move up as these end. */
 export const QUEUE_LIMIT = 50;

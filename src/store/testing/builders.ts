@@ -20,7 +20,7 @@ const next = <Id extends string>(what: string): Id => {
 
 export const CLASS = "eu/shared/public";
 export const AT: Millis = millis(1_767_225_600_000);
-/** Room for anything. */
+/** Enough capacity for anything. */
 export const WIDE: LoadVector = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
 
 export function aSpec(over: Partial<ApplicationSpec["source"]> = {}): ApplicationSpec {
@@ -32,7 +32,7 @@ export function aSpec(over: Partial<ApplicationSpec["source"]> = {}): Applicatio
   };
 }
 
-/** A wish for a new application, in the workspace of a namespace `team` unless it says otherwise. */
+/** A request for a new application, in the workspace of a namespace `team` unless it says otherwise. */
 export function anIntent(over: Partial<DeploymentIntent> & { readonly namespace?: string } = {}): DeploymentIntent {
   const { namespace = "team", ...rest } = over;
   const uid = next<string>("uid");
@@ -122,7 +122,7 @@ export function aStatus(
   return { status: anEngineStatus(), reconciledAt: AT, hash: "hash-1", ...at, ...over };
 }
 
-/** The wish for a run of a deployment, the later the more of them were made before. */
+/** The request for a run of a deployment, the later the more of them were made before. */
 export function aRun(over: Partial<RunIntent> = {}): RunIntent {
   const uid = next<string>("run");
   const where = { apiCluster: "main", namespace: "team", name: uid };
@@ -167,7 +167,7 @@ export function aFleet(over: Partial<FleetSpec> = {}): FleetSpec {
   };
 }
 
-/** A rollout of 3.5.7 to one instance, which nothing has been told yet. */
+/** A rollout of 3.5.7 to one instance, which has not been given it yet. */
 export function aRollout(over: Partial<Rollout> & { readonly instances?: readonly WaveInstance[] } = {}): Rollout {
   const { instances = [aWaveInstance()], ...rest } = over;
   return {

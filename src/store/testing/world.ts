@@ -39,7 +39,7 @@ export interface World {
   deploy(over?: Parameters<typeof anIntent>[0]): Promise<Deployed>;
   /** Acknowledges the unit's objects. */
   acknowledgeUnit(deployed: Deployed, appliedRevision?: number): Promise<number>;
-  /** The hints of what `work` commits, as `kind:id`, sorted. */
+  /** The notifications of what `work` commits, as `kind:id`, sorted. */
   notificationsOf(work: () => Promise<unknown>): Promise<readonly string[]>;
 }
 
@@ -99,7 +99,7 @@ export function createWorld(store: Store): World {
   return world;
 }
 
-/** Hints come in the order of commits: those before the hint of a last, telling commit are all there will be. */
+/** Notifications come in the order of commits: once that of a last, marking commit has come, all before it have. */
 async function notificationsOf({ changes, fleet }: Store, work: () => Promise<unknown>): Promise<readonly string[]> {
   const heard: string[] = [];
   let isListening = false;

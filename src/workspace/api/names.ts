@@ -7,7 +7,7 @@ export const STATUS_MANAGER = "argosy-status";
 export const EVENT_MANAGER = "argosy-events";
 /** `"true"` on a resource: changes of it are not acted on. */
 export const ANNOTATION_PAUSED = "argosy.dev/paused";
-/** Any new value on a resource: look at it, and at its repository, again. */
+/** Any new value on a resource: reconcile it, and read its repository, again. */
 export const ANNOTATION_REFRESHED_AT = "argosy.dev/refreshed-at";
 
 export interface UserKind {

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createAnswerWait, FIRST_STATUS_MS } from "./answer-wait.ts";
 
-describe("patience with an instance", () => {
-  it("is the shortest for wishes that come one by one", async () => {
+describe("the time an instance is given to answer", () => {
+  it("is the shortest for requests that come one by one", async () => {
     const clock = createVirtualClock();
     const timeout = createAnswerWait(clock);
     for (let request = 0; request < 100; request += 1) {
@@ -13,7 +13,7 @@ describe("patience with an instance", () => {
     }
   });
 
-  it("grows with a burst, so that its last wish is given longer than all before it take", () => {
+  it("grows with a burst, so that its last request is given longer than all before it take", () => {
     const timeout = createAnswerWait(createVirtualClock());
     const waits = Array.from({ length: 200 }, timeout.waitMs);
     expect(waits[0]).toBe(FIRST_STATUS_MS);
@@ -21,7 +21,7 @@ describe("patience with an instance", () => {
     expect(waits.at(-1)).toBeGreaterThan(3 * FIRST_STATUS_MS);
   });
 
-  it("ends, however many wishes come", () => {
+  it("ends, however many requests come", () => {
     const timeout = createAnswerWait(createVirtualClock());
     const waits = Array.from({ length: 10_000 }, timeout.waitMs);
     expect(Math.max(...waits)).toBe(8_000);

@@ -1,8 +1,8 @@
 import type { Clock } from "../../domain/clock.ts";
 
 /**
- * How long an instance is given to answer a new intent before its user is told that it is being worked on, in ms. Argo CD
- * reports a first status within half a second: most users are told once, with what they want to know.
+ * How long an instance is given to answer a new intent before its user reads that it is being worked on, in ms. Argo CD
+ * reports a first status within half a second: most users get one status, with what they want to know.
  */
 export const FIRST_STATUS_MS = 700;
 /** By how much later each further intent of a burst is answered, in ms, until it has been measured: a busy API server of two cores. */

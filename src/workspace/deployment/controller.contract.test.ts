@@ -19,7 +19,7 @@ const at = (path: string) => aSpec({ source: { repoURL: REPOSITORY, path, target
 const isSaid = (name: string, statement: string) => async () => (await world.said(name)).includes(statement);
 const hasRow = (name: string) => async () => (await world.row(name)) !== undefined;
 
-describe("a wish", () => {
+describe("a request", () => {
   it("is recorded and shown as being worked on while the instance is silent", async () => {
     world.startController();
     await world.apply("guestbook");
@@ -36,7 +36,7 @@ describe("a wish", () => {
     });
   });
 
-  it("costs one status write when the instance answers before its user would be told to wait, for each of a burst", async () => {
+  it("costs one status write when the instance answers before its user would read that it is being worked on, for each of a burst", async () => {
     // It stands still until everybody was answered, however long the machine takes for that.
     const clock = createVirtualClock();
     world.startController(EVERYTHING_IS_MINE, clock);
@@ -92,7 +92,7 @@ describe("a wish", () => {
     expect(await world.said("guestbook")).toEqual(["ErrorOccurred=False/ErrorOccurredResolved", "Ready=True/Synced"]);
   });
 
-  it("that becomes wrong keeps what is deployed, and the engine's news do not hide the error", async () => {
+  it("that becomes wrong keeps what is deployed, and later reports of the engine do not hide the error", async () => {
     world.startController();
     await world.apply("guestbook");
     await eventually("it is recorded", hasRow("guestbook"));
@@ -118,7 +118,7 @@ describe("a wish", () => {
     await eventually("it is recorded", hasRow("guestbook"));
   });
 
-  it("for a fresh look at Git reaches the row, once for each poke", async () => {
+  it("to read Git again reaches the row, once for each poke", async () => {
     world.startController();
     await world.apply("guestbook");
     await eventually("it is recorded", hasRow("guestbook"));
@@ -160,7 +160,7 @@ describe("a wish", () => {
     await eventually("it is deployed", isSaid("guestbook", "Ready=True/Synced"));
   });
 
-  it("beyond the quota is told so, and taken when another goes", async () => {
+  it("beyond the quota says so, and is taken when another goes", async () => {
     await world.applyFleet({ workspaces: { selector: {}, quota: { deployments: 2, syncsPerMinute: 1 } } });
     world.startController();
     for (const name of ["a", "b"]) {

@@ -55,7 +55,7 @@ describe("when the API server is away or lies", () => {
     expect((await world.rowOf(kept))?.application.deletion).toBe("none");
   });
 
-  it("does not take a namespace for gone whose news are late: what its user deletes goes with its objects", async () => {
+  it("does not take a namespace for gone when its watch lags: what its user deletes goes with its objects", async () => {
     world.startController();
     await deployed("first");
     const { arrive, isAsked } = behindOnNamespaces(world);
@@ -177,7 +177,7 @@ describe("when the API server is away or lies", () => {
 });
 
 describe("when the database is away", () => {
-  it("records wishes and deletions when it is back", async () => {
+  it("records requests and deletions when it is back", async () => {
     world.startController();
     const uid = await deployed("old");
     world.store.setAway(true);
@@ -196,7 +196,7 @@ describe("when the database is away", () => {
     await eventually("it is recorded", hasRow("guestbook"));
   });
 
-  it("shows what instances said meanwhile, though no hint arrived", async () => {
+  it("shows what instances said meanwhile, though no notification arrived", async () => {
     const controller = world.startController();
     await deployed("guestbook");
     await controller.stop();
@@ -210,7 +210,7 @@ describe("when the database is away", () => {
   });
 });
 
-describe("when hints get lost", () => {
+describe("when notifications get lost", () => {
   it("shows what instances said all the same, and lists nothing twice", async () => {
     world.startController();
     await deployed("guestbook");
@@ -243,7 +243,7 @@ describe("when hints get lost", () => {
     expect(world.statusWrites()).toBe(writes);
   });
 
-  it("does not list for ever what nobody can be told any more", async () => {
+  it("does not list for ever what cannot be reported to anybody any more", async () => {
     world.startController();
     const uid = await deployed("guestbook");
     await world.remove("guestbook");

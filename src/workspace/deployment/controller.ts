@@ -45,7 +45,7 @@ const CONCURRENCY = { intents: 4 * INTENT_BATCH, statuses: 8 } as const;
 /** How many of them may be of one namespace while others are served. Intents share a transaction; statuses stand in front of each other. */
 const BESIDE_OTHERS = { intents: 4, statuses: 2 } as const;
 const SWEEP_EVERY_MS = 60_000;
-/** Users wait for what nobody has told them. */
+/** Users wait for a status that has not been written. */
 const UNPUBLISHED_EVERY_MS = 15_000;
 
 /**
@@ -57,7 +57,7 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   const rows = createRowIndex();
   const policy = createPolicySource(store.fleet);
   const answers = createAnswerWait(deps.clock);
-  /** Applications of which the store says that their users have not heard the latest. */
+  /** Applications whose users have not been shown the latest, as the store says. */
   const unpublished = new Set<ApplicationId>();
   const parts = { ...deps, intents: store.intents, decisions: store.decisions, rows, unpublished, policy: policy.current };
 
@@ -110,7 +110,7 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
     for (const uid of change.uids) rows.saw(key, uid);
     intents.add([key]);
     if (resources.deployment(change.at) !== undefined) return;
-    // One that goes may make room for one that the quota kept out.
+    // When one goes, one that the quota kept out may be let in.
     const left = resources.deployments(change.at.namespace);
     if (left.length >= policy.current().deployments) intents.add(keysOf(left.filter(({ uid }) => !rows.hasRow(uid))));
   };

@@ -32,8 +32,8 @@ const PAGE = 500;
 const EVERYTHING = "unknown";
 
 /**
- * Creates a follower. An application is unknown here when another process recorded it, or when we did this very moment: a hint may
- * overtake the answer of the transaction that it tells of.
+ * Creates a follower. An application is unknown here when another process recorded it, or when we did this very moment: a notification may
+ * overtake the answer of the transaction that it is about.
  */
 export function createApplicationFollower(deps: ApplicationFollowerDeps): ApplicationFollower {
   const { apiCluster, intents, rows, onRow } = deps;

@@ -18,7 +18,7 @@ export interface Overdue {
 /** Names that one entry of the journal holds. */
 const NAMED = 20;
 
-/** What SREs are told of cascades that are given up: one entry for each environment of each namespace. */
+/** What is reported to SREs of cascades that are given up: one entry for each environment of each namespace. */
 export function givenUp(overdue: readonly Overdue[], at: Millis): readonly Decision[] {
   const groups = Map.groupBy(overdue, ({ workspaceId, environment }) => `${workspaceId}|${environment ?? ""}`);
   return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => decisionOf(group, at));

@@ -48,7 +48,7 @@ describe("what is done about a name", () => {
     expect(plan({ resource: aResource({ isPaused: true, isDeleting: true }) }).deletions).toHaveLength(1);
   });
 
-  it("keeps one beyond the quota out until there is room, but not one that has its row", () => {
+  it("keeps one beyond the quota out until another has gone, but not one that has its row", () => {
     const older = aResource({ uid: "uid-0", name: "older", createdAt: "2025-01-01T00:00:00Z" });
     const policy = aPolicy({ deployments: 1 });
     const siblings = [resource, older];
@@ -114,7 +114,7 @@ describe("what is done about a name", () => {
     ]);
   });
 
-  it("waits for the news of the namespace where there is a resource in it", () => {
+  it("waits for the watch to report the namespace where there is a resource in it", () => {
     expect(plan({ namespace: undefined })).toEqual(nothing);
     expect(plan({ namespace: undefined, resource: aResource({ isDeleting: true, isHeld: true }), knownUids: ["uid-0", "uid-1"] })).toEqual(
       nothing,

@@ -38,7 +38,7 @@ export interface RecordedIntent {
   readonly generation: number;
   readonly spec: ApplicationSpec;
   readonly argoName: string;
-  /** The wish in short, see `requestOf`. */
+  /** The request in short, see `requestOf`. */
   readonly stamp: string;
 }
 
@@ -51,7 +51,7 @@ export interface RecordedIntent {
 export function planIntent(facts: IntentFacts): IntentPlan {
   const { resource, namespace, knownUids, policy } = facts;
   const nothing: IntentPlan = { deletions: [], record: undefined, release: "never", tell: "nothing" };
-  // Where there is a resource there is a namespace: the news of it comes by another way and is still on it.
+  // Where there is a resource there is a namespace: another watch reports it, and has not yet.
   if (resource !== undefined && namespace === undefined) return nothing;
   const isNamespaceGoing = namespace?.isDeleting ?? true;
   const deletion = isNamespaceGoing ? "with-namespace" : "cascade";

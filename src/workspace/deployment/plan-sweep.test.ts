@@ -16,7 +16,7 @@ const sweep = (over: Partial<Parameters<typeof planSweep>[0]>) =>
   planSweep({ cluster: "api", rows: [], resources: [], isMine: () => true, isRecorded: () => true, ...over });
 
 describe("comparing rows with resources", () => {
-  it("finds nothing to do where every row has its resource and every wish is recorded", () => {
+  it("finds nothing to do where every row has its resource and every request is recorded", () => {
     expect(sweep({ rows: [aRow("uid-1")], resources: [aResource()] })).toEqual({ suspects: [], keys: [] });
   });
 
@@ -29,7 +29,7 @@ describe("comparing rows with resources", () => {
     expect(sweep({ rows: [aRow("uid-1", { deletedAt: millis(1) })] }).suspects).toEqual([]);
   });
 
-  it("looks again at resources without row, with a wish not recorded, or on their way out", () => {
+  it("reconciles again resources without row, with a request not recorded, or on their way out", () => {
     const resources = [
       aResource({ name: "new", uid: "uid-2" }),
       aResource({ name: "changed", uid: "uid-3" }),
@@ -50,7 +50,7 @@ describe("comparing rows with resources", () => {
     ).toEqual({ suspects: [], keys: [] });
   });
 
-  it("tells wishes apart by generation and poke", () => {
+  it("tells requests apart by generation and poke", () => {
     const requests = [aResource(), aResource({ generation: 2 }), aResource({ refreshedAt: "now" })].map(requestOf);
     expect(new Set(requests).size).toBe(3);
   });

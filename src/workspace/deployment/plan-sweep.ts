@@ -23,7 +23,7 @@ export interface SweepFacts {
 export interface SweepPlan {
   /** Rows whose resource cannot be seen. A cache may be behind: each has to be asked for before it counts as gone. */
   readonly suspects: readonly KnownRow[];
-  /** Keys of resources to look at again: deletions in progress, and wishes not recorded yet. */
+  /** Keys of resources to reconcile again: deletions in progress, and requests not recorded yet. */
   readonly keys: readonly string[];
 }
 

@@ -38,7 +38,7 @@ describe("the index of rows", () => {
     expect(rows.isAdmitted("u")).toBe(true);
   });
 
-  it("keeps the recorded wish when the row is merely seen again", () => {
+  it("keeps the recorded request when the row is merely seen again", () => {
     const rows = createRowIndex();
     rows.recorded("k", { uid: "u", applicationId: id("a"), request: "1/" });
     rows.recorded("k", { uid: "u", applicationId: id("a") });

@@ -4,14 +4,14 @@ import type { ApplicationId } from "../../domain/ids.ts";
 export interface RowIndex {
   /** A resource of this key had this uid: there may be a row. */
   saw(key: string, uid: string): void;
-  /** There is a row; `wish` says what it was last made to hold (see `requestOf`), absent where only the row was seen. */
+  /** There is a row; `request` says what it was last made to hold (see `requestOf`), absent where only the row was seen. */
   recorded(key: string, row: { readonly uid: string; readonly applicationId: ApplicationId; readonly request?: string }): void;
   hasRow(uid: string): boolean;
   /** The resource is let in, from this moment on. */
   admit(uid: string): void;
   /** Whether the resource was let in, be it that its row is still being made. */
   isAdmitted(uid: string): boolean;
-  /** Whether this process has recorded exactly that wish. */
+  /** Whether this process has recorded exactly that request. */
   hasRequest(uid: string, request: string): boolean;
   /** Sorted. */
   uidsOf(key: string): readonly string[];

@@ -13,7 +13,7 @@ import { createOverdueSweep } from "./sweep-overdue.ts";
 const { signal } = new AbortController();
 const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
 
-/** A namespace that goes, with one deployment at home and two on the cluster of an environment. */
+/** A namespace that goes, with one deployment in it and two on the cluster of an environment. */
 async function aWorld(partition = EVERYTHING) {
   const clock = createVirtualClock(1_000_000_000);
   const store = createMemoryStore({ clock });
@@ -42,7 +42,7 @@ async function aWorld(partition = EVERYTHING) {
 }
 const CASCADING = ["home orphan", "b cascade", "a cascade"];
 
-it("what does not go in time once its namespace is gone stays, and SREs are told once", async () => {
+it("what does not go in time once its namespace is gone stays, and is reported to SREs once", async () => {
   const { clock, sweep, endWorkspace, ends, reported } = await aWorld();
   await endWorkspace();
   await clock.advance(TIMEOUT_MS);

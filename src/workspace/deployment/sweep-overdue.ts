@@ -22,8 +22,8 @@ export interface OverdueDeps {
 const LIMIT = 500;
 
 /**
- * Gives up deleting what namespaces that are gone had deployed elsewhere and what has not gone in time: it stays there, and SREs are told.
- * They are told first: after a crash in between they hear of it twice, and never not at all.
+ * Gives up deleting what namespaces that are gone had deployed elsewhere and what has not gone in time: it stays there, and that is reported to SREs.
+ * The report comes first: after a crash in between they get it twice, and never not at all.
  */
 export function createOverdueSweep(deps: OverdueDeps): (signal: AbortSignal) => Promise<void> {
   const { apiCluster, intents, decisions, partition, clock, ids, log } = deps;

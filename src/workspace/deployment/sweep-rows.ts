@@ -79,7 +79,7 @@ export interface PublicationSweepDeps extends Omit<SweepDeps, "resources"> {
 export function createPublicationSweep(deps: PublicationSweepDeps): (signal: AbortSignal) => Promise<void> {
   const { apiCluster, intents, resources, rows, partition, unpublished, announce } = deps;
 
-  /** Nobody is left to be told. Should the resource turn up after all, no hash of it counts as published. */
+  /** Nobody is left to report to. Should the resource turn up after all, no hash of it counts as published. */
   const isGone = (key: string | undefined): boolean =>
     key !== undefined && partition.isMine(parseKey(key).namespace) && resources.deployment(parseKey(key)) === undefined;
 

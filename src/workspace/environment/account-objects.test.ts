@@ -13,7 +13,7 @@ const kindsOf = (over = {}) =>
   clusterAccount(environment(over), HOLDER).objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? "-"}`);
 
 describe("an account on a user's cluster", () => {
-  it("may do everything everywhere when no namespaces are listed, by a register that carries the epoch", () => {
+  it("may do everything everywhere when no namespaces are listed, by an owner binding that carries the epoch", () => {
     expect(kindsOf()).toEqual([
       "Namespace -",
       "ServiceAccount argosy-accounts",
@@ -32,7 +32,7 @@ describe("an account on a user's cluster", () => {
     ]);
   });
 
-  it("may only read by itself: whether it writes is the register's, which has one name whoever the owner is", () => {
+  it("may only read by itself: the owner binding lets it write, and has one name whoever the owner is", () => {
     const { objects } = clusterAccount(environment(), HOLDER);
     const rules = objects.filter(({ kind }) => kind === "ClusterRole").map((role) => role["rules"]);
     expect(rules).toEqual([[{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch"] }]]);

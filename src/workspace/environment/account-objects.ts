@@ -32,7 +32,7 @@ export function clusterUser(id: EnvironmentId, owner: AccountOwner): string {
 
 /**
  * The account an instance deploys with on a user's cluster, in a namespace of our own, with a token. By itself it may only read, which
- * is what an instance needs to get to know a cluster before it owns anything there: writing is the register's to give.
+ * is what an instance needs to get to know a cluster before it owns anything there. The owner binding lets it write.
  */
 export function clusterAccount(environment: Place, { epoch, ...owner }: AccountHolder): ClusterAccount {
   const name = clusterAccountName(environment.id, owner);
@@ -67,7 +67,7 @@ export function clusterAccount(environment: Place, { epoch, ...owner }: AccountH
 }
 
 /**
- * The register of a unit in an environment: the binding whose only subject is the account of the instance that owns the unit, or nobody.
+ * The owner binding of a unit in an environment: its only subject is the account of the instance that owns the unit, or nobody.
  * Whoever is bound may do everything, in the environment's namespaces where these are listed and outside namespaces is not allowed, else
  * everywhere, as users know it.
  */
@@ -94,7 +94,7 @@ export function environmentOwnerBinding(
   };
 }
 
-/** Whether an account of `before` would have other rights than are wished for now, or stands elsewhere. */
+/** Whether an account of `before` would have other rights than are desired now, or stands elsewhere. */
 export function hasOtherScope(
   before: Pick<Environment, "apiUrl" | "namespaces" | "clusterResources">,
   request: Pick<Environment, "apiUrl" | "namespaces" | "clusterResources">,

@@ -37,7 +37,7 @@ describe("an environment", () => {
     expect(world.clusters.asked()[0]).toMatchObject({ server: SERVER, token: "token-1", isInsecure: false, namespace: "web" });
   });
 
-  it("is told what was seen of the spec that was looked at, also when it has another by then", async () => {
+  it("says what was seen of the spec that was probed, also when it has another by then", async () => {
     const said: (number | undefined)[] = [];
     let resources: ControllerPorts["resources"] | undefined;
     world.clusters.hold(true);
@@ -133,7 +133,7 @@ describe("an environment", () => {
     await eventually("it is withdrawn", async () => (await state()) === "withdrawn");
   });
 
-  it("is looked at again when the administrator's rules change", async () => {
+  it("is probed again when the administrator's rules change", async () => {
     world.startEnvironmentController();
     world.clusters.serve("https://10.1.2.3:6443", "token-1");
     await world.putSecret("token-1");
@@ -143,7 +143,7 @@ describe("an environment", () => {
     await says("False", "UnableToLocateContext");
   });
 
-  it("goes with its resource, and what went while nobody looked is found at the start", async () => {
+  it("goes with its resource, and what went while nobody watched is found at the start", async () => {
     const controller = world.startEnvironmentController();
     await connected();
     await world.removeEnvironment();
@@ -155,7 +155,7 @@ describe("an environment", () => {
     await eventually("nothing is left", async () => (await state()) === "");
   });
 
-  it("that is paused says so, keeps what was said and used last, and is looked at again afterwards", async () => {
+  it("that is paused says so, keeps what was said and used last, and is probed again afterwards", async () => {
     world.startEnvironmentController();
     world.clusters.serve(SERVER, "token-1");
     await world.putSecret("token-1");
@@ -179,7 +179,7 @@ describe("an environment", () => {
     expect(await world.saidOfEnvironment("kube-system")).toEqual([]);
   });
 
-  it("beyond the fiftieth of its namespace is not looked at", async () => {
+  it("beyond the fiftieth of its namespace is not probed", async () => {
     const names = Array.from({ length: 51 }, (_, index) => `env-${index}`);
     for (const name of names) await world.putEnvironment({}, "jane", name);
     world.startEnvironmentController();

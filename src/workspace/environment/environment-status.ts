@@ -4,7 +4,7 @@ import { datedConditions, pausedStatements, type Statement, sortedStatements, ve
 import { CONNECTION_CONDITION, type Finding } from "./finding.ts";
 
 export interface EnvironmentStatus {
-  /** Absent where none was looked at yet. */
+  /** Absent where none was probed yet. */
   readonly observedGeneration?: number;
   readonly conditions: readonly Condition[];
 }
@@ -21,7 +21,7 @@ export function environmentStatus(resource: ObservedResource, finding: Finding, 
   return { observedGeneration: resource.generation, conditions: datedConditions(statements, resource.conditions, rfc3339(now)) };
 }
 
-/** That an environment is not looked at, beside what was said of it last; `undefined` when its resource says just this already. */
+/** That an environment is not probed, beside what was said of it last; `undefined` when its resource says just this already. */
 export function pausedEnvironmentStatus(resource: ObservedResource, now: Millis): EnvironmentStatus | undefined {
   const statements = sortedStatements(pausedStatements(resource.conditions, OWN));
   if (isShown(resource.conditions, statements)) return undefined;

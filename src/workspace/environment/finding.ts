@@ -3,7 +3,7 @@ import type { Verdict } from "../status/verdict.ts";
 
 type Reason = ReasonOf<"environment">;
 
-/** What came of looking at an environment: one statement of the condition users know, and what follows from it. */
+/** What probing an environment has shown: one statement of the condition users know, and what follows from it. */
 export interface Finding {
   readonly status: "True" | "False" | "Unknown";
   readonly reason: Reason;
@@ -26,7 +26,7 @@ const NOT_VALID =
 /** What an API server, or the way to it, said to a credential. */
 export type ProbeAnswer =
   | { readonly kind: "accepted" }
-  /** It knows who we are, and does not let us look. */
+  /** It knows who we are, and does not let us read. */
   | { readonly kind: "forbidden" }
   /** It does not know us, or says something else that is no answer to what was asked. */
   | { readonly kind: "refused" }

@@ -46,7 +46,7 @@ it("leaves alone what stands there for a unit that is handed over (I8)", async (
   expect([clusters.accountsAt(SERVER), clusters.holdersAt()]).toEqual([[], []]);
 });
 
-it("writes no register that a newer epoch wrote, whatever it had read before (I7, I8)", async () => {
+it("writes no owner binding that a newer epoch wrote, whatever it had read before (I7, I8)", async () => {
   const { clusters, install } = aController();
   await install({ owner: "instance-2" as InstanceId, epoch: 9 });
   const holders = clusters.holdersAt();

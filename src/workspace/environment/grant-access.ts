@@ -88,7 +88,7 @@ export function createEnvironmentAccess({ removal, ...deps }: AccessDeps): Envir
   };
 }
 
-/** Makes the accounts and registers of units on users' clusters, for units that have an owner. */
+/** Makes the accounts and owner bindings of units on users' clusters, for units that have an owner. */
 export function createAccountController({ environments, placements, accounts, log }: AccountDeps) {
   const installOne = async ({ id, request, credential }: AccountAsk, holder: AccountHolder, target: ProbeTarget, signal: AbortSignal) => {
     const wanted = {

@@ -19,7 +19,7 @@ export interface SeenBinding extends SeenMark {
   readonly hasAnnotations: boolean;
 }
 
-/** The next step that makes a binding of a register say what it should. */
+/** The next step that makes an owner binding say what it should. */
 export type BindingStep =
   | { readonly kind: "done" }
   | { readonly kind: "create" }

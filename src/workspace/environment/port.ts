@@ -13,7 +13,7 @@ export interface ProbeTarget {
   readonly ca?: string;
   readonly serverName?: string;
   readonly isInsecure: boolean;
-  /** The namespace to look at; absent: their list. */
+  /** The namespace to probe; absent: their list. */
   readonly namespace: string | undefined;
   readonly egress: Pick<EgressSpec, "allow">;
 }
@@ -53,7 +53,7 @@ export type InstallResult =
   | { readonly kind: "installed"; readonly token: string }
   /** The cluster has not made the token yet, or a former binding is on its way out. */
   | { readonly kind: "waiting" }
-  /** The register was written under a newer epoch. */
+  /** The owner binding was written under a newer epoch. */
   | { readonly kind: "fenced" }
   | { readonly kind: "failed"; readonly why: ProbeResult };
 
@@ -61,7 +61,7 @@ export type OwnerBindingResult = { readonly kind: "written" } | Exclude<InstallR
 
 /** Accounts of ours on users' clusters, made and removed with the users' own credentials; the bounds of {@link ClusterProbe} hold. */
 export interface ClusterAccounts {
-  /** Makes the account, and writes its register where one is given. */
+  /** Makes the account, and writes its owner binding where one is given. */
   install(
     target: ProbeTarget,
     wanted: { readonly account: ClusterAccount; readonly ownerBinding?: EnvironmentOwnerBinding },
@@ -78,14 +78,14 @@ export interface ClusterAccounts {
   remove(target: ProbeTarget, traces: AccountTraces, signal: AbortSignal): Promise<ProbeResult | undefined>;
 }
 
-/** How a visit to an environment for a unit's register ended. `away`: nothing could be done there, and why, for people. */
+/** How a visit to an environment for a unit's owner binding ended. `away`: nothing could be done there, and why, for people. */
 export type VisitEnd = { readonly kind: "done" | "waiting" | "fenced" } | { readonly kind: "away"; readonly why: string };
 
-/** The registers and accounts of units in environments where accounts are made: what live moves do there. */
+/** The owner bindings and accounts of units in environments where accounts are made: what live moves do there. */
 export interface EnvironmentOwnerBindings {
   /** Makes an account that may read only, and stores its token. */
   prepare(environment: Environment, holder: AccountHolder, signal: AbortSignal): Promise<VisitEnd>;
-  /** Makes the unit's register name this instance's account, or nobody, under an epoch. */
+  /** Makes the unit's owner binding name this instance's account, or nobody, under an epoch. */
   hand(
     environment: Environment,
     to: { readonly unitId: UnitId; readonly epoch: number; readonly instanceId: InstanceId | undefined },

@@ -30,7 +30,7 @@ export interface Removal {
   readonly epoch?: number;
 }
 
-/** Removes the accounts and registers of units on users' clusters, and what was stored of them. */
+/** Removes the accounts and owner bindings of units on users' clusters, and what was stored of them. */
 export function createAccountRemoval({ environments, credentials, placements, accounts, log }: RemovalDeps) {
   /** What was stored to enter it with, of no use once its accounts are gone or nobody enters it as its user any more. */
   const forget = async ({ id, workspaceId }: Pick<Environment, "id" | "workspaceId">, which: "accounts" | "user", signal: AbortSignal) => {

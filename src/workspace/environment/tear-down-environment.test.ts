@@ -31,7 +31,7 @@ it("visits one cluster a run, and each in its turn, of a name that was made agai
   expect(delays).toEqual([2_000, 2_000, 2_000, 4_000, 4_000, 4_000]);
 });
 
-it("forgets what is gone, and looks soon at what is still in use, less often the longer that is", async () => {
+it("forgets what is gone, and soon reads again what is still in use, less often the longer that is", async () => {
   const inUse = aWorld("in-use").ends;
   inUse.saw(KEY, "a");
   expect([await inUse.settle(KEY, undefined, never), await inUse.settle(KEY, undefined, never)]).toEqual([2_000, 4_000]);

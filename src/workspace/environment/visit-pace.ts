@@ -11,7 +11,7 @@ export function nextVisitMs(awaited: Awaited, times: number): number {
   return Math.min(LATEST_MS, FIRST_MS[awaited] * 2 ** Math.min(Math.max(times, 1) - 1, 20));
 }
 
-/** Counts what each environment's cluster said in a row. Lost on a restart, when all of them are looked at anyway. */
+/** Counts what each environment's cluster said in a row. Lost on a restart, when all of them are probed anyway. */
 export function createVisitPace() {
   const last = new Map<string, { readonly awaited: Awaited; readonly times: number }>();
   return {

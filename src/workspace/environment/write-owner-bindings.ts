@@ -24,7 +24,7 @@ export interface EnvironmentOwnerBindingsDeps {
 
 const NO_CREDENTIAL: VisitEnd = { kind: "away", why: "there is no credential to enter it with" };
 
-/** Makes accounts and registers for live moves, with the users' own credentials as they worked last. */
+/** Makes accounts and owner bindings for live moves, with the users' own credentials as they worked last. */
 export function createEnvironmentOwnerBindings({ store, accounts }: EnvironmentOwnerBindingsDeps): EnvironmentOwnerBindings {
   const { environments, credentials, fleet } = store;
 
@@ -36,7 +36,7 @@ export function createEnvironmentOwnerBindings({ store, accounts }: EnvironmentO
     const egress = (await fleet.readFleet(signal))?.spec.egress ?? { allow: [] };
     return { ...credential, isInsecure, namespace: undefined, egress };
   };
-  /** Whoever asks for a move is told at once what this one found. */
+  /** Whoever asks for a move learns at once what this one found. */
   const noting = async ({ uid, unreachableSince }: Environment, why: ProbeResult | undefined, signal: AbortSignal): Promise<VisitEnd> => {
     if (why !== undefined || unreachableSince !== undefined) await environments.noteReach(uid, why === undefined, signal);
     return why === undefined ? { kind: "done" } : { kind: "away", why: whyAway(why) };

@@ -24,7 +24,7 @@ type Seen = (at: ResourceAt) => { readonly uid: string; readonly conditions: rea
 
 /** Tells the users of resources by Events what they can act on. */
 export interface UserEvents {
-  /** The same write of statuses, which tells by an Event what is news in them; `seen`: the resource as it is known before. */
+  /** The same write of statuses, which also reports by an Event what is new in them; `seen`: the resource as it is known before. */
   telling(kind: string, seen: Seen, write: Written): Written;
   start(): void;
   stop(): Promise<void>;

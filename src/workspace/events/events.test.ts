@@ -132,7 +132,7 @@ describe("events of a resource", () => {
     }
     expect(recorded[0]).toMatchObject({ reason: "SyncFailed", message: "attempt 0 was refused" });
     expect(recorded.length).toBeLessThanOrEqual(1 + OF_REWORDING.burst + hours * 6);
-    // Something else, and that it is mended, is told at once all the same.
+    // Something else, and that it is mended, is reported at once all the same.
     const before = recorded.length;
     await say(stalled("ComparisonError", "no such branch"));
     await say(FINE);

@@ -2,7 +2,7 @@ import type { Condition } from "../../domain/user-resource.ts";
 
 /** What an Event says about a resource. */
 export interface Notifications {
-  /** `Warning`: its user should do something, or look; `Normal`: that is no longer so. */
+  /** `Warning`: its user should act, or check; `Normal`: that is no longer so. */
   readonly type: "Warning" | "Normal";
   readonly reason: string;
   readonly message: string;

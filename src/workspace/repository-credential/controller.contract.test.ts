@@ -117,7 +117,7 @@ describe("a repository credential", () => {
     ["not-found", ["ErrorOccurred=True/InvalidRepositoryUrl", "ValidRepositoryURL=False/InvalidRepositoryUrl"]],
     ["moved", ["ErrorOccurred=True/InvalidRepositoryUrl"]],
     ["not-allowed", ["ErrorOccurred=True/InvalidRepositoryUrl"]],
-  ])("W7: is taken out of use when another look shows that it is %s", async (outcome, said) => {
+  ])("W7: is taken out of use when another probe shows that it is %s", async (outcome, said) => {
     await aValidOne();
     world.answerWith(() => outcome);
     await world.putCredential("guestbook", { annotations: { "argosy.dev/refreshed-at": "now" } });
@@ -129,7 +129,7 @@ describe("a repository credential", () => {
     ["unreachable", "RepositoryUnreachable"],
     ["unknown-identity", "RepositoryIdentityUnknown"],
     ["failed", "ValidationFailed"],
-  ])("W7: stays in use, and is not called invalid, when a look ends %s", async (outcome, reason) => {
+  ])("W7: stays in use, and is not called invalid, when a probe ends %s", async (outcome, reason) => {
     await aValidOne();
     world.answerWith(() => outcome);
     await world.putSecret("access", { ...BASIC, password: "second" });
@@ -146,7 +146,7 @@ describe("a repository credential", () => {
     ["SecretNotFound", undefined],
     ["SecretInvalidType", "Opaque"],
     ["SecretInvalidType", "managed-gitops.redhat.com/managed-environment"],
-  ])("says %s without a look (%s)", async (reason, type) => {
+  ])("says %s without a probe (%s)", async (reason, type) => {
     if (type !== undefined) await world.putSecret("access", BASIC, { type });
     await world.putCredential("guestbook");
     world.startCredentialController();
@@ -184,7 +184,7 @@ describe("a repository credential", () => {
     expect(world.server.requests().filter(({ method, url }) => method === "GET" && /\/secrets\//.test(url))).toEqual([]);
   });
 
-  it("goes with its resource, also when that happens while nobody looks", async () => {
+  it("goes with its resource, also when that happens while nobody watches", async () => {
     await aValidOne();
     await world.removeCredential("guestbook");
     await eventually("it is revoked", async () => (await world.recorded()).length === 0);
@@ -227,7 +227,7 @@ describe("a repository credential", () => {
     expect(world.observations()).toHaveLength(1);
   });
 
-  it("is looked at within what the fleet declares, and again when that changes", async () => {
+  it("is probed within what the fleet declares, and again when that changes", async () => {
     await world.putSecret("access", BASIC);
     await world.putCredential("guestbook", { repository: "https://10.1.2.3/a" });
     world.startCredentialController();
@@ -237,7 +237,7 @@ describe("a repository credential", () => {
     expect(world.observations().map(({ egress }) => egress)).toEqual([{ allow: ["10.1.0.0/16"], http: [] }]);
   });
 
-  it("is looked at once, not again by every process that starts", async () => {
+  it("is probed once, not again by every process that starts", async () => {
     await aValidOne();
     world.startCredentialController();
     await world.putCredential("late", { repository: "https://git.example/late" });
@@ -247,7 +247,7 @@ describe("a repository credential", () => {
 });
 
 describe("a host that does not answer", () => {
-  it("delays neither another workspace's credentials, nor what needs no look, nor more than two looks of its own at once", async () => {
+  it("delays neither another workspace's credentials, nor what needs no probe, nor more than two probes of its own at once", async () => {
     let release = (): void => undefined;
     const held = new Promise<Outcome>((resolve) => {
       release = () => resolve("unreachable");

@@ -17,7 +17,7 @@ const OWN: ReadonlySet<string> = new Set([
 
 /**
  * What has to be written on a resource; `undefined` if it says it already or is none of ours. What was said last stays while it
- * is looked at again: a condition that comes and goes with each look would be of no use.
+ * is probed again: a condition that comes and goes with each probe would be of no use.
  */
 export function statusToWrite(
   resource: ObservedResource,
@@ -31,7 +31,7 @@ export function statusToWrite(
   return isSaid(resource, status) ? undefined : status;
 }
 
-/** What the user is told of a judgement about the resource as it is. */
+/** What the user reads of a judgement about the resource as it is. */
 function statusOf(resource: ObservedResource, judgement: Judgement, now: Millis): CredentialStatus {
   const { kind, reason, message, error, repository, credential } = judgement;
   const statements = [

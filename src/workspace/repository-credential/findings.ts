@@ -8,7 +8,7 @@ type Reason = ReasonOf<"credential">;
 export type Finding =
   /** Nobody need be asked to see that it cannot work. */
   | { readonly kind: "problem"; readonly reason: SecretReason | "InvalidRepositoryUrl" | "QuotaExceeded"; readonly message: string }
-  /** It was not looked at yet as it is now. */
+  /** It was not probed yet as it is now. */
   | { readonly kind: "pending" }
   | { readonly kind: "looked"; readonly outcome: Outcome };
 

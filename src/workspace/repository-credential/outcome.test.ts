@@ -3,7 +3,7 @@ import { isRevoking, nextObservationAfterMs, OBSERVE_AGAIN_MS, OUTCOMES, readEnd
 
 const URL = "https://git.example/not-found/Permission-denied";
 
-describe("how a look ended", () => {
+describe("how a probe ended", () => {
   it.each([
     ["fatal: could not read Username for 'https://git.example': terminal prompts disabled", "denied"],
     [`fatal: Authentication failed for '${URL}/'`, "denied"],
@@ -43,7 +43,7 @@ describe("how a look ended", () => {
     expect(OUTCOMES.filter(isRevoking)).toEqual(["denied", "not-found", "moved", "not-allowed"]);
   });
 
-  it("is looked at again after ten minutes, and sooner where nothing was learnt", () => {
+  it("is probed again after ten minutes, and sooner where nothing was learnt", () => {
     expect(nextObservationAfterMs(0)).toBe(OBSERVE_AGAIN_MS);
     const waits = Array.from({ length: 12 }, (_, index) => nextObservationAfterMs(index + 1));
     expect(waits.slice(0, 3)).toEqual([15_000, 30_000, 60_000]);

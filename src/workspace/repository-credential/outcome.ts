@@ -1,9 +1,9 @@
 /**
- * What looking at a repository with a credential has shown.
+ * What probing a repository with a credential has shown.
  * `readable`: it was read. `denied`: the login was refused. `not-found`, `moved`: there is none at this address, as far as this
- * credential is told. `not-allowed`: the address leads inside. These say something about the credential or its URL.
+ * credential may know. `not-allowed`: the address leads inside. These say something about the credential or its URL.
  * `unknown-identity`: the host could not show to be itself. `unreachable`: nobody answered as a Git host does. `failed`: the
- * look itself went wrong. These do not.
+ * probe itself went wrong. These do not.
  */
 export const OUTCOMES = ["readable", "denied", "not-found", "moved", "not-allowed", "unknown-identity", "unreachable", "failed"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
@@ -13,12 +13,12 @@ export function isRevoking(outcome: Outcome): boolean {
   return outcome === "denied" || outcome === "not-found" || outcome === "moved" || outcome === "not-allowed";
 }
 
-/** How long until the next look, in ms, after `misses` looks in a row that showed nothing about the credential. */
+/** How long until the next probe, in ms, after `misses` probes in a row that showed nothing about the credential. */
 export function nextObservationAfterMs(misses: number): number {
   return misses === 0 ? OBSERVE_AGAIN_MS : Math.min(OBSERVE_AGAIN_MS, FIRST_RETRY_MS * 2 ** Math.min(misses - 1, 10));
 }
 
-/** As the service before: everything is looked at again every ten minutes. */
+/** As the service before: everything is probed again every ten minutes. */
 export const OBSERVE_AGAIN_MS = 10 * 60_000;
 const FIRST_RETRY_MS = 15_000;
 

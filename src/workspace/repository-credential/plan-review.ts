@@ -17,7 +17,7 @@ import { parseSecretOf } from "./parse-secret.ts";
 import { parseRepositoryAddress, type RepositoryAddress } from "./repository-address.ts";
 
 const NO_SECRET = "Secret field is missing value";
-/** Credentials a workspace may have: each is looked at every ten minutes. */
+/** Credentials a workspace may have: each is probed every ten minutes. */
 const CREDENTIALS_AT_MOST = 100;
 
 /** What is in the database, of all credentials of the workspace. */
@@ -26,9 +26,9 @@ export interface RecordedCredential {
   readonly delivery: InEffect["delivery"];
 }
 
-/** The latest look at a repository with a credential. */
+/** The latest probe of a repository with a credential. */
 export interface ObservationTaken {
-  /** Of what was looked at, see {@link ReviewPlan.wanted}. */
+  /** Of what was probed, see {@link ReviewPlan.wanted}. */
   readonly stamp: string;
   readonly outcome: Outcome;
 }
@@ -47,13 +47,13 @@ export interface ReviewFacts {
 }
 
 export interface ReviewPlan {
-  /** Not ours to look at: nothing is done or said. */
+  /** Not ours to probe: nothing is done or said. */
   readonly isOurs: boolean;
   /** Uids of credentials to take out of use. */
   readonly revoke: readonly string[];
   /** To be put into use; absent where that is so already, or must not be. */
   readonly record: Wanted | undefined;
-  /** To be looked at, unless a look at just this is recent enough. */
+  /** To be probed, unless a probe of just this is recent enough. */
   readonly wanted: Wanted | undefined;
   readonly finding: Finding;
   readonly inEffect: InEffect | undefined;
@@ -76,8 +76,8 @@ export function secretNameOf(spec: unknown): string {
 }
 
 /**
- * Decides about one credential. It is used once a look has shown that it works, until a look shows that it does not, the Secret
- * is no more what it must be, or the resource is about another repository or goes. Looks that show nothing change nothing.
+ * Decides about one credential. It is used once a probe has shown that it works, until a probe shows that it does not, the Secret
+ * is no more what it must be, or the resource is about another repository or goes. Probes that show nothing change nothing.
  */
 export function planReview(facts: ReviewFacts): ReviewPlan {
   const { resource, namespace, recorded, policy } = facts;
@@ -140,7 +140,7 @@ function readRequest({ resource, siblings, policy, secret, recorded }: ReviewFac
   return { url, secretName, kind: "wish", wanted: { address: address.address, secret: parsed.secret, stamp } };
 }
 
-/** A row of just this Secret and URL stands for a look that another process, or an earlier life of this one, has taken. */
+/** A row of just this Secret and URL stands for a probe that another process, or an earlier life of this one, has made. */
 function findingOf(facts: ReviewFacts, { stamp, address }: Wanted, own: RecordedCredential | undefined): Finding {
   if (facts.lastObservation?.stamp === stamp) return { kind: "looked", outcome: facts.lastObservation.outcome };
   return isCurrent(facts, own?.credential, address.url) ? { kind: "looked", outcome: "readable" } : { kind: "pending" };

@@ -11,7 +11,7 @@ export interface Observation {
   readonly egress: EgressSpec;
 }
 
-/** Looks whether a repository can be read. Ends by itself in bounded time; rejects only with the signal's reason. */
+/** Probes whether a repository can be read. Ends by itself in bounded time; rejects only with the signal's reason. */
 export interface RepositoryObserver {
   observe(
     observe: Observation,

@@ -29,7 +29,7 @@ const said = ({ status }: { readonly status: { readonly conditions: readonly Con
 const messageOf = (composed: ReturnType<typeof compose>, type = "Ready") =>
   composed.status.conditions.find((condition) => condition.type === type)?.message;
 
-describe("what a user is told", () => {
+describe("what a user reads", () => {
   it("is everything the engine says, once it is deployed and healthy", () => {
     const operationState = { phase: "Succeeded", message: "successfully synced (all tasks run)", startedAt: "2026-01-01T09:59:00Z" };
     expect(withEngine({ operationState }).status).toEqual({
@@ -362,7 +362,7 @@ describe("what was said before", () => {
     expect(said(compose({ resource: shown(before), record: aRecord(undefined) }))).toContain("SyncError=True/SyncError");
   });
 
-  it("W9: is an error until it is repaired; the engine's news never resolve it", () => {
+  it("W9: is an error until it is repaired; later reports of the engine never resolve it", () => {
     const invalid = aSpec({ type: "sometimes" });
     const before = compose({ resource: aResource({ spec: invalid }) }).status.conditions;
     const still = compose({
@@ -389,7 +389,7 @@ describe("what was said before", () => {
   });
 });
 
-describe("what no user is told", () => {
+describe("what no user reads", () => {
   const leaky = [
     `error in ${ARGO_NAME} on standard-7, namespace argocd-eu-7`,
     "rpc error: code = Unknown desc = dial tcp 10.0.3.4:8081: connect: connection refused",

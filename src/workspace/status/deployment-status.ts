@@ -27,7 +27,7 @@ export interface ComposedStatus {
 }
 
 /**
- * What the user of a GitOpsDeployment is told. Sync and health are the engine's, as it last said them, whatever has become
+ * What the user of a GitOpsDeployment reads. Sync and health are the engine's, as it last said them, whatever has become
  * of the resource since; `observedGeneration` only names a generation they answer.
  */
 export function composeStatus(facts: StatusFacts, now: Millis): ComposedStatus {

@@ -11,7 +11,7 @@ export const NOT_YOURS =
   "Argo CD cannot work on this deployment at the moment. Nothing is wrong with the resource, and what is deployed stays as it is: it goes on by itself; if it lasts, tell your administrator";
 
 /**
- * What an engine says when parts of it are away, or not told yet what the deployment needs. No word of it means anything to a user, and nothing
+ * What an engine says when parts of it are away, or do not know yet what the deployment needs. No word of it means anything to a user, and nothing
  * a user changes would help. Each is as Argo CD 3.3 to 3.5, or gRPC beneath it, words it.
  */
 const OURS: readonly RegExp[] = [
@@ -39,7 +39,7 @@ export function isOurs(message: string, { environment }: ReportedDestination): b
   if (OURS.some((each) => each.test(message))) return true;
   const refused = destinationRefused.exec(message);
   if (refused !== null) return environment === undefined || isListed(refused[1] ?? "", environment.namespaces);
-  // Their own namespace is on our cluster; an environment is one that its user looks after.
+  // Their own namespace is on our cluster; an environment is one that its user operates.
   return environment === undefined && liveState.test(message) && !/\bforbidden\b/i.test(message);
 }
 

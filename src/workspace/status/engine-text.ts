@@ -9,13 +9,13 @@ export interface TextScope {
   readonly name: string;
   /** Names of instances and their namespaces, longest first. */
   readonly hidden: readonly string[];
-  /** The user's own words: an address that stands in them is no news. */
+  /** The user's own words: an address that stands in them gives away nothing. */
   readonly own: string;
   readonly destination: ReportedDestination;
 }
 
 const LONGEST = 1024;
-/** More is not even looked at: what is replaced makes a text shorter by far less. */
+/** More is not even read: what is replaced makes a text shorter by far less. */
 const LONGEST_READ = 16 * LONGEST;
 const SILENCE = "…";
 

@@ -27,7 +27,7 @@ it.each([
   expect(troubleText(trouble)).not.toMatch(INSIDE);
 });
 
-it("names what a user can look after", () => {
+it("names what a user can mend", () => {
   expect(troubleText(`Waiting: ${all.environment}`)).toContain("environment prod");
   expect(troubleText(`Waiting: ${all.credential}`)).toContain("https://git.example/x");
 });

@@ -1,4 +1,4 @@
-/** What holds up a change of a deployment, as its operation says it for SREs, and what its user is told of that. */
+/** What holds up a change of a deployment, as its operation says it for SREs, and what its user reads of that. */
 const REPORTED: readonly (readonly [RegExp, (found: RegExpExecArray) => string])[] = [
   [/^Waiting: for environment (\S+), which is not connected/, ([, name]) => `It waits for environment ${name}: see the status of that`],
   [

@@ -131,7 +131,7 @@ describe("the controller for sync runs", () => {
     expect(await runs.isKnown(uid)).toBe(true);
   });
 
-  it("deletes a finished run when its user wishes, and no other", async () => {
+  it("deletes a finished run when its user asked for it, and no other", async () => {
     await deployed();
     open();
     const uids = [await runs.apply("kept"), await runs.apply("brief", { ttlSecondsAfterFinished: 0 })];

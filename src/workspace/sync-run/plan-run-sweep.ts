@@ -20,14 +20,14 @@ export interface RunSweepFacts {
   readonly isMine: (namespace: string) => boolean;
 }
 
-/** What a comparison of all rows with all resources asks to be looked at, sorted. */
+/** The runs to reconcile, found by comparing all rows with all resources; sorted. */
 export interface RunSweepPlan {
   readonly keys: readonly string[];
   /** Rows whose resource cannot be seen; whether it is gone the API server has to say. */
   readonly suspects: readonly KnownRunRow[];
 }
 
-/** A run is looked at unless it has ended, its user knows, and nobody wishes it away some time later. */
+/** A run is reconciled unless it has ended, its user knows, and no deletion of it at a later time was asked for. */
 export function planRunSweep({ cluster, rows, resources, isMine }: RunSweepFacts): RunSweepPlan {
   const known = new Map(rows.map((row) => [row.uid, row]));
   const present = new Set(resources.map(({ uid }) => uid));

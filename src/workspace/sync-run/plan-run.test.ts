@@ -60,7 +60,7 @@ describe("a run that no instance knows of", () => {
     after = HOUR + 1,
   ) => whyGiveUp(aSyncRun({ phase }), found, millis(NOW + after));
 
-  test("waits an hour for its deployment, and for room, and then says what was missing", () => {
+  test("waits an hour for its deployment, and for capacity, and then says what was missing", () => {
     expect(why({ isPlaced: false, hasApplication: false }, "Pending", HOUR)).toBeUndefined();
     expect(why({ isPlaced: false, hasApplication: false })).toContain("did not exist");
     expect(why({ isPlaced: false, hasApplication: true })).toContain("no room");
@@ -82,7 +82,7 @@ describe("a run that no instance knows of", () => {
   });
 });
 
-test("a finished run is due when its user wishes, counted from its end", () => {
+test("a finished run is due when its user asked, counted from its end", () => {
   const run = aSyncRun({ phase: "Succeeded", finishedAt: NOW });
   expect(dueAt(run, aRunResource({}, { ttlSecondsAfterFinished: 5 }))).toBe(NOW + 5000);
   expect(dueAt(run, aRunResource())).toBeUndefined();
@@ -90,7 +90,7 @@ test("a finished run is due when its user wishes, counted from its end", () => {
   expect(dueAt(run, aRunResource({ spec: {} }))).toBeUndefined();
 });
 
-test("the sweep looks at what is not settled, and suspects rows without a resource", () => {
+test("the sweep reconciles what is not settled, and suspects rows without a resource", () => {
   const row = (uid: string, over: Partial<KnownRunRow> = {}): KnownRunRow => ({
     ...{ uid, namespace: "jane", name: uid, phase: "Succeeded", finishedAt: NOW, isPublished: true },
     ...over,

@@ -30,7 +30,7 @@ export interface RunPlan {
  */
 export function planRun({ resource, namespace, knownUids, policy }: RunFacts): RunPlan {
   const plan = { gone: knownUids.filter((uid) => uid !== resource?.uid), isCancelled: false, record: undefined, isOurs: false };
-  // Where there is a resource there is a namespace: the news of it comes by another way and is still on it.
+  // Where there is a resource there is a namespace: another watch reports it, and has not yet.
   if (resource === undefined || namespace === undefined || !isWorkspace(namespace, policy)) return plan;
   if (resource.isDeleting || namespace.isDeleting) return { ...plan, isCancelled: true, isOurs: true };
   const parsed = parseRun(resource);
@@ -43,7 +43,10 @@ function createdAt(resource: ObservedResource): Millis {
   return parseRfc3339(resource.createdAt) ?? millis(0);
 }
 
-/** How long a recorded run may wait for its deployment, or for room for it, in ms. A run that an instance knows of waits by the instance's rules. */
+/**
+ * How long a recorded run may wait for its deployment, or for an instance with capacity for it, in ms. A run that an instance knows of waits by
+ * the instance's rules.
+ */
 const WAIT_LIMIT_MS = 60 * 60_000;
 
 /** Why a run that no instance knows of has to end without having begun; `undefined` while it has not. */
@@ -60,7 +63,7 @@ export function whyGiveUp(
     : "The deployment did not exist for an hour: create another run when it does";
 }
 
-/** When a finished run is to be deleted, as its user wishes. */
+/** When a finished run is to be deleted, as its user asked. */
 export function dueAt(run: SyncRun, resource: Pick<ObservedResource, "spec">): Millis | undefined {
   const parsed = parseRun(resource);
   const { finishedAt } = run.progress;

@@ -100,7 +100,7 @@ export function createRunWork(deps: RunWorkDeps): (key: string, signal: AbortSig
     await rows.recordPublished({ uid: view.run.uid, hash: composed.hash, viewRevision: view.viewRevision }, signal);
   }
 
-  /** What becomes of a run whose user has been told. */
+  /** What becomes of a run whose user knows how it ended. */
   async function goOn(resource: ObservedResource, view: RunView, signal: AbortSignal): Promise<WorkResult | void> {
     const due = dueAt(view.run, resource);
     if (due !== undefined && due <= clock.now()) return runs.remove(resource, signal);

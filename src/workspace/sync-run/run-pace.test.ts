@@ -9,7 +9,7 @@ describe("a workspace that asks for syncs without end", () => {
     expect(delays).toEqual([0, 0, 0, 0, 15_000, 30_000, 45_000]);
   });
 
-  it("keeps a run's place however often it is looked at, and loses none", () => {
+  it("keeps a run's place however often it is reconciled, and loses none", () => {
     const pace = createRunPace();
     const ask = (uid: string, nowMs: number) => pace.dueInMs({ uid, workspace: "jane" }, 1, nowMs);
     expect([ask("a", 0), ask("b", 0), ask("c", 0)]).toEqual([0, 60_000, 120_000]);

@@ -42,7 +42,7 @@ export interface ComposedRun {
 
 type Said = Pick<Verdict<ReasonOf<"syncRun">>, "kind" | "reason" | "message" | "error">;
 
-/** What the user of a GitOpsDeploymentSyncRun is told. */
+/** What the user of a GitOpsDeploymentSyncRun reads. */
 export function composeRun(facts: RunStatusFacts, now: Millis): ComposedRun {
   const { resource, record } = facts;
   const scope = scopeOf(facts);

@@ -90,7 +90,7 @@ async function breakEach(mode: FaultMode, scenario: () => Promise<{ readonly nam
 }
 
 describe.each(FAULT_MODES)("a run converges when any one call %s", (mode) => {
-  test("while it is recorded and its user told", async () => {
+  test("while it is recorded and reported to its user", async () => {
     const broken = await breakEach(mode, async () => {
       const { name, uid } = await aRun();
       const check = async () => {
@@ -104,7 +104,7 @@ describe.each(FAULT_MODES)("a run converges when any one call %s", (mode) => {
     expect(broken).toEqual(new Set(["record", "readViews", "patchStatus", "recordPublished"]));
   });
 
-  test("while the end of one is shown, and it is deleted as its user wishes", async () => {
+  test("while the end of one is shown, and it is deleted as its user asked", async () => {
     const broken = await breakEach(mode, async () => {
       const { name, uid } = await aRun({ ttlSecondsAfterFinished: 0 });
       await insist(name);

@@ -14,7 +14,7 @@ interface Behind {
   renew(): Promise<void>;
   /** Whether somebody has read the namespace of that name, default jane's, since it was made anew, if it was. */
   isAsked(name?: string): boolean;
-  /** The news arrive. */
+  /** The delayed reports arrive. */
   arrive(): void;
 }
 

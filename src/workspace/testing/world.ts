@@ -101,7 +101,7 @@ export interface World {
   readonly signal: AbortSignal;
   /** A running controller with watches of its own. `clock` is what its queues and timers go by; default the machine's. */
   startController(partition?: Partition, clock?: Clock): ResourceController;
-  /** Hints of the database get lost, or arrive again from now on; those that were lost are only said to be. */
+  /** Notifications of the database get lost, or arrive again from now on; that some were lost is all that is said of these. */
   loseNotifications(isLosing: boolean): void;
   applyFleet(over?: Partial<FleetSpec>): Promise<void>;
   namespace(name: string, labels?: Readonly<Record<string, string>>): Promise<void>;

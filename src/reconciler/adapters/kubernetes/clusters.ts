@@ -86,7 +86,7 @@ interface EnginesOptions extends Omit<ClusterOptions, "client"> {
   readonly signal: AbortSignal;
 }
 
-/** What is told of Applications, beside the clusters themselves. */
+/** What is reported of Applications, beside the clusters themselves. */
 export interface WatchedEngines extends Engines {
   /** Whether that cluster is watched, and was listed completely. */
   isHeard(cluster: string): boolean;

@@ -13,15 +13,15 @@ export interface HeldObjectsOptions {
   readonly discover: (signal: AbortSignal) => Promise<Discovery>;
 }
 
-/** Most kinds that are looked through, each by one list. */
+/** How many kinds are searched at most, each by one list. */
 const KINDS = 30;
-/** Objects of a kind that are looked through. */
+/** How many objects of a kind are searched. */
 const PAGE = 500;
 /** Of each object only what everything has: what is in a Secret is nobody's business here. */
 const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /**
- * Looks as the account that deployed: it may read what it may deploy, in that one namespace and nowhere else. Argosy's own account
+ * Searches as the account that deployed: it may read what it may deploy, in that one namespace and nowhere else. Argosy's own account
  * may not read what users deploy, and does not need to.
  */
 export function createHeldObjects({ client, accountsNamespace, discover }: HeldObjectsOptions): HeldObjects {

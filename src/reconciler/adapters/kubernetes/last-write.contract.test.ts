@@ -15,7 +15,7 @@ const kubeconfig = await realApiServer();
 const never = new AbortController().signal;
 const NAMESPACES = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
 
-describe.skipIf(kubeconfig === undefined)("who wrote to a register, on a real API server", () => {
+describe.skipIf(kubeconfig === undefined)("who wrote to an owner binding, on a real API server", () => {
   const namespace = `register-${randomUUID().slice(0, 8)}`;
   const at = { namespace, name: "argosy-deployer" };
   const subjects = [{ kind: "ServiceAccount", namespace: "argosy-accounts", name: "u-one" }];

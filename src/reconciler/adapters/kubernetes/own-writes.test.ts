@@ -35,7 +35,7 @@ function aWatch() {
 }
 
 describe("what we wrote ourselves", () => {
-  test("is seen at once and its echo is no news, whether it comes after the answer", async () => {
+  test("is seen at once and its echo is no change, whether it comes after the answer", async () => {
     const { own, delivered, see, write } = aWatch();
     await write(async () => version("5"));
     expect(own.get(AT)?.resourceVersion).toBe("5");

@@ -17,7 +17,7 @@ interface Known<T> {
   readonly sorted: T[];
 }
 
-/** Values by namespace and name, so that a namespace's can be listed without looking at everybody's. */
+/** Values by namespace and name, so that a namespace's can be listed without going through everybody's. */
 export function createByNamespace<T extends Named>(order: (a: T, b: T) => number): ByNamespace<T> {
   const namespaces = new Map<string, Known<T>>();
   const place = (sorted: readonly T[], value: T): number => {

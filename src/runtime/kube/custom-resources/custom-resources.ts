@@ -27,7 +27,7 @@ export interface CustomResources<T extends Versioned> extends Pick<Reflector<T>,
   list(namespace?: string): readonly T[];
   /**
    * Calls `listener` after what is kept here has changed, with the uids of the resources that had or have this name, as the
-   * watch told; all but the present one's are gone. The returned function ends that.
+   * watch reported; all but the present one's are gone. The returned function ends that.
    */
   subscribe(listener: (at: ObjectName, uids: readonly string[]) => void): () => void;
   /** Uid of the resource as the API server has it now. */

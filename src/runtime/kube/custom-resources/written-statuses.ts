@@ -9,7 +9,7 @@ export interface Versioned {
 type At = Pick<Versioned, "namespace" | "name">;
 
 /**
- * Statuses that were written here and that the watch has not told of yet. Without them, two writes in quick succession would each take
+ * Statuses that were written here and that the watch has not reported yet. Without them, two writes in quick succession would each take
  * the conditions of before the first for the present ones: times would jump, and a condition that came and went would leave no trace.
  */
 export function createWrittenStatuses<T extends Versioned>(withStatus: (seen: T, own: T) => T) {

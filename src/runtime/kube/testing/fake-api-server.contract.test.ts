@@ -153,7 +153,7 @@ const suite = (_: string, start: () => Promise<Subject>): void => {
       expect(replaced.spec).toEqual({ b: 2 });
     });
 
-    it("tries without doing when told to", async () => {
+    it("tries without doing when asked for a dry run", async () => {
       const { metadata } = await make({}, { spec: { a: 1 } });
       const tried = await client.apply<Widget>(
         widgets,

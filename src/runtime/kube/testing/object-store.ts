@@ -60,7 +60,7 @@ export function createObjectStore(onChange: (change: StoredChange) => void, { no
   const timestamp = (): string => rfc3339(now());
 
   const objects = new Map<string, Stored>();
-  /** Keys of each kind: a list need not look at all others. */
+  /** Keys of each kind: a list need not go through all others. */
   const keysOf = new Map<string, Set<string>>();
   // Above small numbers, so that nobody mistakes it for something to count with.
   let revision = 1_000;

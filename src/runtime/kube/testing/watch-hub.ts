@@ -55,7 +55,7 @@ export function createWatchHub(current: () => number) {
   return {
     publish(change: StoredChange): void {
       history.push(change);
-      // Most watches are told the same.
+      // Most watches are sent the same.
       const lines = new Map<string, string>();
       for (const [stream, request] of open) {
         const event = eventFor(change, request);
@@ -109,7 +109,7 @@ function lineOf(event: WatchEvent): string {
   return `${JSON.stringify(event)}\n`;
 }
 
-/** An object that begins or ceases to match the selector looks added or deleted to the watch. */
+/** An object that begins or ceases to match the selector appears to the watch as added or deleted. */
 function eventFor(change: StoredChange, request: WatchRequest): WatchEvent | undefined {
   const { type, object, before, kind } = change;
   if (type.group !== request.type.group || type.plural !== request.type.plural) return undefined;

@@ -2,9 +2,9 @@ import type { Change } from "../../../domain/change.ts";
 import type { ChangeFeed } from "../../port.ts";
 
 export interface MemoryChangeFeed extends ChangeFeed {
-  /** Hands hints to the subscribers of this moment, after the present turn of the event loop's microtasks. */
+  /** Hands notifications to the subscribers of this moment, after the present turn of the event loop's microtasks. */
   send(changes: readonly Change[]): void;
-  /** While it is away nothing is delivered; when it comes back subscribers are told that they missed something. */
+  /** While it is away nothing is delivered; when it comes back subscribers learn that they missed something. */
   setAway(isAway: boolean): void;
 }
 
@@ -19,7 +19,7 @@ export function createChangeFeed(): MemoryChangeFeed {
     });
   return {
     subscribe(listener) {
-      // A function of its own, so that one that subscribes twice is told twice and leaves once.
+      // A function of its own, so that one that subscribes twice is notified twice and leaves once.
       const own: Listener = (notifications) => listener(notifications);
       listeners.add(own);
       tell(own, "missed");

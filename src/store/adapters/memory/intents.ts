@@ -183,7 +183,7 @@ function putApplication(tables: Tables, row: ApplicationRow, application: Applic
   tables.applications.put(application.id, { ...row, application });
 }
 
-/** A cascade that had not ended when its namespace was gone finds nothing left there, and the right to look is gone too. */
+/** A cascade that had not ended when its namespace was gone finds nothing left there, and the right to read there is gone too. */
 function release({ tables, notify }: Transaction, row: ApplicationRow): void {
   const { id, deletion, spec } = row.application;
   if (deletion !== "cascade" || spec.destination.environment !== undefined) return;

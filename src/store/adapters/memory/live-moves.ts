@@ -4,7 +4,7 @@ import { PHASES } from "../../../domain/move-phases.ts";
 import type { MoveAdvance } from "../../move/port.ts";
 import type { Tables, Transaction } from "./tables.ts";
 
-/** Units that live moves take to an instance: room is kept for them. */
+/** Units that live moves take to an instance: capacity is reserved for them. */
 export function arrivingAt(tables: Tables, instanceId: InstanceId): readonly UnitId[] {
   const live = [...tables.moves.values()].filter(({ endedAt, to }) => endedAt === undefined && to === instanceId);
   return live.map(({ unitId }) => unitId);

@@ -11,7 +11,7 @@ describeStore("the store in memory", async () => {
 });
 
 describe("the store in memory while it is away", () => {
-  it("refuses everything, loses hints, and says so when it is back", async () => {
+  it("refuses everything, loses notifications, and says so when it is back", async () => {
     const store = createMemoryStore({ clock: systemClock });
     const { addInstance } = createWorld(store);
     const heard: unknown[] = [];

@@ -30,13 +30,13 @@ import { createTables, type Transact } from "./tables.ts";
 import { createTokenStore } from "./tokens.ts";
 
 export interface MemoryStore extends Store {
-  /** While it is away every method throws `UnavailableError`, and hints are lost. */
+  /** While it is away every method throws `UnavailableError`, and notifications are lost. */
   setAway(isAway: boolean): void;
 }
 
 /**
  * A store of the process's own memory, with the semantics of the one on PostgreSQL: what simulation and controllers' tests
- * run on. Methods never interleave; hints arrive later, as from a database.
+ * run on. Methods never interleave; notifications arrive later, as from a database.
  */
 export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryStore {
   const feed = createChangeFeed();

@@ -101,7 +101,7 @@ function recordUnplaceable(transaction: Transaction, unitId: UnitId, { decision,
   changeViews(transaction, unitId, { message: WAITING_FOR_CAPACITY });
 }
 
-/** What users see of the unit's applications changed: hint at each. */
+/** What users see of the unit's applications changed: notify each. */
 export function changeViews(
   transaction: Transaction,
   unitId: UnitId,

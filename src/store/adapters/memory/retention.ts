@@ -53,7 +53,7 @@ export function createRetentionStore(transact: Transact): RetentionStore {
         for (const { id } of doomed) tables.endedApplications.drop(id);
         return doomed.length;
       }),
-    // There is no walk to be continued here: an array is looked through at once.
+    // No walk has to be continued here: the whole array is searched at once.
     forgetDecisions: ({ before }, signal) =>
       transact(signal, ({ tables }) => {
         const kept = tables.decisions.filter((decision) => decision.at >= before || restsOn(tables, decision));

@@ -28,7 +28,7 @@ function record({ tables, notify }: Transaction, status: RecordedStatus): boolea
   return isChange;
 }
 
-/** Whether the engine has said something later under this epoch already: whoever was held up with this one must not tell it as the news. */
+/** Whether the engine has reported something later under this epoch already: a delayed report must not replace a newer one. */
 function isOlder(status: RecordedStatus, before: RecordedStatus | undefined): boolean {
   if (before?.epoch !== status.epoch || before.reconciledAt === undefined || status.reconciledAt === undefined) return false;
   if (status.reconciledAt !== before.reconciledAt) return status.reconciledAt < before.reconciledAt;

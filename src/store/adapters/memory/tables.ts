@@ -40,7 +40,7 @@ import { createIndexedTable, type IndexedTable } from "./indexed-table.ts";
 
 export interface UnitRow {
   readonly unit: PlacementUnit;
-  /** Hash of the facts on which no room was found for it last; absent while nobody looked in vain. */
+  /** Hash of the facts on which no candidate was found for it last; absent while no search has failed. */
   readonly unplaceable: string | undefined;
   /** Absent while it was not measured. */
   readonly load?: KnownLoad | undefined;
@@ -171,7 +171,7 @@ export function createTables(): Tables {
   };
 }
 
-/** What every method works with: the rows, the time, and where hints go that must not be seen before the method has ended. */
+/** What every method works with: the rows, the time, and the notifications that must not be seen before the method has ended. */
 export interface Transaction {
   readonly tables: Tables;
   now(): Millis;

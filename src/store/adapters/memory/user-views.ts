@@ -10,7 +10,7 @@ type Views = Pick<
   "readByUids" | "readByIds" | "listKnown" | "listOverdue" | "listUnpublished" | "recordPublished" | "listKnownWorkspaces"
 >;
 
-/** What the users' door reads, and its notes of what it has told users. */
+/** What the workspace controllers read, and their notes of what users have been shown. */
 export function createUserViews(transact: Transact): Views {
   return {
     readByUids: (uids, signal) =>

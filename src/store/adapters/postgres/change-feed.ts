@@ -27,8 +27,8 @@ const RECONNECT = { minMs: 100, maxMs: 5_000 };
 const ASK_EVERY_MS = 15_000;
 
 /**
- * Hints by LISTEN on a connection of its own, which is made when somebody subscribes first and made again, with growing
- * pauses, whenever it breaks. What was sent meanwhile is lost: after each connection subscribers are told so.
+ * Notifications by LISTEN on a connection of its own, which is made when somebody subscribes first and made again, with growing
+ * pauses, whenever it breaks. What was sent meanwhile is lost: after each connection subscribers learn so.
  */
 export function createChangeFeed({ url, clock, log, ids, send }: ChangeFeedOptions): PostgresChangeFeed {
   const listeners = new Set<Listener>();
@@ -94,7 +94,7 @@ export function createChangeFeed({ url, clock, log, ids, send }: ChangeFeedOptio
   };
 
   const subscribe = (listener: Listener): (() => void) => {
-    // A function of its own, so that one that subscribes twice is told twice and leaves once.
+    // A function of its own, so that one that subscribes twice is notified twice and leaves once.
     const own: Listener = (notifications) => listener(notifications);
     listeners.add(own);
     if (isConnected) setImmediate(tell, own, "missed");

@@ -10,13 +10,13 @@ export interface ChangeProbe {
 export interface ChangeProbeOptions {
   readonly ids: Ids;
   readonly subscribe: ChangeFeed["subscribe"];
-  /** Sends a hint over the connections that everybody else sends theirs on. */
+  /** Sends a notification over the connections that everybody else sends theirs on. */
   readonly send: (payload: string, signal: AbortSignal) => Promise<unknown>;
 }
 
 const PROBE = "probe:";
 
-/** Finds out whether hints arrive: behind a pooler that hands connections around they do not, and nothing else says so. */
+/** Finds out whether notifications arrive: behind a pooler that hands connections around they do not, and nothing else says so. */
 export function createChangeProbe({ ids, subscribe, send }: ChangeProbeOptions): ChangeProbe {
   const awaited = new Map<string, () => void>();
   return {
@@ -26,7 +26,7 @@ export function createChangeProbe({ ids, subscribe, send }: ChangeProbeOptions):
         awaited.set(probe, () => resolve(true));
         signal.addEventListener("abort", () => resolve(false), { once: true });
       });
-      // Whoever subscribes is told first that the connection stands; what was sent before would be lost.
+      // A subscriber first learns that the connection stands; what was sent before would be lost.
       const leave = subscribe((notifications) => (notifications === "missed" ? void send(probe, signal).catch(() => {}) : undefined));
       try {
         return !signal.aborted && (await heard);

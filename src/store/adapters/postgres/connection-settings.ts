@@ -39,7 +39,7 @@ const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
  * Statements are prepared once a connection and planned once, for any batch: planning some of them anew takes longer than
  * running them. Every path they take has its index; a plan made while a table was small must not scan it when it has grown.
  * Sorting a batch with its documents fits in memory. Compiling plans to machine code never pays for statements of a
- * millisecond. A server at work looks once a second whether its client is still there.
+ * millisecond. A busy server checks once a second whether its client is still there.
  */
 const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   plan_cache_mode: "force_generic_plan",

@@ -46,7 +46,7 @@ export interface DatabaseOptions {
   readonly poolSize: number;
 }
 
-/** How often a statement that collided with others (deadlock, serialisation) is sent before the caller is told to back off. */
+/** How often a statement that collided with others (deadlock, serialisation) is sent before the caller has to back off. */
 const ATTEMPTS = 5;
 /** Connections are renewed this often: plans then know how tables have grown, and a fail-over is followed. */
 const LIFETIME_S = 600;

@@ -58,7 +58,7 @@ const count = async (table: string, where = "true") =>
   (await server.query<{ readonly n: number }>(`select count(*)::int as n from ${table} where ${where}`, workspaceUnit.url))[0]?.n;
 
 describe("work that was committed, and whose answer got lost", () => {
-  it("is found when wishes are recorded again: one row, one unit and one operation each, and no revision raised twice", async () => {
+  it("is found when requests are recorded again: one row, one unit and one operation each, and no revision raised twice", async () => {
     const requests = Array.from({ length: 3 }, (_, index) => anIntent({ namespace: `team-${index % 2}` }));
     const record = () =>
       store.intents.recordDeployments(
@@ -103,7 +103,7 @@ describe("work that was committed, and whose answer got lost", () => {
     expect(await world.store.decisions.list({ subject: unit.id, kind: "placement" }, 10, soon())).toHaveLength(1);
   });
 
-  it("is found when an acknowledgement or a status is recorded again, and nobody is told twice", async () => {
+  it("is found when an acknowledgement or a status is recorded again, and nobody is notified twice", async () => {
     const deployed = await world.deploy();
     const at = { instanceId: deployed.instanceId, epoch: deployed.epoch };
     await twice("SELECT 1", () => store.shards.acknowledge([anObject({ ...at, subject: deployed.applicationId })], soon()));
@@ -114,7 +114,7 @@ describe("work that was committed, and whose answer got lost", () => {
     expect(notifications).toEqual([`status:${deployed.applicationId}`]);
   });
 
-  it("is found when a run is recorded, reported, cancelled, told and forgotten again", async () => {
+  it("is found when a run is recorded, reported, cancelled, published and forgotten again", async () => {
     const { intent, applicationId, instanceId, epoch } = await world.deploy();
     const run = aRun({ deploymentUid: intent.uid });
     const { uid } = run;

@@ -181,7 +181,7 @@ describe("bringing the schema up to date", () => {
   });
 });
 
-/** As the steps have recorded themselves that the first file sums up; all but the last are told by their number alone. */
+/** The steps that the first file sums up, as they have recorded themselves; all but the last are known by their number alone. */
 const STEPS = [...Array.from({ length: 28 }, (_, index) => `${String(index + 1).padStart(3, "0")}-step`), "035-repositories-by-hash"];
 
 /** The present schema, as a database records it that was made by these steps. */

@@ -125,7 +125,7 @@ async function recordHashes(transaction: Knex, done: readonly Migration[]): Prom
   for (const { name, hash } of done) await transaction(MIGRATION_TABLE).where({ name }).update({ hash });
 }
 
-/** The schema is as the first file makes it, and stays as it is: only how it came to be is told anew. */
+/** The first file makes this schema, and it stays as it is: only the record of how it came to be is written anew. */
 async function replaceSteps(database: Knex, [baseline]: readonly Migration[]): Promise<void> {
   if (baseline === undefined) return;
   await database.transaction(async (transaction) => {

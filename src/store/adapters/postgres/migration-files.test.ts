@@ -34,7 +34,7 @@ describe("the place of a file", () => {
     ["a name without number", ["0001-baseline.sql", "more.sql"], "more.sql"],
     ["a name of other words", ["0001-baseline.sql", "0002_More.sql"], "0002_More.sql"],
     ["no fault", ["0001-baseline.sql", "0002-more.sql"], undefined],
-  ])("is not told by %s", (_, files, odd) => {
+  ])("is checked: %s", (_, files, odd) => {
     expect(misplaced(files)).toBe(odd);
   });
 });

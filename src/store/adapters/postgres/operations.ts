@@ -53,7 +53,7 @@ export function createOperationStore(database: Database): OperationStore {
   };
 }
 
-/** A page of applications, with all that is told of one. */
+/** A page of applications, with all that is shown of one. */
 function applicationsOf({ after, limit }: Page) {
   return build("application as a")
     .select(build.raw(`${APPLICATION}, ${WORKSPACE}, ${UNIT}, ${STATUS}`))

@@ -93,7 +93,7 @@ describe("a connection that breaks", () => {
     await eventually(async () => expect(await store.ping(soon())).toMatchObject({ schema }));
   });
 
-  it("under the hints is made again, and subscribers hear that they missed something", async () => {
+  it("for notifications is made again, and subscribers hear that they missed something", async () => {
     const store = await openStore();
     const heard: unknown[] = [];
     store.changes.subscribe((notifications) => void heard.push(notifications));
@@ -105,7 +105,7 @@ describe("a connection that breaks", () => {
     await eventually(() => expect(heard).toHaveLength(3));
   });
 
-  it("to a server that is gone says so, for hints too, until it is there again", async () => {
+  it("to a server that is gone says so, for notifications too, until it is there again", async () => {
     const store = await openStore();
     store.changes.subscribe(() => {});
     await eventually(() => expect(store.changes.isConnected()).toBe(true));

@@ -68,7 +68,7 @@ export interface PostgresStoreOptions {
   readonly ids?: Ids;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Connections at most; one more is for hints as soon as somebody subscribes. */
+  /** Connections at most; one more is for notifications as soon as somebody subscribes. */
   readonly poolSize: number;
 }
 

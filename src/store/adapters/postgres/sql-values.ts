@@ -2,7 +2,7 @@ import type { Millis } from "../../../domain/clock.ts";
 
 /**
  * A text that PostgreSQL takes: it has no U+0000, and one such character of a stranger's would fail a whole batch. (Documents
- * in `json` columns need no such care to be kept: there it stands escaped. Whoever looks into them with operators wants
+ * in `json` columns need no such care to be kept: there it stands escaped. Whoever reads in them with operators wants
  * {@link readable}.)
  */
 export function text(value: string): string {
@@ -10,7 +10,7 @@ export function text(value: string): string {
 }
 
 /**
- * Expression for a `json` column whose content is a stranger's, to be looked into: `->` refuses a whole document for one U+0000
+ * Expression for a `json` column whose content is a stranger's, to be searched: `->` refuses a whole document for one U+0000
  * or half a surrogate pair anywhere in it. Few documents have escapes of that kind at all.
  */
 export function readable(column: string): string {

@@ -6,7 +6,7 @@ import { soon, type World } from "../world.ts";
 
 export function describeDeletions(world: () => World): void {
   describe("deleting applications", () => {
-    it("marks an application that stands somewhere, once, and hints at it", async () => {
+    it("marks an application that stands somewhere, once, and notifies it", async () => {
       const { deploy, remove, application, notificationsOf } = world();
       const { intent, applicationId } = await deploy();
       expect(await notificationsOf(() => remove(intent))).toEqual([`application:${applicationId}`]);
@@ -140,7 +140,7 @@ export function describeDeletions(world: () => World): void {
       expect(await store.shards.readApplications([applicationId], soon())).toHaveLength(1);
     });
 
-    it("takes the row away with all that hangs on it, and hints at its user's status", async () => {
+    it("takes the row away with all that hangs on it, and notifies its user's status", async () => {
       const { store, deploy, remove, acknowledgeUnit, notificationsOf } = world();
       const deployed = await deploy();
       const { applicationId, unitId, instanceId, epoch, intent } = deployed;
@@ -163,7 +163,7 @@ export function describeDeletions(world: () => World): void {
       expect(await store.operations.listOperations({ state: "Waiting" }, { limit: 10, after: "" }, soon())).toEqual([]);
     });
 
-    it("keeps the unit's revision while others use the repository, and may be told twice", async () => {
+    it("keeps the unit's revision while others use the repository, and may be called twice", async () => {
       const { store, deploy, record, remove, unit, notificationsOf } = world();
       const { applicationId, intent } = await deploy();
       const other = await record();
@@ -239,7 +239,7 @@ export function describeDeletions(world: () => World): void {
         const leaving = await record({ spec });
         await remove(leaving);
         const before = (await store.shards.readUnit(deployed.unitId, soon()))?.unit.desiredRevision ?? 0;
-        // Whoever comes first: as the set ends as it was, or was empty in between, its readers must be told of the latter.
+        // Whoever comes first: the set may end as it was, or have been empty in between. Its readers must learn of the latter.
         await Promise.all([store.shards.forgetApplications([leaving.applicationId], soon()), record({ spec })]);
         const after = await store.shards.readUnit(deployed.unitId, soon());
         expect(after?.repoUrls).toContain(spec.source.repoUrl);

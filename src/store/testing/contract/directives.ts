@@ -13,7 +13,7 @@ export function describeDirectives(world: () => World): void {
   const ordered = (subject: string) => aDecision({ subject, kind: "directive", verdict: "PINNED", rule: "COMMAND" });
 
   describe("orders about workspaces", () => {
-    it("are kept each by itself, journaled, and told to every unit of the workspace", async () => {
+    it("are kept each by itself, journaled, and notify every unit of the workspace", async () => {
       const { store, record, unit, notificationsOf } = world();
       const { id: unitId, workspaceId, rowVersion } = await unit((await record()).applicationId);
       expect(await store.directives.read(workspaceId, soon())).toEqual({ pin: undefined, hold: undefined });

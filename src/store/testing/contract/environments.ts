@@ -96,7 +96,7 @@ export function describeEnvironments(world: () => World): void {
       expect((await world().store.environments.listKnown("main", soon())).map(({ generation }) => generation)).toEqual([1]);
     });
 
-    it("have their users told anew after each change", async () => {
+    it("have the statuses of their users written again after each change", async () => {
       const { id, deployed } = await inUse();
       const { intents } = world().store;
       await intents.recordPublished([{ applicationId: deployed.applicationId, hash: "told" }], soon());
@@ -199,7 +199,7 @@ export function describeEnvironments(world: () => World): void {
     it("wake the units of a workspace that is going when their account is gone, and no others", async () => {
       const { store, notificationsOf } = world();
       const { id, workspaceId, deployed } = await inUse();
-      // What went before may still be on its way: it arrives before whatever is told here.
+      // What went before may still be on its way: it arrives before whatever is sent here.
       await notificationsOf(async () => undefined);
       const note = (hasAccount: boolean) => notificationsOf(() => store.environments.noteAccount(id, hasAccount, soon()));
       expect(await note(true)).toEqual([]);

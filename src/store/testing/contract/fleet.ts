@@ -22,7 +22,7 @@ export function describeFleet(world: () => World): void {
       expect(await notificationsOf(async () => expect(await store.fleet.applyFleet(aFleet(), "bob", soon())).toBe(1))).toEqual([]);
     });
 
-    it("hints at itself and at each pool that was added, changed or removed", async () => {
+    it("notifies itself and each pool that was added, changed or removed", async () => {
       const { store, notificationsOf } = world();
       await store.fleet.applyFleet(aFleet({ pools: [aPool("same"), aPool("changed"), aPool("removed")] }), "ada", soon());
       const next = aFleet({ pools: [aPool("added"), aPool("changed", { version: "3.6.0" }), aPool("same")] });
@@ -101,7 +101,7 @@ export function describeFleet(world: () => World): void {
       expect(await store.fleet.listInstances(soon())).toEqual([a, b]);
     });
 
-    it("change with a decision, a new revision and a hint", async () => {
+    it("change with a decision, a new revision and a notification", async () => {
       const { store, addInstance, notificationsOf } = world();
       const instance = await addInstance({ state: "CREATING", attempt: 2 });
       const decision = aDecision({ subject: instance.id, kind: "instance", verdict: "WARMING" });

@@ -48,7 +48,7 @@ export function describeHealth(world: () => World): void {
       ]);
     });
 
-    it("is told of in the journal when it changed, and not for a verdict that came too late or of an instance that is gone", async () => {
+    it("is written to the journal when it changed, and not for a verdict that came too late or of an instance that is gone", async () => {
       const { store, addInstance } = world();
       const { id } = await addInstance();
       const record = (instanceId: InstanceId, ms: number, rule: string) => {

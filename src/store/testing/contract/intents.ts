@@ -125,14 +125,14 @@ export function describeIntents(world: () => World): void {
       expect(await application(intent.applicationId)).toMatchObject({ desiredRevision: 1, generation: 1 });
     });
 
-    it("notes a new generation of an unchanged wish without asking for anything", async () => {
+    it("notes a new generation of an unchanged request without asking for anything", async () => {
       const { record, again, application } = world();
       const intent = await record();
       expect(await again(intent, { generation: 4 })).toMatchObject([{ kind: "unchanged" }]);
       expect(await application(intent.applicationId)).toMatchObject({ desiredRevision: 1, generation: 4 });
     });
 
-    it("raises the revision of a wish that changed", async () => {
+    it("raises the revision of a request that changed", async () => {
       const { record, again, application } = world();
       const intent = await record();
       const spec = aSpec({ path: "other" });
@@ -228,20 +228,20 @@ export function describeIntents(world: () => World): void {
   });
 
   describe("hinting at what users want", () => {
-    it("hints at the unit while it has no owner", async () => {
+    it("notifies the unit while it has no owner", async () => {
       const { record, notificationsOf } = world();
       const intent = anIntent();
       expect(await notificationsOf(() => record(intent))).toEqual([`unit:${intent.newIds.unitId}`]);
     });
 
-    it("hints at the application once its unit has an owner", async () => {
+    it("notifies the application once its unit has an owner", async () => {
       const { deploy, record, notificationsOf } = world();
       await deploy();
       const intent = anIntent();
       expect(await notificationsOf(() => record(intent))).toEqual([`application:${intent.newIds.applicationId}`]);
     });
 
-    it("hints at the unit too, and raises its revision, when its repositories change", async () => {
+    it("notifies the unit too, and raises its revision, when its repositories change", async () => {
       const { deploy, record, again, unit, notificationsOf } = world();
       const { unitId, applicationId, intent } = await deploy();
       const added = anIntent({ spec: aSpec({ repoUrl: "https://git.example/team/second" }) });

@@ -97,7 +97,7 @@ export function describeMoves(world: () => World): void {
       expect(await store.shards.listActing(to, soon())).toEqual([]);
     });
 
-    it("is one at a time for a unit, and the same wish again is the same move", async () => {
+    it("is one at a time for a unit, and the same request again is the same move", async () => {
       const { store, deploy, addInstance } = world();
       const deployed = await deploy();
       const { id: to } = await addInstance();

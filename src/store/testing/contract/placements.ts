@@ -20,7 +20,7 @@ export function describePlacements(world: () => World): void {
   };
 
   describe("first placements", () => {
-    it("give the unit owner, epoch and phase, a decision, and hints at all of it", async () => {
+    it("give the unit owner, epoch and phase, a decision, and notify all of it", async () => {
       const { store, record, addInstance, unit, notificationsOf } = world();
       const [a, b] = [await record(), await record()];
       const { id: instanceId } = await addInstance();
@@ -193,8 +193,8 @@ export function describePlacements(world: () => World): void {
     });
   });
 
-  describe("units without room", () => {
-    it("are journaled when the reason is new, whatever else has changed, and their users told the first time", async () => {
+  describe("units without a candidate", () => {
+    it("are journaled when the reason is new, whatever else has changed, and reported to their users the first time", async () => {
       const { store, record, unit, notificationsOf } = world();
       const { applicationId, uid } = await record();
       const { id } = await unit(applicationId);
@@ -212,7 +212,7 @@ export function describePlacements(world: () => World): void {
       expect(operation).toMatchObject({ state: "Waiting", message: expect.stringContaining("no instance has room") });
     });
 
-    it("are placed after all once there is room", async () => {
+    it("are placed after all once an instance has capacity", async () => {
       const { store, record, unit, addInstance, place } = world();
       const { applicationId, uid } = await record();
       const { id } = await unit(applicationId);

@@ -184,7 +184,7 @@ export function describePlans(world: () => World): void {
   });
 
   describe("moves that need no hand-over", () => {
-    it("give the unit another owner and epoch, a decision, and hints at all of it", async () => {
+    it("give the unit another owner and epoch, a decision, and notify all of it", async () => {
       const { store, deploy, addInstance, application, unit, notificationsOf } = world();
       const deployed = await deploy();
       const { id: to } = await addInstance();

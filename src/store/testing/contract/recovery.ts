@@ -16,7 +16,7 @@ export function describeRecovery(world: () => World): void {
     const reseat = (unit: PlacedUnit, owner: InstanceId) =>
       store().reseat({ unit, owner, message: "restored", decision: aDecision({ subject: unit.id, verdict: "RECOVERED" }) }, soon());
 
-    it("gives epochs from now on that are newer than what it is told of, and never older ones", async () => {
+    it("raises all epochs from now on above a given one, and never lowers them", async () => {
       const { deploy } = world();
       const { epoch } = await deploy({ namespace: "a" });
       expect(await store().readLastEpoch(soon())).toBe(epoch);

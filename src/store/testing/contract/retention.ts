@@ -154,7 +154,7 @@ export function describeRetention(world: () => World): void {
         aDecision({ at: millis(AT - hours * HOUR), subject: "instance-that-went", kind: "instance" }),
       ]);
       await store.decisions.append(entries, soon());
-      // What seat() wrote about unit and instance is newer than all of these.
+      // What deploy() wrote about unit and instance is newer than all of these.
       expect(await forgetAll(AT, limit)).toBe(19);
       expect(await journal(unitId, "register")).toMatchObject([{ verdict: "before-1" }]);
       expect(await journal("unit-that-went", "register")).toEqual([]);

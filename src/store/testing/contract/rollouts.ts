@@ -10,7 +10,7 @@ export function describeRollouts(world: () => World): void {
   const create = (rollout: Rollout) => world().store.rollouts.create(rollout, entry(rollout, "CREATED"), soon());
 
   describe("rollouts", () => {
-    it("are kept as they are, with their entry in the journal, and told of", async () => {
+    it("are kept as they are, with their entry in the journal, and notified", async () => {
       const { store, notificationsOf } = world();
       const rollout = aRollout({ reason: 'new "release" \u0000 é', instances: [aWaveInstance({ askedAt: AT })] });
       expect(await notificationsOf(async () => expect(await create(rollout)).toBeUndefined())).toEqual([`rollout:${rollout.id}`]);

@@ -8,7 +8,7 @@ export function describeStatuses(world: () => World): void {
   const statusOf = async (id: ApplicationId) => (await world().store.intents.readByIds([id], soon()))[0]?.status;
 
   describe("recording statuses", () => {
-    it("returns and hints at those that say something new", async () => {
+    it("returns and notifies those that say something new", async () => {
       const { store, deploy, record, notificationsOf } = world();
       const { applicationId, instanceId, epoch } = await deploy();
       const second = await record();

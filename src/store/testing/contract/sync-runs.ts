@@ -29,7 +29,7 @@ export function describeSyncRuns(world: () => World): void {
     return request.uid;
   };
 
-  /** Hints about runs; those of what went before may still be on their way. */
+  /** Notifications about runs; those of what went before may still be on their way. */
   const notificationsOf = async (work: () => Promise<unknown>) =>
     (await world().notificationsOf(work)).filter((notification) => notification.startsWith("sync-"));
 

@@ -4,7 +4,7 @@ import type { ResolveHost } from "../../../runtime/resolve-host.ts";
 import { parseAddress } from "../../address.ts";
 import { isAddressAllowed } from "../../egress.ts";
 
-/** More are of no use to one look. */
+/** More are of no use to one probe. */
 const ADDRESSES_AT_MOST = 8;
 
 export interface Asked {

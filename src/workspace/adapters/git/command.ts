@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { knownHosts } from "../../../domain/known-hosts.ts";
 import type { Observation } from "../../repository-credential/port.ts";
 
-/** What git is run with for one look. */
+/** What git is run with for one probe. */
 export interface GitCommand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export interface GitCommand {
 }
 
 /**
- * The command that looks at one repository from an empty private directory. Git reads no configuration but what stands here, asks
+ * The command that reads one repository from an empty private directory. Git reads no configuration but what stands here, asks
  * nobody, starts no helper, follows no redirect, speaks one protocol and connects to the addresses that were checked. Secrets are
  * in the environment, which only the same user may read, or in a file of the directory; never among the arguments.
  */

@@ -246,7 +246,7 @@ exit 128
     expect(readdirSync(observations())).toEqual([]);
   });
 
-  it("is not started at all when git is missing or too old to be told where to connect", async () => {
+  it("is not started at all when git is missing or too old to take the address to connect to", async () => {
     expect(await observe(git.repositoryUrl("team/private"), { observer: anObserver({ path: "/nowhere" }) })).toBe("failed");
     const bin = mkdtempSync(join(directory, "bin-"));
     writeFileSync(join(bin, "git"), "#!/bin/sh\necho git version 2.36.9\n", { mode: 0o755 });

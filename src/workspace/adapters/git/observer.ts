@@ -10,7 +10,7 @@ import { directoryPrefix, gitCommand, ownerOf, type ProcessMark } from "./comman
 import { runGit } from "./run-git.ts";
 
 export interface GitObserverOptions {
-  /** Where each look gets a private directory for as long as it lasts. */
+  /** Where each probe gets a private directory for as long as it lasts. */
   readonly directory: string;
   /** Where git, ssh and their helpers are found. */
   readonly path: string;
@@ -21,12 +21,12 @@ export interface GitObserverOptions {
 
 /** A host that answers at all does so within a second or two. */
 const DEADLINE_MS = 20_000;
-/** The first one that can be told which address to connect to (`http.curloptResolve`); an older one would ask again. */
+/** The first one that takes the address to connect to (`http.curloptResolve`); an older one would ask DNS again. */
 const OLDEST_GIT = [2, 37] as const;
 
 const SELF: ProcessMark = { pid: process.pid, startedAtMs: Math.round(performance.timeOrigin) };
 
-/** Looks with the system's git, in a child process that is given as little as it needs. */
+/** Probes with the system's git, in a child process that is given as little as it needs. */
 export function createGitObserver(options: GitObserverOptions): RepositoryObserver {
   const { path, log, resolve = resolveHost, deadlineMs = DEADLINE_MS } = options;
   const base = absolute(options.directory);

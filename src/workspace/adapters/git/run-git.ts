@@ -15,7 +15,7 @@ export type GitEnd =
   | { readonly kind: "too-late" }
   | { readonly kind: "too-much" };
 
-/** What one run may print of each kind, in bytes. A look asks for one line. */
+/** What one run may print of each kind, in bytes. A probe asks for one line. */
 const OUTPUT_AT_MOST = 65_536;
 
 /**

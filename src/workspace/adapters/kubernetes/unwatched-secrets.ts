@@ -26,7 +26,7 @@ export interface UnwatchedSecretsDeps {
 
 /** Asks again for Secrets that resources name and no watch tells of: missing ones, and those of a type nobody watches. */
 export interface UnwatchedSecrets {
-  /** What was read under a name, "" for nothing. From then on a change of it is told, while it is named and no watch tells. */
+  /** What was read under a name, "" for nothing. From then on a change of it is reported, while it is named and no watch covers it. */
   note(at: ResourceAt, uid: string): void;
   start(signal: AbortSignal): void;
   stopped(): Promise<void>;

@@ -125,7 +125,7 @@ const suite = (_: string, start: () => Promise<Subject>): void => {
     expect(resources.stalenessMs()).toBeLessThan(300_000);
   });
 
-  it("are told of when their user changes something, and not when we write their status", async () => {
+  it("are reported when their user changes something, and not when we write their status", async () => {
     const resource = await created();
     const before = changesOf().length;
     await resources.patchStatus(resource, aStatus("First"), never);

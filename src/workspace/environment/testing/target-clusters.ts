@@ -12,9 +12,9 @@ export interface TargetClusters extends ClusterProbe, ClusterAccounts {
   makeTokens(isMaking: boolean): void;
   /** Names of the accounts of ours that stand at `server`. */
   accountsAt(server: string): readonly string[];
-  /** Lets an account write by another binding than the register, or not any more. */
+  /** Lets an account write by another binding than the owner binding, or not any more. */
   bypass(name: string | undefined): void;
-  /** Names of whom registers let write. */
+  /** Names of those whom owner bindings let write. */
   holdersAt(): readonly string[];
   /** How often somebody came to remove accounts. */
   removals(): number;

@@ -27,7 +27,7 @@ type Credential = KubeObject & {
 export interface World extends DeploymentWorld {
   /** `wrap`: what stands between the controller and each of its ports. */
   startCredentialController(partition?: Partition, wrap?: <T extends object>(port: T) => T): void;
-  /** How looks end from now on; a promise keeps them waiting. */
+  /** How probes end from now on; a promise keeps them waiting. */
   answerWith(answer: (observe: Observation) => Outcome | Promise<Outcome>): void;
   observations(): readonly Observation[];
   putSecret(

@@ -34,7 +34,7 @@ describe("an envelope", () => {
     );
   });
 
-  it("never looks the same twice, but for its fingerprint", () => {
+  it("is never the same twice, but for its fingerprint", () => {
     const [a, b] = [envelope.seal(KEY, "secret"), envelope.seal(KEY, "secret")];
     expect(Buffer.from(a.ciphertext).equals(b.ciphertext)).toBe(false);
     expect(Buffer.from(a.dataKey).equals(b.dataKey)).toBe(false);
@@ -77,7 +77,7 @@ describe("an envelope", () => {
     expect(() => next.rewrap({ ...KEY, owner: "other" }, sealed)).toThrow(TAMPERED);
   });
 
-  it("says which key it lacks, and never what a key is", () => {
+  it("says which key is missing, and never what a key is", () => {
     const sealed = envelope.seal(KEY, "secret");
     expect(opened(KEY, { ...sealed, keyId: "gone" })).toMatchObject({
       name: "InputError",

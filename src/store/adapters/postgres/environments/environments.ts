@@ -74,7 +74,7 @@ const LEAVE: Statement = {
   text: "update environment set state = 'leaving' where id = $1 and state <> 'leaving' returning id",
 };
 
-/** Before anything is looked for that is to go with it: a credential that was being stored is there then. */
+/** Before the search for what is to be deleted with it: a credential that was just being stored is then there. */
 const HOLD: Statement = { name: "hold_environment", text: "select id from environment where id = $1 for update" };
 
 const DROP: Statement = {

@@ -110,7 +110,7 @@ export async function declareFleet(
   return revision;
 }
 
-/** JSON has no `undefined`: a pool without a version of its own lacks the field there. */
+/** JSON has no `undefined`: a pool without a version of its own does not have the field there. */
 function storedFleet({ spec, revision, pruned }: Row): StoredFleet | undefined {
   if (spec === null) return undefined;
   return { spec: { ...spec, pools: spec.pools.map((pool) => ({ ...pool, version: pool.version })) }, revision, pruned };

@@ -3,7 +3,7 @@ import type { KeptName, KeptNameOutcome } from "../../../intent/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { instant } from "../sql-values.ts";
 
-/** Of two that want a name at once the later one waits for the other's row, and looks at it as it then is. */
+/** Of two that want a name at once the later one waits for the other's row, and reads it as it then is. */
 const KEEP: Statement = {
   name: "keep_name",
   text: `

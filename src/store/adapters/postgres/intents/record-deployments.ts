@@ -115,7 +115,7 @@ export async function recordDeployments(
   return intents.map(({ uid }) => outcomes.get(uid) ?? movedMeanwhile(uid));
 }
 
-/** Between the look for its unit and the lock on that, its workspace was split. */
+/** The workspace was split after its unit was found and before the unit was locked. */
 function movedMeanwhile(uid: string): never {
   throw new StaleError("recording an application that was given to another part of its workspace meanwhile", {
     code: "store.application-stale",

@@ -13,7 +13,7 @@ select w.id from workspace w
  order by w.id`,
 };
 
-/** A cascade that had not ended when its namespace was gone finds nothing left there, and the right to look is gone too. */
+/** A cascade that had not ended when its namespace was gone finds nothing left there, and the right to read there is gone too. */
 const MARK: Statement = {
   name: "record_workspace_ends",
   text: `

@@ -66,7 +66,7 @@ export function requestMove(database: Database, ids: DecisionIds, requestedMove:
   );
 }
 
-/** False: there is a move to end, and no room for what would come after it. */
+/** False: another move would have to be ended for this one, and the target has no capacity for what follows. */
 async function redirect(run: Run, placements: readonly unknown[], now: Millis): Promise<boolean> {
   const [brought] = await run<{ readonly id: MoveId; readonly is_welcome: boolean }>(BROUGHT, placements);
   const move = brought && (await lockMove(run, brought.id));
@@ -76,7 +76,7 @@ async function redirect(run: Run, placements: readonly unknown[], now: Millis): 
 }
 
 function requestOf(row: Row | undefined, id: MoveId): MoveRequest {
-  // The same wish may have been recorded before, and the answer lost.
+  // The same request may have been recorded before, and the answer lost.
   if (row?.made === 1 || row?.live === id) return { kind: "requested" };
   if (row?.live !== undefined && row.live !== null) return { kind: "moving", id: row.live };
   return { kind: row?.candidates === 1 ? "full" : "stale" };

@@ -45,7 +45,7 @@ export const HELD = `held as materialized (
     from (select ${SUMS} from ${BURDENS} where b.instance = $1) as s
 )`;
 
-/** Whether a unit `u` may go there, beside what is `held` as `h`: there is room, and no other part of its workspace lives there or is on its way. */
+/** Whether a unit `u` may go there, beside what is `held` as `h`: capacity is left, and no other part of its workspace is or will be there. */
 export const FITS = `$4 = 'ACTIVE'
      and h.l1 + u.load[1] <= ($5::bigint[])[1] and h.l2 + u.load[2] <= ($5::bigint[])[2] and h.l3 + u.load[3] <= ($5::bigint[])[3]
      and h.l4 + u.load[4] <= ($5::bigint[])[4] and h.l5 + u.load[5] <= ($5::bigint[])[5]
@@ -56,7 +56,7 @@ export const FITS = `$4 = 'ACTIVE'
 
 /**
  * What follows for the units in `placed` (id, owner, epoch, desired_revision): their objects and applications are wanted on the
- * instance, users' statuses and operations say so, the decision is journaled, and `hints` are sent.
+ * instance, users' statuses and operations say so, the decision is journaled, and notifications are sent.
  */
 export const PLACED_UNITS = `wanted as materialized (
   select a.id, a.desired_revision, p.id as unit, p.owner, p.epoch

@@ -5,7 +5,7 @@ import type { PlacementRefusal } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 
-/** The same reason twice in a row is journaled once: the scheduler looks for room at every sweep and whenever an instance changes. */
+/** The same reason twice in a row is journaled once: the scheduler tries at every sweep and whenever an instance changes. */
 const RECORD: Statement = {
   name: "record_unplaceable",
   text: `

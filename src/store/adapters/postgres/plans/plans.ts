@@ -108,7 +108,7 @@ function stepOf({ from_instance, to_instance, move, ...row }: StepRow): CarriedS
 function planOf({ snapshot_hash, plan_hash, created_at, expires_at, applied_at, ...row }: Row): StoredPlan {
   return {
     ...row,
-    // JSON has no `undefined`: a move of a unit that was nowhere lacks the field there.
+    // JSON has no `undefined`: a move of a unit that was nowhere does not have the field there.
     moves: row.moves.map((move) => ({ ...move, from: move.from })),
     snapshotHash: snapshot_hash,
     planHash: plan_hash,

@@ -3,7 +3,7 @@ import type { Database, Statement } from "../database.ts";
 import { instants, numbers, sortedBy, texts } from "../sql-values.ts";
 import { UNFINISHED } from "./run-row.ts";
 
-/** The end of a run lets the next one of its application begin: it is news to the queue too. */
+/** The end of a run lets the next one of its application begin, so the queue is notified too. */
 const REPORT: Statement = {
   name: "record_run_reports",
   text: `

@@ -42,7 +42,7 @@ type At = { readonly namespace: string; readonly name: string };
 
 const ENDS = { done: "written", wait: "waiting", fenced: "fenced" } as const;
 
-/** Makes one binding of a register say what it should, by writes that test what was seen. */
+/** Makes one role binding of an owner binding say what it should, by writes that test what was seen. */
 export async function writeBinding(client: KubeClient, written: Written, signal: AbortSignal): Promise<"written" | "waiting" | "fenced"> {
   const { binding, epoch } = written;
   const at = { namespace: binding.metadata.namespace ?? "", name: binding.metadata.name };

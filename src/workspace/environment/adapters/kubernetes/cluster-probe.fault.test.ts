@@ -115,7 +115,7 @@ describe("a probe", () => {
     mute.close();
   });
 
-  it("trusts whom the authority vouches for, everybody when told to, and nobody else", async () => {
+  it("trusts whom the authority vouches for, everybody when asked to, and nobody else", async () => {
     answer = () => ok("NamespaceList");
     const { ca: _, ...without } = target();
     const ask = (over: ProbeTarget) =>

@@ -110,7 +110,7 @@ describe("a cluster that wants to hold whoever visits it", () => {
     expect(await probe(target(), AbortSignal.timeout(5_000))).toEqual({ kind: "unreachable", why: "no answer" });
   });
 
-  it("is left at the deadline of the visit while it drips through a handshake that is looked at for its certificate", async () => {
+  it("is left at the deadline of the visit while it drips through a handshake that is read for its certificate", async () => {
     const dripping = await aListener((socket) => {
       // A TLS record that announces 16 KiB, byte by byte.
       socket.write(Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00]));
@@ -122,14 +122,14 @@ describe("a cluster that wants to hold whoever visits it", () => {
     expect(await probed).toEqual({ kind: "unreachable", why: "no answer" });
   });
 
-  it("does not hold the whole visit with a handshake that is looked at for its certificate", async () => {
+  it("does not hold the whole visit with a handshake that is read for its certificate", async () => {
     const silent = await aListener(() => undefined);
     const { probe } = createClusterProbe(options({ timeoutMs: 200, reserved: async () => [engine] }));
     const probed = probe(target({ server: `https://127.0.0.1:${silent}` }), AbortSignal.timeout(8_000));
     expect(await probed).toEqual({ kind: "unreachable", why: "no answer" });
   });
 
-  it("is not deployed to where it hides its certificate from whoever looks, and then shows one that is ours", async () => {
+  it("is not deployed to where it hides its certificate from the probe, and then shows one that is ours", async () => {
     answer = (_url, response) => response.end('{"kind":"NamespaceList"}');
     let connections = 0;
     const front = await aListener((socket) => {
@@ -188,7 +188,7 @@ describe("a cluster that wants to hold whoever visits it", () => {
     expect(none).toMatchObject({ isAllowed: undefined, trial: { status: undefined } });
   });
 
-  it.each([[null], [7], [{ metadata: { uid: 7 } }]])("is refused when a register there is no object: %j", async (raw) => {
+  it.each([[null], [7], [{ metadata: { uid: 7 } }]])("is refused when an owner binding there is no object: %j", async (raw) => {
     answer = (_url, response) => void response.end(JSON.stringify(raw));
     const binding = {
       ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: "r-1" }, subjects: [] },

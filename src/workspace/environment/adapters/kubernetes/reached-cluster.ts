@@ -23,7 +23,7 @@ export interface ReachOptions {
   readonly resolve?: ResolveHost;
   /** How long one answer may take, in ms. */
   readonly timeoutMs?: number;
-  /** How long one visit may take from its first look-up to its last answer, in ms. */
+  /** How long one visit may take from its first DNS query to its last answer, in ms. */
   readonly visitMs?: number;
   /** How long what gives a reserved server away counts without being read again, in ms. */
   readonly rememberedMs?: number;
