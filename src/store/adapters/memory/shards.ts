@@ -153,7 +153,7 @@ function recordProgress(transaction: Transaction, { applicationId, blockage, att
   const { tables, notify } = transaction;
   const open = tables.operations.where("subject", applicationId).filter(({ operation }) => operation.state !== "Completed");
   const isNews = open.some(({ operation }) => operation.message !== message);
-  amendOpen(transaction, applicationId, { state, message }, attempts);
+  amendOpen(transaction, applicationId, { state, message }, { attempts });
   const row = tables.applications.get(applicationId);
   const isSameBlockage = canonicalJson(row?.blockage ?? null) === canonicalJson(blockage ?? null);
   if (row === undefined || (isSameBlockage && !isNews)) return;

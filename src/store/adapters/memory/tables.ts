@@ -60,6 +60,8 @@ export interface OperationRow {
   readonly operation: Operation;
   /** Revision of the application whose acknowledgement completes it. */
   readonly revision: number;
+  /** Its message says what its instance met with, and not what it waits for before that: its user is told. */
+  readonly isTrouble: boolean;
 }
 
 export interface SyncRunRow {

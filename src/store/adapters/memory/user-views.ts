@@ -1,6 +1,5 @@
 import type { ApplicationId } from "../../../domain/ids.ts";
 import type { IntentStore, KnownApplication, Publication, UserView } from "../../intent/port.ts";
-import { UNTROUBLED } from "../../operation/messages.ts";
 import { unitRow, workspaceOf } from "./applications.ts";
 import { environmentNamed } from "./environments.ts";
 import type { ApplicationRow, Tables, Transact } from "./tables.ts";
@@ -71,8 +70,7 @@ function view(tables: Tables, { application, status, blockage, publishedHash, vi
     blockage,
     trouble: tables.operations
       .where("subject", application.id)
-      .map(({ operation }) => operation)
-      .find(({ state, message }) => state !== "Completed" && !UNTROUBLED.includes(message))?.message,
+      .find(({ operation, isTrouble }) => operation.state !== "Completed" && isTrouble)?.operation.message,
     publishedHash,
     viewRevision,
   };

@@ -418,6 +418,18 @@ export function describeMoves(world: () => World): void {
   });
 
   describe("the commit of a move", () => {
+    it("forgets the trouble that the source has met with: the target has not tried yet", async () => {
+      const { store } = world();
+      const { seated, id } = await begun();
+      const note = { applicationId: seated.applicationId, state: "In_Progress", attempts: 1, message: "Trying again: no answer" } as const;
+      await store.shards.recordProgress([{ ...note, blockage: undefined }], soon());
+      const trouble = async () => (await store.intents.readByIds([seated.applicationId], soon()))[0]?.trouble;
+      expect(await trouble()).toBe(note.message);
+      await reach(id, "COMMIT");
+      await store.moves.commit(id, aDecision(), soon());
+      expect(await trouble()).toBeUndefined();
+    });
+
     it("gives the unit to the target under the move's epoch, and what is wanted with it, in one", async () => {
       const { store, unit, hintsOf, acknowledgeUnit } = world();
       const { seated, to, id, toEpoch } = await begun();

@@ -1,7 +1,6 @@
 import type { Blockage } from "../../../../domain/blockage.ts";
 import type { ApplicationId } from "../../../../domain/ids.ts";
 import type { UserView } from "../../../intent/port.ts";
-import { UNTROUBLED } from "../../../operation/messages.ts";
 import type { Database, Statement } from "../database.ts";
 import { environmentOf, JOIN_ENVIRONMENT, type WithEnvironment } from "../environments/environment-row.ts";
 import {
@@ -31,7 +30,7 @@ select ${APPLICATION},
  cross join lateral (select * from placement_unit where id = a.unit offset 0) as u
  cross join lateral (select * from application_status where application = a.id offset 0) as s
   left join lateral (
-    select message from operation where subject = a.id and state <> 'Completed' and message not in (${UNTROUBLED.map((text) => `'${text}'`).join(", ")}) limit 1) as o on true
+    select message from operation where subject = a.id and state <> 'Completed' and is_trouble limit 1) as o on true
  ${JOIN_ENVIRONMENT}
  order by i.place`,
 });
